@@ -58,7 +58,7 @@ class AtcBackendRep(BackendRep):
         Raises:
             AtcError: BAD_RUN_INPUT where they do not fit, DEVICE_FAILED where the run stops.
         """
-        outputs = self._model.run(_named(inputs, [port.name for port in self._model.inputs]))
+        outputs = self._model.run(_by_name(inputs, [port.name for port in self._model.inputs]))
         return tuple(outputs[port.name] for port in self._model.outputs)
 
 
@@ -127,7 +127,7 @@ class AtcBackend(Backend):
         """
         opset = options.pop("opset_version", _DEFAULT_OPSET)
         names = [name for name in node.input if name]
-        feeds = _named(inputs, names)
+        feeds = _by_name(inputs, names)
         graph = helper.make_graph(
             [node],
             "node",
@@ -146,7 +146,7 @@ class AtcBackend(Backend):
         return device.partition(":")[0] == "CPU"
 
 
-def _named(inputs: Any, names: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
+def _by_name(inputs: Any, names: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
     """Return the arrays by name.
 
     Raises:

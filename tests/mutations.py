@@ -2,7 +2,7 @@
 
 `python -m tests.mutations [--tree DIR] [--only WORD]`, or `make mutations`. Each changes a sign, a
 bound, a rounding or a rule; the text that it replaces occurs once in the package, its
-specifications and its templates, wherever the file lies. Prints what noticed each and exits with 1
+specifications and its templates, wherever the file is. Prints what noticed each and exits with 1
 if one survived. `--tree` takes the package and its tests from another checkout, so that two suites
 can be compared.
 """

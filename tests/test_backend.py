@@ -43,7 +43,7 @@ def test_model_takes_inputs_in_every_form(form: Callable[[Any], Any]) -> None:
     close(found, run_with_onnxruntime(model, {"x": IMAGE})["y"])
 
 
-def test_prepared_model_runs_again_and_leaves_nothing_behind() -> None:
+def test_prepared_model_runs_again_and_leaves_no_files() -> None:
     prepared = backend.prepare(residual_network(13), "CPU", **KEEP)
     folder = prepared.folder
     first, second = prepared.run([IMAGE]), prepared.run([IMAGE])

@@ -63,7 +63,7 @@ def element(rule: str, names: dict[str, int]) -> tuple[int, ...]:
 
 
 def test_rules_of_the_page_are_those_of_the_packing() -> None:
-    """Check a tensor with one element that is not zero: it lies where the page says."""
+    """Check a tensor with one element that is not zero: it is where the page says."""
     names = {"n": 17, "c": 35, "h": 1, "w": 2, "N": 20, "C": 40, "H": 3, "W": 4, "C0": 16}
     for form, of in ((Format.NC1HWC0, "images"), (Format.FRACTAL_Z, "filters")):
         (rule,) = re.findall(rf"^\| `{form.value}` \| {of} .*? at \[(.*?)\] \|", PAGE, re.MULTILINE)

@@ -64,7 +64,7 @@ def all_reasons() -> Mapping[str, Words]:
 
 @pytest.mark.parametrize("name", sorted(all_reasons()))
 def test_every_reason_is_on_the_page(name: str) -> None:
-    if name != "BOTH_CONSTANT":  # never told: such nodes are constants in the end
+    if name != "BOTH_CONSTANT":  # never reported: such nodes are constants in the end
         assert f"- {all_reasons()[name].en}\n" in TEXT
 
 

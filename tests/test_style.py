@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -144,3 +145,119 @@ def test_class_defined_twice_is_found() -> None:
         "b": "class X: ...\nclass Y: ...\nclass _P: ...\n",
     }
     assert classes_defined_twice(texts) == {"X": ["a", "b"]}
+
+
+PLAIN_ROOMS = (
+    "check", "cli", "compare", "diag", "emit", "frontend/folding", "frontend/reading",
+    "frontend/rewriting", "ir", "kernels", "options", "package", "pipeline", "report", "results",
+    "running", "source", "spec", "system", "tensor",
+)  # fmt: skip
+PLAIN_PAGES = (
+    "adding-an-operator", "architecture", "cli", "comparing", "diagnostics", "ir", "kernels",
+    "performance", "security", "special-values",
+)  # fmt: skip
+"""Pages whose text is written here or in PLAIN_ROOMS, and the README."""
+
+PLAIN_WORDS = {
+    r"extents?": "dim, dims, shape, length or size",
+    r"\b(lies?|lying)\b": "is, is stored, starts at",
+    r"\bbehind\b": "after",
+    r"(\b|_)h(and|ands|anded|anding)[ _]out": "return, output",
+    r"(\b|_|un)told\b": "inferred, known, reported",
+    r"\bmend(s|ed|ing)?\b": "fix",
+    r"\bway[ _]out\b": "hint",
+    r"\bheld against\b": "compared with",
+    r"\bhold(s|ing)? (a|an|the|every|its) [\w ]*\bagainst\b": "check, compare with",
+    r"\bborn\b|births?\b": "introduced, origin",
+    r"\bfrom (opset )?(\d+|\{\w+\}) on\b": "N or more, since opset N",
+    r"\b(takes?|taken|took|taking)[ _]over\b": "replace, reuse, copy",
+    r"\bwithout end\b": "endless, unterminated",
+    r"\bone an? (channel|column|row)\b": "one per channel",
+    r"\b(that|which|it) (is|are) no \w": "is not a",
+    r"\bin the place of\b": "in place of",
+    r"ONNX'(?!s)(?=[\s.,;:)]|$)": "ONNX's",
+}
+"""Words that these rooms and pages do not use, case aside, and what they say instead."""
+
+PLAIN_EXCEPTIONS = (
+    r"\w*Extent(IsOne)?\b",  # classes of rules, named by their tags in the YAML files
+    r"\b(attr_sum|values_sum|count_is_one_or|sum|axis|axes)_(is_)?extent(_is_one)?\b",
+    r'"(values_of_)?open_extents"|"birth"|"born"|`born` in the JSON',  # names in JSON documents
+    r"\b(kept_|run_)?extents(:|=)",  # fields of tilings, which the kernels declare
+    r'\b(wide|narrow|numbers)\("[^"]*"',  # their comments in the kernels
+)
+"""Texts with another meaning or fixed by a format; they are removed before the search."""
+
+
+def unplain_words(text: str) -> list[str]:
+    """Return the lines with a word of PLAIN_WORDS, each with the word and its replacement."""
+    found = []
+    for line in text.splitlines():
+        rest = re.sub("|".join(PLAIN_EXCEPTIONS), " ", line)
+        for word, instead in PLAIN_WORDS.items():
+            hit = re.search(word, rest, re.IGNORECASE)
+            if hit is not None:
+                found.append(f"{hit[0]!r} ({instead}): {line.strip()}")
+    return found
+
+
+def plain_texts() -> list[Path]:
+    """Return the files of PLAIN_ROOMS and PLAIN_PAGES."""
+    rooms = [path for room in PLAIN_ROOMS for path in (ROOT / "atc_py" / room).rglob("*.py")]
+    pages = [ROOT / "docs" / f"{page}.md" for page in PLAIN_PAGES]
+    return sorted([*rooms, *(ROOT / "atc_py").glob("*.py"), *pages, ROOT / "README.md"])
+
+
+def test_plain_words_are_used() -> None:
+    found = {shown(path): unplain_words(path.read_text(encoding="utf-8")) for path in plain_texts()}
+    assert {name: lines for name, lines in found.items() if lines} == {}
+
+
+def test_each_plain_room_is_searched() -> None:
+    for room in PLAIN_ROOMS:
+        assert any(path.is_relative_to(ROOT / "atc_py" / room) for path in plain_texts()), room
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "for axis, extent in enumerate(shape):",
+        "known_extents = 1",
+        "the array in which a tensor lies",
+        "`message` goes on behind its operator",
+        "names of what is handed out",
+        "def _handed_out(node): ...",
+        "a broken one is told at once",
+        "def _told(node): ...",
+        "an input that no shape can mend",
+        "def way_out(op_type): ...",
+        "the bytes are held against their digests",
+        "Hold the bytes against their digests",
+        "layer.birth is Birth.BORN",
+        "ONNX has it from opset 9 on",
+        "nothing here takes over 5 bytes",
+        "a string without end",
+        "scales, one a channel",
+        "bytes that are no model",
+        "another in the place of it",
+        "by ONNX' rules",
+    ],
+)
+def test_unplain_word_is_found(line: str) -> None:
+    assert unplain_words(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "rule: axis_extent_is_one",
+        "class AttrSumIsExtent(Rule):",
+        '"open_extents": kernel.has_open,',
+        'inner: int = wide("indices behind the new axis")',
+        "it believes a name, and fixes it",
+        "there is no kernel for it",
+        "an amended value hands a file outside",
+    ],
+)
+def test_other_meanings_are_plain(line: str) -> None:
+    assert unplain_words(line) == []

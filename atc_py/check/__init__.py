@@ -1,1 +1,1 @@
-"""Checking: a source model held against the operator specifications."""
+"""Checking: a source model compared with the operator specifications."""

@@ -1,4 +1,4 @@
-"""A check that is changed after all rules were asked."""
+"""Changes to a check after all rules were asked."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def without_errors(
     undecided: Mapping[Finding, Finding],
     gone: Collection[Diagnostic],
 ) -> ModelCheck:
-    """Return `check` of `view` with some errors as what is not decided, and without some faults.
+    """Return `check` of `view` with some errors turned undecided, and without some faults.
 
     Args:
         check: the check.
         view: the model.
-        undecided: what takes the place of which error.
-        gone: the faults.
+        undecided: the replacement of each such error.
+        gone: the faults to remove.
     """
     if not (undecided or gone):
         return check
@@ -70,7 +70,7 @@ def without_errors(
 
 
 def _key(finding: Finding) -> _Key:
-    """Return what tells the node that a finding is about."""
+    """Return the key of the node that a finding is about."""
     return finding.place.node, finding.place.node_name, finding.place.op_type
 
 

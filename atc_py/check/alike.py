@@ -1,4 +1,4 @@
-"""Nodes that are alike: what is decided of one of them by its types and attributes holds of all."""
+"""Nodes that are alike: a decision by types and attributes about one holds for all."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["likeness"]
 
 _SHORT = 16
-"""Constants of at most so many elements are compared by value: shapes, axes, bounds, scales."""
+"""Constants of up to this many elements are compared by value: shapes, axes, bounds, scales."""
 
 
 _ARITHMETIC = frozenset(
@@ -43,11 +43,11 @@ _ARITHMETIC = frozenset(
         "Where",
     }
 )
-"""Operators that compile to the same whatever the floats among their inputs are."""
+"""Operators whose compiled form does not depend on the floats among their inputs."""
 
 
 def likeness(view: SourceNode, *, weights: bool) -> Likeness:
-    """Return what nodes share whose inputs, outputs and attributes are the same.
+    """Return a key that nodes share if their inputs, outputs and attributes are the same.
 
     Names and places do not count, nor which inputs of the model are open. A long constant is like
     itself only.
@@ -57,7 +57,7 @@ def likeness(view: SourceNode, *, weights: bool) -> Likeness:
         weights: whether the data of weights counts, constants of floats that are long or of which
             nothing but results depends; else their type does.
     """
-    tensor = _weighed if weights else _typed if view.op_type in _ARITHMETIC else _tensor
+    tensor = _tensor_key if weights else _tensor_type if view.op_type in _ARITHMETIC else _tensor
     return (
         view.op_type,
         view.domain,
@@ -69,7 +69,7 @@ def likeness(view: SourceNode, *, weights: bool) -> Likeness:
 
 
 def _tensor(tensor: SourceTensor | None) -> Likeness:
-    """Return what counts of a tensor; of a long constant of floats the type."""
+    """Return the key of a tensor; for a long constant of floats its type."""
     if tensor is None:
         return None
     known = tensor.const
@@ -80,15 +80,15 @@ def _tensor(tensor: SourceTensor | None) -> Likeness:
     return tensor.element, tensor.dims, None if "float" in tensor.element else id(known)
 
 
-def _typed(tensor: SourceTensor | None) -> Likeness:
-    """Return what counts of a tensor whose floats are numbers to compute with: its type."""
+def _tensor_type(tensor: SourceTensor | None) -> Likeness:
+    """Return the key of a tensor whose floats only enter computations: its type."""
     if tensor is None or tensor.const is None or "float" not in tensor.element:
         return _tensor(tensor)
     return tensor.element, tensor.dims, None
 
 
-def _weighed(tensor: SourceTensor | None) -> Likeness:
-    """Return what counts of a tensor, the data of long constants with it."""
+def _tensor_key(tensor: SourceTensor | None) -> Likeness:
+    """Return the key of a tensor, including the data of long constants."""
     known = None if tensor is None else tensor.const
     if tensor is None or known is None or element_count(known.shape) <= _SHORT:
         return _tensor(tensor)
@@ -96,7 +96,7 @@ def _weighed(tensor: SourceTensor | None) -> Likeness:
 
 
 def _attribute(name: str, value: SourceAttr) -> Likeness:
-    """Return what counts of an attribute; 1 and 1.0 are two values."""
+    """Return the key of an attribute; 1 and 1.0 are two values."""
     if isinstance(value, tuple):
         return name, tuple(map(type, value[:1])), value
     if isinstance(value, int | float | str):

@@ -1,7 +1,7 @@
 """Ways around operators that are not listed: what to write instead of each, by hand.
 
-Every text goes on after `X is not on the operator list` and names listed operators only, but for
-the operator itself; a test holds that.
+Every text continues the sentence `X is not on the operator list` and names only listed operators
+and the operator itself; a test enforces that.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ EXPORTED: dict[str, str] = {
     "Mish": "Softplus, Tanh, Mul",
     "Swish": "Sigmoid, Mul",
 }
-"""Operators of late opsets that exporters write as these listed ones where they are told to export
+"""Operators of late opsets that exporters write as these listed ones if asked to export
 at an older opset."""
 
 FUSED: dict[str, str] = {
@@ -42,7 +42,7 @@ FUSED: dict[str, str] = {
     "SkipSimplifiedLayerNormalization": "Add, Pow, ReduceMean, Sqrt, Div, Mul",
     "TransposeMatMul": "Transpose, MatMul",
 }
-"""Operators of onnxruntime's own that its graph optimization makes of these."""
+"""Operators of onnxruntime that its graph optimization makes from these."""
 
 _QUANTIZED = Words(
     "quantize the float model to 8 bits with constant scales and zero points, which is rewritten "
@@ -91,7 +91,7 @@ _HOST = Words(
 )
 
 
-def _instead(ops: str, en: str, zh: str) -> Words:
+def _write_it_with(ops: str, en: str, zh: str) -> Words:
     """Return `write it with A and B: ...`; texts are what follows the operators."""
     *most, last = ops.split()
     english = f"{', '.join(most)} and {last}" if most else last
@@ -102,35 +102,35 @@ _NORM = "ReduceMean Sub Mul Add Sqrt Div"
 
 WRITTEN: dict[str, Words] = {
     # Normalizations and activations
-    "InstanceNormalization": _instead(_NORM, " over the spatial axes", " 在空间轴上实现"),
-    "GroupNormalization": _instead(
+    "InstanceNormalization": _write_it_with(_NORM, " over the spatial axes", " 在空间轴上实现"),
+    "GroupNormalization": _write_it_with(
         f"Reshape {_NORM}",
         ", with an axis for each group; exporters of older opsets write InstanceNormalization, "
         "which is not listed either",
         "，为每组单设一轴；较早 opset 的导出结果含同样不在清单中的 InstanceNormalization",
     ),
-    "RMSNormalization": _instead(
+    "RMSNormalization": _write_it_with(
         "Mul ReduceMean Add Sqrt Div", ": x / Sqrt(mean of x * x + epsilon)", " 逐步实现"
     ),
-    "SwiGLU": _instead("Split Sigmoid Mul", "", " 实现"),
-    "Shrink": _instead("Where Less Greater Add Sub", "", " 实现"),
+    "SwiGLU": _write_it_with("Split Sigmoid Mul", "", " 实现"),
+    "Shrink": _write_it_with("Where Less Greater Add Sub", "", " 实现"),
     "Attention": Words(
         "export it as MatMul, Mul, Add and Softmax; the transformers library does with "
         'attn_implementation="eager"',
         '请导出为 MatMul、Mul、Add 和 Softmax；transformers 库可设 attn_implementation="eager"',
     ),
-    "RotaryEmbedding": _instead("Slice Neg Concat Mul Add", "", " 实现"),
+    "RotaryEmbedding": _write_it_with("Slice Neg Concat Mul Add", "", " 实现"),
     # Pooling, sampling and convolution
     "Upsample": Words(
         "export the model at opset 11, where exporters write Resize instead",
         "请以 opset 11 导出模型，导出器会改写为 Resize",
     ),
-    "LpPool": _instead(
+    "LpPool": _write_it_with(
         "Abs Pow AveragePool Mul",
         ": AveragePool of the powers, times the window's size, then the root",
         "：对幂取 AveragePool，乘以窗口大小后开方",
     ),
-    "GlobalLpPool": _instead(
+    "GlobalLpPool": _write_it_with(
         "ReduceL1 ReduceL2",
         " over the spatial axes for p 1 and 2",
         " 在空间轴上实现，对应 p 为 1 和 2",
@@ -144,13 +144,13 @@ WRITTEN: dict[str, Words] = {
         "host",
         "采样网格为常量时可用 GatherND、Mul 和 Add 实现；否则请在主机侧执行",
     ),
-    "Col2Im": _instead(
+    "Col2Im": _write_it_with(
         "ConvTranspose", " and a constant kernel of zeros and ones", "，卷积核取 0、1 组成的常量"
     ),
-    "CenterCropPad": _instead("Slice Pad", " with constant bounds", " 实现，边界取常量"),
+    "CenterCropPad": _write_it_with("Slice Pad", " with constant bounds", " 实现，边界取常量"),
     "DeformConv": _HOST,
     # Matrices
-    "Einsum": _instead(
+    "Einsum": _write_it_with(
         "Transpose Reshape MatMul Mul ReduceSum",
         "; in the source model, matmul and permute do instead of einsum",
         " 实现；在原模型中以 matmul、permute 代替 einsum",
@@ -164,38 +164,38 @@ WRITTEN: dict[str, Words] = {
         "fix the shape and store the matrix as a constant",
         "请固定形状，将该矩阵存为常量",
     ),
-    "CumProd": _instead(
+    "CumProd": _write_it_with(
         "Log CumSum Exp", " where all values are positive", " 实现，仅限所有值为正的情形"
     ),
-    "DFT": _instead(
+    "DFT": _write_it_with(
         "MatMul", " and constant matrices of cosines and sines", " 与余弦、正弦的常量矩阵实现"
     ),
-    "STFT": _instead(
+    "STFT": _write_it_with(
         "Conv",
         " with constant kernels of windowed cosines and sines",
         "，卷积核取加窗的余弦、正弦常量",
     ),
     # Elements
-    "Tan": _instead("Sin Cos Div", "", " 实现"),
-    "Xor": _instead("Equal Not", ", which take bool", "，两者均支持 bool"),
-    "IsNaN": _instead("Equal Not", ": only NaN differs from itself", "：只有 NaN 不等于自身"),
-    "IsInf": _instead("Abs Equal", " and the constant infinity", " 与常量无穷大比较"),
-    "BitShift": _instead(
+    "Tan": _write_it_with("Sin Cos Div", "", " 实现"),
+    "Xor": _write_it_with("Equal Not", ", which take bool", "，两者均支持 bool"),
+    "IsNaN": _write_it_with("Equal Not", ": only NaN differs from itself", "：只有 NaN 不等于自身"),
+    "IsInf": _write_it_with("Abs Equal", " and the constant infinity", " 与常量无穷大比较"),
+    "BitShift": _write_it_with(
         "Cast Mul Div",
         ": Cast to int32, then times or by a power of two",
         "：先 Cast 为 int32，再乘除 2 的幂",
     ),
-    "CastLike": _instead("Cast", ", whose `to` names the dtype", "，用 to 写明类型"),
+    "CastLike": _write_it_with("Cast", ", whose `to` names the dtype", "，用 to 写明类型"),
     "BitCast": _HOST,
     # Indices
-    "ScatterElements": _instead(
+    "ScatterElements": _write_it_with(
         "ScatterND", " at opset 11, with every index written out", "（opset 11），并写出完整下标"
     ),
-    "Scatter": _instead(
+    "Scatter": _write_it_with(
         "ScatterND", " at opset 11, with every index written out", "（opset 11），并写出完整下标"
     ),
-    "TensorScatter": _instead("Concat Slice", " on the cache", " 更新缓存"),
-    "Compress": _instead(
+    "TensorScatter": _write_it_with("Concat Slice", " on the cache", " 更新缓存"),
+    "Compress": _write_it_with(
         "Gather", " and constant indices, or NonZero and Gather", "：下标为常量，或由 NonZero 得到"
     ),
     "Unique": _HOST,
@@ -204,8 +204,8 @@ WRITTEN: dict[str, Words] = {
         "请在主机侧解码图像，以像素作为输入",
     ),
     # Reductions
-    "ReduceLogSum": _instead("ReduceSum Log", "", " 实现"),
-    "ReduceLogSumExp": _instead(
+    "ReduceLogSum": _write_it_with("ReduceSum Log", "", " 实现"),
+    "ReduceLogSumExp": _write_it_with(
         "ReduceMax Sub Exp ReduceSum Log Add",
         "; without ReduceMax large values overflow",
         " 实现；不减去 ReduceMax 时大值会溢出",
@@ -215,8 +215,10 @@ WRITTEN: dict[str, Words] = {
         "use LSTM or GRU, or unroll the steps into MatMul, Add and Tanh",
         "请改用 LSTM 或 GRU，或按时间步展开为 MatMul、Add 和 Tanh",
     ),
-    "RandomUniformLike": _instead("RandomUniform", ", with the shape written out", "，并写明形状"),
-    "Bernoulli": _instead("RandomUniform Less", "", " 实现"),
+    "RandomUniformLike": _write_it_with(
+        "RandomUniform", ", with the shape written out", "，并写明形状"
+    ),
+    "Bernoulli": _write_it_with("RandomUniform Less", "", " 实现"),
     **dict.fromkeys(("Loop", "Scan", "SequenceMap"), _LOOPS),
     **dict.fromkeys(("RandomNormal", "RandomNormalLike"), _NOISE),
     **dict.fromkeys(("BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor"), _BITS),
@@ -253,4 +255,4 @@ WRITTEN: dict[str, Words] = {
     ),
     **dict.fromkeys(("Optional", "OptionalGetElement", "OptionalHasElement"), _OPTIONALS),
 }
-"""What to do about operators of ONNX that are not listed."""
+"""Hints for operators of ONNX that are not listed."""

@@ -42,12 +42,12 @@ HOLDS = Answer(State.HOLDS, Words("", ""))
 
 
 def fails(observed: object, when: Words | None = None) -> Answer:
-    """Answer that the rule fails; `observed` is words or a value that reads the same everywhere."""
+    """Return the answer that the rule fails; `observed` is words or a value that reads the same everywhere."""
     return Answer(State.FAILS, _words(observed), when or Words("", ""))
 
 
 def unknown(observed: object) -> Answer:
-    """Answer that the rule is undecided; `observed` is what is known and open, `?x3x224x224`."""
+    """Return the answer that the rule is undecided; `observed` is what is known and open, `?x3x224x224`."""
     return Answer(State.UNKNOWN, _words(observed))
 
 

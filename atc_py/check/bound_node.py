@@ -75,7 +75,7 @@ class BoundNode:
 
     @property
     def surplus_inputs(self) -> int:
-        """Inputs behind the last one that the specification has."""
+        """Inputs after the last one that the specification has."""
         formal = [row for row in self.spec.inputs if row.exists_at(self.opset)]
         return sum(
             tensor is not None and _row_at(formal, position, len(self.view.inputs)) is None
@@ -99,7 +99,7 @@ class BoundNode:
         return row
 
     def has_attribute(self, name: str) -> bool:
-        """Return True if the attribute called `name` can stand on the node.
+        """Return True if the node can have the attribute called `name`.
 
         Attributes that no listed opset has are judged by their own rows where the file is of an
         opset that has them.
@@ -136,7 +136,7 @@ class BoundNode:
         """Return the length of dimension `dim` of operand `name`.
 
         None where it is open, where the tensor is absent, or where it has another rank than its
-        layout has letters; the rule on its rank says that.
+        layout has letters; the rule on its rank reports it.
         """
         tensor, axis = self.tensor(name), self.axis(name, dim)
         if tensor is None or tensor.dims is None:
@@ -150,6 +150,6 @@ def _row_at(rows: Sequence[OperandSpec], position: int, count: int) -> OperandSp
     variadic = next((at for at, row in enumerate(rows) if row.variadic), len(rows))
     if position < variadic or variadic == len(rows):
         return rows[position] if position < len(rows) else None
-    behind = len(rows) - 1 - variadic
+    after = len(rows) - 1 - variadic
     left = count - position
-    return rows[-left] if left <= behind else rows[variadic]
+    return rows[-left] if left <= after else rows[variadic]

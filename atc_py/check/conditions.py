@@ -1,4 +1,4 @@
-"""Conditions of rules: whether a rule is asked of a node at all."""
+"""Conditions of rules: whether a rule applies to a node at all."""
 
 from __future__ import annotations
 

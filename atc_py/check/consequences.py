@@ -1,7 +1,7 @@
 """Findings that merely follow from a refused node: they are left out.
 
-The types of what an operator gives that is not listed, or a node that contradicts ONNX, may not be
-known. What then cannot be decided of the nodes after it follows from that one finding.
+The results of an operator that is not listed, or of a node that contradicts ONNX, may have unknown
+types. Whatever cannot be decided about later nodes then follows from that one finding.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["Consequences"]
 
 
 class Consequences:
-    """Record of what the refused nodes of a model leave unknown.
+    """Record of the types that the refused nodes of a model leave unknown.
 
     Args:
         model: the model.
@@ -35,20 +35,20 @@ class Consequences:
             if not node.domain and node.op_type == "If":
                 holders.setdefault(node.index, []).append(node)
             if node.index in refused or not is_listed(node) or self.concern(node):
-                self._lost.update(_uncertain(node.outputs))
+                self._lost.update(_uncertain_tensors(node.outputs))
                 for holder in holders.get(node.index, ()) if node.scope else ():
-                    self._returned.update(_uncertain(holder.outputs))
-                    self._lost.update(_uncertain(holder.outputs))
+                    self._returned.update(_uncertain_tensors(holder.outputs))
+                    self._lost.update(_uncertain_tensors(holder.outputs))
 
     def concern(self, node: SourceNode) -> bool:
-        """Tell whether a node reads, or its branch returns, what a refused node leaves unknown."""
+        """Tell whether a node reads, or its branch returns, a tensor that a refused node leaves unknown."""
         reads = {tensor.name for tensor in node.inputs if tensor is not None}
         returns = {tensor.name for tensor in node.outputs if tensor is not None}
         return not (reads.isdisjoint(self._lost) and returns.isdisjoint(self._returned))
 
 
-def _uncertain(tensors: Iterable[SourceTensor | None]) -> set[str]:
-    """Name those tensors that are not wholly known, or would be constants if more was."""
+def _uncertain_tensors(tensors: Iterable[SourceTensor | None]) -> set[str]:
+    """Name the tensors whose types are not fully known, or that might be constants."""
     return {
         tensor.name
         for tensor in tensors

@@ -50,7 +50,7 @@ class Checked:
 def check_view(
     model: SourceModel, conditions: Conditions, library: Library, history: SchemaHistory
 ) -> Checked:
-    """Hold every node of `model` against its specification."""
+    """Check every node of `model` against its specification."""
     return _Checker(model, conditions, library, history).run()
 
 
@@ -90,12 +90,12 @@ class _Checker:
             found, placement = self._node(view)
             found += self._quantized.findings(view, listed=self._is_listed(view))
             found += attribute_findings(view, self._conditions.soc, str(self._model.path))
-            if self._waits(view) and view.vanishes:
+            if self._may_change(view) and view.vanishes:
                 found = of_vanishing_node(found, open_help(view))
-            found += self._doubted(view)
+            found += self._possible_faults(view)
             rows.append(self._row(view, found))
             if view.index in self._faulty or self._consequences.concern(view):
-                # What is not known there follows from what is told of the refused node.
+                # What is unknown there follows from what is reported about the refused node.
                 found = [each for each in found if each.standing is not Standing.UNKNOWN]
             findings += found
             placements.append(placement)
@@ -133,29 +133,29 @@ class _Checker:
         return tuple(sorted(found, key=_by_standing))
 
     def _node(self, view: SourceNode) -> tuple[list[Finding], OpsetPlacement | None]:
-        """Return the findings of one node, and where it stands; nodes like a sound one are sound."""
+        """Return the findings of one node, and its placement; nodes like a sound one are sound."""
         kind = likeness(view, weights=True)
         if kind in self._sound:
             return [], OpsetPlacement(self._sound[kind], view, view)
-        found, placement = self._judged(view)
+        found, placement = self._node_findings(view)
         if not found and placement is not None:
             self._sound[kind] = placement.opset
         return found, placement
 
-    def _judged(self, view: SourceNode) -> tuple[list[Finding], OpsetPlacement | None]:
-        """Return the findings of one node, rule by rule, and where it stands."""
+    def _node_findings(self, view: SourceNode) -> tuple[list[Finding], OpsetPlacement | None]:
+        """Return the findings of one node, rule by rule, and its placement."""
         spec = self._spec(view)
         if spec is None and not view.op_type:
-            return [], None  # a fault says it
+            return [], None  # a fault reports it
         if spec is None:
             return [self._conclude.not_listed(view, self._history, self._library)], None
         placement = place_node(view, spec, self._history)
         if not isinstance(placement, OpsetPlacement):
             return [self._not_placed(view, spec, placement)], None
         found = [self._conclude.restated(view, spec, placement)] if placement.restated else []
-        waits = self._waits(view)
+        waits = self._may_change(view)
         node = BoundNode(spec, placement.view, placement.opset, self._conditions, view.opset, waits)
-        found += self._unlisted(node)
+        found += self._unlisted_parts(node)
         for rule, predicate in self._rules_of(node):
             answer = ask(rule, predicate, node)
             if answer.state is not State.HOLDS:
@@ -163,31 +163,31 @@ class _Checker:
         return found, placement
 
     def _not_placed(self, view: SourceNode, spec: OpSpec, refusal: OpsetRefusal) -> Finding:
-        """Tell that a node stands at no listed opset, for all that is known of it."""
+        """Report that a node fits no listed opset, as far as is known."""
         finding = self._conclude.not_placed(view, spec, refusal)
         settles = any(tensor is not None and tensor.settles for tensor in view.inputs)
-        return not_yet(finding, open_help(view)) if settles and self._waits(view) else finding
+        return not_yet(finding, open_help(view)) if settles and self._may_change(view) else finding
 
-    def _doubted(self, view: SourceNode) -> list[Finding]:
-        """Tell what may be wrong at a node, at the first of those of its place in the file."""
+    def _possible_faults(self, view: SourceNode) -> list[Finding]:
+        """Return possible faults at a node, once for the nodes of its place in the file."""
         found = self._doubts.pop(view.index, [])
         return [doubted(each, view.scope, MAY_FOLD, open_help(view)) for each in found]
 
-    def _waits(self, view: SourceNode) -> bool:
-        """Tell whether more may be known of a node once dims are fixed, or refused nodes are."""
+    def _may_change(self, view: SourceNode) -> bool:
+        """Tell whether more may become known of a node once dims, or refused nodes, are fixed."""
         return bool(view.open_inputs) or self._consequences.concern(view)
 
     def _is_listed(self, view: SourceNode) -> bool:
         """Tell whether the list has the node's operator."""
         return self._spec(view) is not None
 
-    def _unlisted(self, node: BoundNode) -> Iterator[Finding]:
-        """Return what the node has and the specification has no row for."""
+    def _unlisted_parts(self, node: BoundNode) -> Iterator[Finding]:
+        """Return the operands and attributes of the node for which the specification has no row."""
         schema = None if node.spec.custom else self._history.at(node.spec.op, node.written)
         for name, value in node.view.attributes.items():
             if name.startswith(INTERNAL_PREFIX) or node.has_attribute(name):
                 continue
-            # What ONNX itself does not define at the file's opset has been told as a fault.
+            # What ONNX itself does not define at the file's opset was reported as a fault.
             if schema is None or name in schema.attributes:
                 yield self._conclude.unlisted_attribute(node, name, value)
         if node.surplus_inputs:
@@ -216,5 +216,5 @@ class _Checker:
 
 
 def _by_standing(row: NodeCount) -> tuple[int, int, str]:
-    """Return worst standing first, then the most frequent, then by name."""
+    """Return a sort key: worst standing first, then the most frequent, then by name."""
     return min(standing.rank for standing in row.counts), -row.total, row.op

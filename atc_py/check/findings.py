@@ -1,4 +1,4 @@
-"""Findings of a check, and what they amount to for a node, a model and all models."""
+"""Findings of a check, and the verdict for a node, a model and all models."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Standing(Enum):
         return _ORDER[self]
 
     def reaches(self, limit: Standing) -> bool:
-        """Return True if it is as bad as `limit`, or worse."""
+        """Return True if it is as severe as `limit`, or more."""
         return self.rank <= limit.rank
 
 
@@ -64,7 +64,7 @@ def worst(standings: Iterable[Standing]) -> Standing:
 
 
 def fingerprint_of(parts: Iterable[object]) -> str:
-    """Return a short digest of what names a finding."""
+    """Return a short digest of the names that identify a finding."""
     text = "\0".join(str(part) for part in parts)
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
@@ -82,7 +82,7 @@ class Finding:
         scope: the subgraph that the node stands in; "" at the top.
         observed: the value seen.
         allowed: the rule's sentence, without full stop.
-        help: the way out.
+        help: the hint.
         when: the conditions under which the rule counts; empty where it always does.
     """
 
@@ -132,7 +132,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class NodeCount:
-    """One operator's nodes by what the findings make of them.
+    """One operator's nodes by their standing.
 
     Attributes:
         op: its type, with the domain before it where that is not ONNX's: `com.microsoft::Gelu`.
@@ -152,7 +152,7 @@ class NodeCount:
 
 @dataclass(frozen=True, slots=True)
 class NodeRow:
-    """One node and what the findings make of it.
+    """One node and its standing.
 
     Attributes:
         index: position in the file's graph, from 0; nodes of subgraphs have their outer node's.
@@ -179,7 +179,7 @@ class ModelCheck:
         name: the graph's name; "" where the file cannot be read.
         opsets: imported version of each domain.
         file_nodes: nodes in the file's graph.
-        nodes: nodes that were held against the list, those of subgraphs included.
+        nodes: nodes that were compared with the list, those of subgraphs included.
         findings: about nodes, in the order of the nodes.
         faults: what breaks ONNX's own rules or cannot be read; errors, too.
         operators: by operator, the ones with the worst standing first.
@@ -188,7 +188,7 @@ class ModelCheck:
         hint_fits: whether the hint is a choice that fits.
         hint_tries: how many choices were tried.
         deciding: the open dims that decide what is not decided.
-        rows: every node that was held against the list, in the order of the network.
+        rows: every node that was compared with the list, in the order of the network.
         layers: of a model that came quantized, its layers and what became of them.
         bias_convention: of a model whose layers are int8 already, how their biases are read.
     """

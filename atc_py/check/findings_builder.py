@@ -1,4 +1,4 @@
-"""From answers to findings: which standing, which words, which way out."""
+"""From answers to findings: which standing, which words, which hint."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from atc_py.check.findings import Finding, Standing
 from atc_py.check.open_dims import open_help
 from atc_py.check.rules.wording import shown
 from atc_py.check.sentences import filled
-from atc_py.check.unlisted import way_out
+from atc_py.check.unlisted import hint_for_unlisted
 from atc_py.diag import SEMICOLON, Place, Words
 from atc_py.diag.codes import (
     ATTR_NOT_LISTED,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["Conclusions", "operator_label"]
 
 _RUN_TIME = Words(
-    "the value is worked out at run time; export fixed shapes and constants, or simplify the "
+    "the value is computed at run time; export fixed shapes and constants, or simplify the "
     "model so that they fold",
     "该值在运行时才能得到；请以固定形状和常量导出，或先简化模型使其可折叠",
 )
@@ -56,7 +56,7 @@ class Conclusions:
         self._common = common_opsets
 
     def broken(self, node: BoundNode, rule: Rule, predicate: Predicate, answer: Answer) -> Finding:
-        """Return a rule that fails, or that cannot be decided."""
+        """Return the finding for a rule that fails, or that cannot be decided."""
         undecided = answer.state is State.UNKNOWN
         standing = Standing.UNKNOWN if undecided else Standing.of(rule.level)
         help_ = self._undecided_help(node.view) if undecided else _help(predicate, node.spec, rule)
@@ -65,16 +65,16 @@ class Conclusions:
             standing=standing,
             rule=_rule_name(node.spec, rule),
             source=node.spec.place_of(rule.line),
-            place=self._place(node.view, _subject(node.spec, rule)),
+            place=self._place(node.view, _rule_subject(node.spec, rule)),
             scope=node.view.scope,
             observed=answer.observed,
-            allowed=_allowed(predicate, node.spec, rule),
+            allowed=_demand(predicate, node.spec, rule),
             help=help_,
             when=joined([when_words(rule.when) if rule.when else Words("", ""), answer.when]),
         )
 
     def not_listed(self, view: SourceNode, history: SchemaHistory, library: Library) -> Finding:
-        """Return an operator that is not on the list."""
+        """Return the finding for an operator that is not on the list."""
         name = operator_label(view)
         return Finding(
             code=UNKNOWN_OPERATOR,
@@ -85,11 +85,11 @@ class Conclusions:
             scope=view.scope,
             observed=Words("", ""),
             allowed=Words(f"{name} is not on the operator list", f"{name} 不在算子清单中"),
-            help=way_out(view.op_type, view.domain, history, library),
+            help=hint_for_unlisted(view.op_type, view.domain, history, library),
         )
 
     def not_placed(self, view: SourceNode, spec: OpSpec, refusal: OpsetRefusal) -> Finding:
-        """Return an operator at a version that the list does not have."""
+        """Return the finding for an operator at a version that the list does not have."""
         newest = max(self._common, default=max(spec.opsets))
         if newest in self._common:
             help_ = Words(
@@ -107,14 +107,14 @@ class Conclusions:
     def restated(self, view: SourceNode, spec: OpSpec, placement: OpsetPlacement) -> Finding:
         """Report an operator at an unlisted version that means the same as a listed one."""
         help_ = Words(
-            f"nothing has to be done: the node is restated at opset {placement.opset}, where it "
+            f"no action is needed: the node is restated at opset {placement.opset}, where it "
             "means the same",
             f"无需处理：该节点将改写为 opset {placement.opset} 的形式，含义相同",
         )
         return self._of_opset(view, spec, OPERATOR_RESTATED, Standing.REWRITE, Words("", ""), help_)
 
     def unlisted_attribute(self, node: BoundNode, name: str, value: object) -> Finding:
-        """Return an attribute that the specification has no row for."""
+        """Return the finding for an attribute that the specification has no row for."""
         names = [row.name for row in node.spec.attributes if node.has_attribute(row.name)]
         near = nearest(name, names, 2)
         known = ", ".join(names)
@@ -147,7 +147,7 @@ class Conclusions:
         )
 
     def surplus_inputs(self, node: BoundNode) -> Finding:
-        """Return inputs behind the last one that the specification has."""
+        """Return the finding for inputs after the last one that the specification has."""
         count = sum(tensor is not None for tensor in node.view.inputs)
         most = sum(row.exists_at(node.opset) for row in node.spec.inputs)
         return Finding(
@@ -210,7 +210,7 @@ def operator_label(view: SourceNode) -> str:
     return view.op_type if view.domain in ONNX_DOMAINS else f"{view.domain}::{view.op_type}"
 
 
-def _allowed(predicate: Predicate, spec: OpSpec, rule: Rule) -> Words:
+def _demand(predicate: Predicate, spec: OpSpec, rule: Rule) -> Words:
     """Return the rule's demand, and whose demand it is where CANN departs from ONNX."""
     text = filled(predicate.sentence, spec, rule)
     return text if rule.deviation is None else text + _FOR_CANN
@@ -221,7 +221,7 @@ def _help(predicate: Predicate, spec: OpSpec, rule: Rule) -> Words:
     if rule.level is Level.REWRITE and rule.rewrite is not None:
         done = REWRITES[rule.rewrite]
         return Words(
-            f"nothing has to be done: {done.en} ({rule.rewrite})",
+            f"no action is needed: {done.en} ({rule.rewrite})",
             f"无需处理：{done.zh}（{rule.rewrite}）",
         )
     if rule.deviation is not None:
@@ -238,7 +238,7 @@ def _rule_name(spec: OpSpec, rule: Rule) -> str:
     return "/".join((spec.op, rule.name, f"{subject}.{dim}" if dim else str(subject)))
 
 
-def _subject(spec: OpSpec, rule: Rule) -> str:
+def _rule_subject(spec: OpSpec, rule: Rule) -> str:
     """Return the attribute, input or output that the rule is about."""
     arguments = rule.arguments
     if "attribute" in arguments:

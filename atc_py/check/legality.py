@@ -18,7 +18,7 @@ __all__ = ["becomes", "is_legal"]
 
 _F16, _BF16, _F32 = DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32
 _RISE = {_F16: (_F16, _F32), _BF16: (_BF16, _F32), _F32: (_F32,)}
-"""What a float may become without losing anything, the dtype itself first."""
+"""Dtypes that a float may become without loss, the dtype itself first."""
 
 _TO_FP16 = {_F16: (_F16, _F32), _BF16: (_F16, _F32), _F32: (_F16, _F32)}
 _TO_FP32 = {_F16: (_F32, _F16), _BF16: (_F32, _BF16, _F16), _F32: (_F32, _BF16, _F16)}
@@ -36,7 +36,7 @@ _CHOICES: Mapping[PrecisionMode, Mapping[DType, tuple[DType, ...]]] = {
     PrecisionMode.ALLOW_MIX_PRECISION_BF16: _MAY_BF16,
     PrecisionMode.ALLOW_FP32_TO_BF16: _MAY_BF16,
 }
-"""What a float may become in each mode, in the order in which it is tried."""
+"""Dtypes that a float may become in each mode, in the order in which they are tried."""
 
 
 def is_legal(dtype: DType, listed: Collection[DType], mode: PrecisionMode) -> bool:

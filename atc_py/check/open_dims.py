@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 NOT_YET = Words("it may be constant once the open dims are fixed", "固定未定的维度后可能成为常量")
-"""What is said of values that a choice of dims may make known."""
+"""The reason for values that a choice of dims may make known."""
 
 MAY_FOLD = Words(
     "the node may fold away once the open dims are fixed", "固定未定的维度后该节点可能被折叠"
@@ -35,10 +35,10 @@ MAY_FOLD = Words(
 def of_vanishing_node(findings: Iterable[Finding], help_: Words) -> list[Finding]:
     """Return the findings at a node that may fold away: its errors are not decided.
 
-    What is merely rewritten is not mentioned: such a node is expected to be gone by then.
+    A rewrite is not mentioned: such a node is expected to be folded by then.
 
     Args:
-        findings: what would hold of the node if it stayed.
+        findings: the findings if the node stays.
         help_: which inputs to fix.
     """
     kept = (Standing.ERROR, Standing.UNKNOWN)
@@ -46,7 +46,7 @@ def of_vanishing_node(findings: Iterable[Finding], help_: Words) -> list[Finding
 
 
 def reserved(finding: Finding, reason: Words, help_: Words) -> Finding:
-    """Turn an error into what is not decided, for a reason; leave other findings as they are."""
+    """Turn an error into an undecided finding with a reason; leave other findings as they are."""
     if finding.standing is not Standing.ERROR:
         return finding
     observed = SEMICOLON.join(each for each in (finding.observed, reason) if each)
@@ -54,12 +54,12 @@ def reserved(finding: Finding, reason: Words, help_: Words) -> Finding:
 
 
 def not_yet(finding: Finding, help_: Words) -> Finding:
-    """Turn an error that rests on a value which may become constant into what is not decided."""
+    """Turn an error about a value that may become constant into an undecided finding."""
     return reserved(finding, NOT_YET, help_)
 
 
 def doubted(fault: Diagnostic, scope: str, reason: Words, help_: Words) -> Finding:
-    """Make a finding of what may be a fault, with the reason why it is not decided."""
+    """Return an undecided finding for a possible fault, with the reason."""
     place = fault.place or Place()
     return Finding(
         code=fault.code,

@@ -1,4 +1,4 @@
-"""What a check says of a model that came quantized: its layers, and what cannot be rewritten."""
+"""Findings about a quantized model: its layers, and nodes that cannot be rewritten."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _QUANTIZED = {
         Standing.REWRITE,
         Words(" of a quantized model runs on int8", " 属于量化模型，将以 int8 运行"),
         Words(
-            "nothing has to be done: it is rewritten with AscendQuant and AscendDequant",
+            "no action is needed: it is rewritten with AscendQuant and AscendDequant",
             "无需处理：将以 AscendQuant 和 AscendDequant 改写",
         ),
     ),
@@ -69,7 +69,7 @@ _QUANTIZED = {
         ),
     ),
 }
-"""Code, standing, rule and way out by what became of a node of a quantized model."""
+"""Code, standing, rule and hint by what became of a node of a quantized model."""
 
 
 class QuantizedModel:
@@ -87,10 +87,10 @@ class QuantizedModel:
         layers = (each for each in nodes if each.outcome is not Outcome.KEPT)
         self.layers = tuple(each for each in layers if (each.scope, each.index) in left)
         self._path = str(model.path)
-        self._untold: dict[tuple[str, int], list[QuantizedNode]] = {}
+        self._unreported: dict[tuple[str, int], list[QuantizedNode]] = {}
         for each in nodes:
-            self._untold.setdefault((each.scope, each.index), []).append(each)
-        self._known = frozenset(self._untold)
+            self._unreported.setdefault((each.scope, each.index), []).append(each)
+        self._known = frozenset(self._unreported)
 
     def _on_this_soc(self, model: SourceModel) -> list[QuantizedNode]:
         """Return what became of nodes of the file, with layers that the SoC takes back."""
@@ -119,14 +119,14 @@ class QuantizedModel:
 
         Args:
             view: the node.
-            listed: whether its operator is on the list. What quantizes is not; so it is told there
-                that it stays, and nowhere where folding has taken it.
+            listed: whether its operator is on the list. Quantizing operators are not;
+                so it is reported there that the node stays, unless folding has removed it.
         """
         place = view.scope, view.index
-        here = self._untold.get(place, [])
-        told = [each for each in here if each.outcome is not Outcome.KEPT or not listed]
-        self._untold[place] = [each for each in here if each not in told]
-        found = [self._finding(each) for each in told]
+        here = self._unreported.get(place, [])
+        reported = [each for each in here if each.outcome is not Outcome.KEPT or not listed]
+        self._unreported[place] = [each for each in here if each not in reported]
+        found = [self._finding(each) for each in reported]
         if view in self._channels and place not in self._known:
             reason = self._reason(self._channels[view])
             own = QuantizedNode(

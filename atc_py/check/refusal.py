@@ -20,7 +20,7 @@ class RulesBrokenError(AtcError):
     """A model cannot be compiled: it contradicts itself, breaks rules, or needs missing lowerings.
 
     Attributes:
-        check: everything that was found, also what does not stand in the way.
+        check: all findings, also those that do not prevent compilation.
         missing: operators that are on the list and do not compile yet.
     """
 

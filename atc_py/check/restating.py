@@ -1,4 +1,4 @@
-"""Opsets: at which listed opset a node stands, or can be restated, or why it cannot.
+"""Opsets: the listed opset of a node, or the one in whose form it can be restated, or why none.
 
 A node of a model at opset V is of the operator version in force there. If a listed opset has the
 same version, it is the same operator. If not, the node may be restated at a listed opset where the
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OpsetPlacement", "OpsetRefusal", "place_node"]
 
-_NO_VERSION = Words("ONNX defines it at none of the listed opsets", "清单所列 opset 均无 ONNX 定义")
+_NO_VERSION = Words("ONNX does not define it at any listed opset", "清单所列 opset 均无 ONNX 定义")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def place_node(
 
 
 def _definition(view: SourceNode, spec: OpSpec, history: SchemaHistory) -> OperatorSchema | Words:
-    """Return the definition that the node is of, or why it is of none that can be restated."""
+    """Return the definition of the node's operator, or why it cannot be restated."""
     newest, opset = history.newest_opset, view.opset
     if opset > newest:
         return Words(
@@ -102,7 +102,7 @@ def _definition(view: SourceNode, spec: OpSpec, history: SchemaHistory) -> Opera
         )
     if opset < spec.restated_since:
         return Words(
-            f"before opset {spec.restated_since} the same node meant another thing",
+            f"before opset {spec.restated_since} the operator had different semantics",
             f"opset {spec.restated_since} 之前同样的节点含义不同",
         )
     return own
@@ -121,7 +121,7 @@ def _listed(
 
 
 class _Restating:
-    """One node, between the version that it is of and one that is listed."""
+    """One node, between its own version and a listed one."""
 
     def __init__(
         self, view: SourceNode, spec: OpSpec, own: OperatorSchema, listed: OperatorSchema
@@ -139,7 +139,7 @@ class _Restating:
         inputs = self._inputs(attributes)
         if isinstance(inputs, Words):
             return inputs
-        complaint = self._missing(attributes, inputs) or self._outputs()
+        complaint = self._missing_parts(attributes, inputs) or self._outputs()
         if complaint is not None:
             return complaint
         return replace(
@@ -158,15 +158,17 @@ class _Restating:
             if own is None or name.startswith(INTERNAL_PREFIX):
                 continue
             if listed is not None and listed.type != own.type:
-                return self._changed(f"the type of attribute {name}", f"属性 {name} 的类型")
+                return self._means_otherwise(f"the type of attribute {name}", f"属性 {name} 的类型")
             if listed is not None or self._is_judged(name):
                 kept[name] = value
             elif value != own.default:
-                return self._absent(f"attribute {name}", f"属性 {name}")
+                return self._lacks(f"attribute {name}", f"属性 {name}")
         for name, listed in self._listed.attributes.items():
             own = self._own.attributes.get(name)
             if name not in kept and own is not None and own.default != listed.default:
-                return self._changed(f"the default of attribute {name}", f"属性 {name} 的默认值")
+                return self._means_otherwise(
+                    f"the default of attribute {name}", f"属性 {name} 的默认值"
+                )
         return kept
 
     def _is_judged(self, name: str) -> bool:
@@ -182,25 +184,25 @@ class _Restating:
                 continue
             formal = _formal_at(self._own.inputs, position)
             if formal is None:
-                return self._absent(f"input {position}", f"输入 {position}")
+                return self._lacks(f"input {position}", f"输入 {position}")
             target = self._position(formal, position)
             if target is not None:
-                if not self._admits(tensor, target):
+                if not self._accepts_dtype(tensor, target):
                     what = f"{tensor.element} for input {formal.name}"
-                    return self._absent(what, f"输入 {formal.name} 的类型 {tensor.element}")
+                    return self._lacks(what, f"输入 {formal.name} 的类型 {tensor.element}")
                 found[target] = tensor
                 continue
             schema = self._listed.attributes.get(formal.name)
             value = None if schema is None else _as_attribute(tensor, schema)
             if value is None:
                 return self._not_movable(formal.name, is_attribute=schema is not None)
-            # An empty list of axes says what leaving it out says, but older versions lack the form.
+            # An empty list of axes means the same as an absent one, but older versions lack the form.
             if value != ():
                 attributes[formal.name] = value
         count = max(found, default=-1) + 1
         return tuple(found.get(position) for position in range(count))
 
-    def _admits(self, tensor: SourceTensor, target: int) -> bool:
+    def _accepts_dtype(self, tensor: SourceTensor, target: int) -> bool:
         """Return True if the listed version, or the list itself, takes the element type."""
         formal = _formal_at(self._listed.inputs, target)
         if formal is None or not tensor.element or tensor.element in formal.elements:
@@ -220,19 +222,19 @@ class _Restating:
         renamed = position < len(names) and names[position] not in own
         return position if renamed and formal.name not in self._listed.attributes else None
 
-    def _missing(
+    def _missing_parts(
         self, attributes: dict[str, SourceAttr], inputs: tuple[SourceTensor | None, ...]
     ) -> Words | None:
-        """Return what the listed version requires and the node does not have."""
+        """Return the operands and attributes that the listed version requires and the node lacks."""
         for name, schema in self._listed.attributes.items():
             if schema.required and name not in attributes:
-                return self._required(f"attribute {name}", f"属性 {name}")
+                return self._requires_more(f"attribute {name}", f"属性 {name}")
         for position, formal in enumerate(self._listed.inputs):
             there = position < len(inputs) and inputs[position] is not None
             row = self._spec.operand(formal.name)
             stands_in = row is not None and row.absent is not None
             if not (there or formal.optional or formal.variadic or stands_in):
-                return self._required(f"input {formal.name}", f"输入 {formal.name}")
+                return self._requires_more(f"input {formal.name}", f"输入 {formal.name}")
         return None
 
     def _outputs(self) -> Words | None:
@@ -241,7 +243,7 @@ class _Restating:
             if tensor is not None and _formal_at(self._listed.outputs, position) is None:
                 formal = _formal_at(self._own.outputs, position)
                 name = formal.name if formal else str(position)
-                return self._absent(f"output {name}", f"输出 {name}")
+                return self._lacks(f"output {name}", f"输出 {name}")
         return None
 
     @property
@@ -249,8 +251,8 @@ class _Restating:
         """The node's version and the listed one."""
         return self._own.since_version, self._listed.since_version
 
-    def _absent(self, en: str, zh: str) -> Words:
-        """Return the listed version lacks something that the node uses."""
+    def _lacks(self, en: str, zh: str) -> Words:
+        """Return the refusal for a part of the node that the listed version lacks."""
         own, listed = self._versions
         return Words(
             f"version {listed} of {self._spec.op}, which is listed, has no {en} as version {own} "
@@ -258,8 +260,8 @@ class _Restating:
             f"清单所列的 {self._spec.op} 第 {listed} 版没有第 {own} 版的{zh}",
         )
 
-    def _required(self, en: str, zh: str) -> Words:
-        """Return the listed version needs something that the node does not have."""
+    def _requires_more(self, en: str, zh: str) -> Words:
+        """Return the refusal for a part that the listed version needs and the node lacks."""
         own, listed = self._versions
         return Words(
             f"version {listed} of {self._spec.op}, which is listed, requires {en}, version {own} "
@@ -267,8 +269,8 @@ class _Restating:
             f"清单所列的 {self._spec.op} 第 {listed} 版要求{zh}，第 {own} 版不要求",
         )
 
-    def _changed(self, en: str, zh: str) -> Words:
-        """Return something means one thing in one version and another in the other."""
+    def _means_otherwise(self, en: str, zh: str) -> Words:
+        """Return the refusal for a part whose meaning differs between the two versions."""
         own, listed = self._versions
         return Words(
             f"{en} changed between version {listed} of {self._spec.op}, which is listed, and "
@@ -279,7 +281,7 @@ class _Restating:
     def _not_movable(self, name: str, *, is_attribute: bool) -> Words:
         """Return an input that the listed version does not take as one."""
         if not is_attribute:
-            return self._absent(f"input {name}", f"输入 {name}")
+            return self._lacks(f"input {name}", f"输入 {name}")
         listed = self._listed.since_version
         return Words(
             f"{name} is an attribute in version {listed} of {self._spec.op}, which is listed, and "

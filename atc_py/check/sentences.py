@@ -1,4 +1,4 @@
-"""Predicates by the rules that they answer, and what a rule demands, in words."""
+"""Predicates by the rules that they answer, and the demand of a rule in words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["filled", "predicate_of", "predicates", "sentence"]
 
 _CHOICES = ("dtypes", "one_of")
-"""Arguments any element of which will do."""
+"""Arguments of which any element satisfies the rule."""
 
 
 def predicates() -> tuple[Predicate, ...]:

@@ -1,4 +1,4 @@
-"""Nodes of a model that a trial can compile apart from the rest, those that are alike together."""
+"""Nodes of a model that a trial can compile apart from the rest, grouped by likeness."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 __all__ = ["compiled_nodes"]
 
 _OF_SHAPES = frozenset({"Shape", "Size"})
-"""Operators of ONNX whose results are told by the shapes of their inputs alone."""
+"""Operators of ONNX whose results follow from the shapes of their inputs alone."""
 
 
 def compiled_nodes(model: SourceModel) -> list[list[int]]:
     """Return the positions of the model's own nodes to be tried, alike ones together.
 
     Nodes in branches are tried with their If. What depends on inputs whose shapes are open is tried
-    where all its own dims are known and it has to do with data: what is worked out from shapes
+    where all its own dims are known and it has to do with data: what is computed from shapes
     alone folds away once these are known.
     """
     found: dict[Hashable, list[int]] = {}
     shapes_alone = set(_of_shapes_alone(model)) if any(i.is_open for i in model.inputs) else set()
-    for position, (view, inner) in enumerate(_own(model)):
+    for position, (view, inner) in enumerate(_own_nodes(model)):
         if view.open_inputs and (inner or position in shapes_alone or not _is_known(view)):
             continue
         found.setdefault(_kind(view, inner), []).append(position)
@@ -42,7 +42,7 @@ def _kind(view: SourceNode, inner: Sequence[SourceNode]) -> Hashable:
     return kind, *branches
 
 
-def _own(model: SourceModel) -> list[tuple[SourceNode, list[SourceNode]]]:
+def _own_nodes(model: SourceModel) -> list[tuple[SourceNode, list[SourceNode]]]:
     """Return the nodes of the model's graph, each with those of its branches."""
     return [(node, [*node.with_inner][1:]) for node in model.nodes]
 
@@ -50,7 +50,7 @@ def _own(model: SourceModel) -> list[tuple[SourceNode, list[SourceNode]]]:
 def _of_shapes_alone(model: SourceModel) -> Iterator[int]:
     """Yield the positions of nodes that no data reaches, only shapes and constants."""
     fed = {each.name for each in model.inputs}
-    for position, (view, _) in enumerate(_own(model)):
+    for position, (view, _) in enumerate(_own_nodes(model)):
         reads = (tensor for tensor in view.inputs if tensor is not None)
         measures = not view.domain and view.op_type in _OF_SHAPES
         if measures or all(tensor.name not in fed for tensor in reads):

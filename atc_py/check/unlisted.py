@@ -1,4 +1,4 @@
-"""What to do about a node whose operator is not on the list."""
+"""Hints for a node whose operator is not on the list."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from atc_py.source import OperatorSchema, SchemaHistory
     from atc_py.spec import Library
 
-__all__ = ["NEWEST_LISTED", "way_out"]
+__all__ = ["NEWEST_LISTED", "hint_for_unlisted"]
 
 NEWEST_LISTED = 13
 """The newest opset of the list; a test holds that. Reading it would load every file."""
@@ -33,7 +33,7 @@ _WRITE = Words(
 _LISTING = Words("`atc-py ops list` shows all listed ones", "`atc-py ops list` 可列出全部清单算子")
 
 
-def way_out(op_type: str, domain: str, history: SchemaHistory, library: Library) -> Words:
+def hint_for_unlisted(op_type: str, domain: str, history: SchemaHistory, library: Library) -> Words:
     """Return the help of a finding about an operator that `library` does not have.
 
     Args:
@@ -57,12 +57,12 @@ def way_out(op_type: str, domain: str, history: SchemaHistory, library: Library)
 
 
 def _of_onnx(op_type: str, versions: Sequence[OperatorSchema], library: Library) -> Words:
-    """Return an operator that ONNX defines."""
+    """Return the hint for an operator that ONNX defines."""
     first = versions[0].since_version
     late = first > NEWEST_LISTED
     if late and op_type in EXPORTED:
         return Words(
-            f"ONNX has {op_type} from opset {first} on; export the model at opset {NEWEST_LISTED}, "
+            f"ONNX has {op_type} since opset {first}; export the model at opset {NEWEST_LISTED}, "
             f"and the exporter writes it as listed operators ({EXPORTED[op_type]})",
             f"ONNX 自 opset {first} 起才有 {op_type}；请以 opset {NEWEST_LISTED} 导出模型，"
             f"导出器会将其写为清单中的算子（{EXPORTED[op_type]}）",
@@ -71,7 +71,7 @@ def _of_onnx(op_type: str, versions: Sequence[OperatorSchema], library: Library)
     if not late:
         return advice
     since = Words(
-        f"ONNX has {op_type} from opset {first} on, the newest opset listed is {NEWEST_LISTED}",
+        f"ONNX has {op_type} since opset {first}, the newest opset listed is {NEWEST_LISTED}",
         f"ONNX 自 opset {first} 起才有 {op_type}，而清单最新为 opset {NEWEST_LISTED}",
     )
     return since + SEMICOLON + advice
@@ -86,7 +86,7 @@ def _body(body: Sequence[str], library: Library) -> Words | None:
     if not missing:
         return Words(
             f"ONNX defines it as a function of listed operators ({names}); "
-            "onnx.inliner.inline_selected_functions puts them in its place",
+            "onnx.inliner.inline_selected_functions inlines them",
             f"ONNX 以清单中的算子（{names}）定义该函数；"
             "可用 onnx.inliner.inline_selected_functions 展开",
         )
@@ -99,9 +99,9 @@ def _body(body: Sequence[str], library: Library) -> Words | None:
 
 
 def _of_no_domain(op_type: str, library: Library) -> Words:
-    """Return a name that ONNX does not have: another case, a slip, an operator that was fused."""
+    """Return the hint for a name that ONNX does not have: another case, a typo, a fused operator."""
     if op_type in FUSED:
-        return _fused(op_type)
+        return _fused_operator(op_type)
     near = library.near(op_type)
     same = [name for name in near if name.casefold() == op_type.casefold()]
     if near:
@@ -120,7 +120,7 @@ def _of_no_domain(op_type: str, library: Library) -> Words:
 
 
 def _of_domain(op_type: str, domain: str, history: SchemaHistory, library: Library) -> Words:
-    """Return an operator of another domain than ONNX's."""
+    """Return the hint for an operator of another domain than ONNX's."""
     if _ONNXRUNTIME.match(domain):
         return _of_onnxruntime(op_type)
     for pattern, words in _DOMAINS:
@@ -128,18 +128,18 @@ def _of_domain(op_type: str, domain: str, history: SchemaHistory, library: Libra
             return words
     if library.find(op_type) is not None or history.versions(op_type):
         return Words(
-            f"an operator of domain {domain} is another one than ONNX's {op_type}; where that is "
+            f"an operator of domain {domain} differs from ONNX's {op_type}; where that is "
             "meant, leave the node's domain empty",
             f"域 {domain} 中的算子不是 ONNX 的 {op_type}；若指 ONNX 的算子，请将该节点的域留空",
         )
     near = [name for name in library.near(op_type) if _is_custom(name, library)]
     if near:
         return Words(
-            f"of custom operators, {' or '.join(near)} is listed; is that meant?",
+            f"among custom operators, {' or '.join(near)} is listed; is that the intended one?",
             f"清单中的自定义算子有 {' 或 '.join(near)}，可能是指该算子",
         )
     return Words(
-        f"operators of domain {domain} are none of ONNX's; {_WRITE.en}",
+        f"operators of domain {domain} are not ONNX operators; {_WRITE.en}",
         f"域 {domain} 的算子不属于 ONNX；{_WRITE.zh}",
     )
 
@@ -151,21 +151,21 @@ def _is_custom(name: str, library: Library) -> bool:
 
 
 def _of_onnxruntime(op_type: str) -> Words:
-    """Return an operator of onnxruntime's own."""
+    """Return the hint for an operator of onnxruntime's own."""
     if op_type in FUSED:
-        return _fused(op_type)
+        return _fused_operator(op_type)
     if _QUANTIZED.search(op_type):
         return WRITTEN["QuantizeLinear"]
     return Words(
-        f"{op_type} is onnxruntime's own and none of ONNX's; export the model without "
+        f"{op_type} is an operator of onnxruntime, not of ONNX; export the model without "
         f"onnxruntime's graph optimization, or {_WRITE.en}",
         f"{op_type} 是 onnxruntime 自有的算子，不属于 ONNX；请在不经 onnxruntime 图优化的情况下"
         f"导出模型，或{_WRITE.zh.removeprefix('请')}",
     )
 
 
-def _fused(op_type: str) -> Words:
-    """Return an operator that onnxruntime's graph optimization makes."""
+def _fused_operator(op_type: str) -> Words:
+    """Return the hint for an operator that onnxruntime's graph optimization makes."""
     parts = FUSED[op_type]
     return Words(
         f"onnxruntime's graph optimization makes {op_type} of listed operators such as {parts}; "
@@ -203,8 +203,8 @@ _DOMAINS: tuple[tuple[re.Pattern[str], Words], ...] = (
     (
         _FUNCTIONS,
         Words(
-            "it is a function of the exporter's; onnx.inliner.inline_local_functions puts its body "
-            "in its place",
+            "it is a function of the exporter's; onnx.inliner.inline_local_functions inlines "
+            "its body",
             "这是导出器的函数；可用 onnx.inliner.inline_local_functions 展开其函数体",
         ),
     ),

@@ -1,4 +1,4 @@
-"""Printing: rich tables on a terminal, plain lines elsewhere, JSON where it is asked for."""
+"""Printing: rich tables on a terminal, plain lines elsewhere, JSON if requested."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def progress(*, quiet: bool, lines: bool = False) -> Iterator[Callable[[str], No
             least, so that the log of long work shows that it goes on; otherwise it shows nothing.
     """
     if not quiet and lines and not sys.stderr.isatty():
-        yield _paced(time.monotonic)
+        yield _paced_printer(time.monotonic)
         return
     if quiet or not sys.stderr.isatty():
         yield lambda _stage: None
@@ -127,7 +127,7 @@ def progress(*, quiet: bool, lines: bool = False) -> Iterator[Callable[[str], No
         yield status.update
 
 
-def _paced(clock: Callable[[], float]) -> Callable[[str], None]:
+def _paced_printer(clock: Callable[[], float]) -> Callable[[str], None]:
     """Give a function that prints a stage when the last line is PACE seconds old."""
     last = clock()
 

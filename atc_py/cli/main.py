@@ -26,7 +26,7 @@ from atc_py.cli.signals import SignalledError, signals_as_exceptions
 from atc_py.cli.streams import StdoutError, guarded_streams
 from atc_py.diag import AtcError, ExitCode
 from atc_py.diag.codes import BAD_OPTION, CANNOT_WRITE, INTERNAL, MEMORY_LIMIT
-from atc_py.system.memory_limit import MEND_SYSTEM
+from atc_py.system.memory_limit import RAISE_SYSTEM_LIMITS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,30 +79,30 @@ def main(args: Sequence[str] | None = None) -> None:
     with guarded_streams():
         try:
             with signals_as_exceptions():
-                status = _guarded(given)
+                status = _guarded_status(given)
         except (SignalledError, KeyboardInterrupt, click.Abort) as error:
-            status = _ended(error)
+            status = _signal_status(error)
     sys.exit(status)
 
 
-def _guarded(args: list[str]) -> int:
+def _guarded_status(args: list[str]) -> int:
     """Return the exit status of the command line `args`."""
     as_json = _wants_json(args)
     try:
         status = cli.main(args, prog_name="atc-py", standalone_mode=False)
         sys.stdout.flush()
     except (AtcError, click.ClickException) as error:
-        return _refused(error, as_json=as_json)
+        return _print_refusal(error, as_json=as_json)
     except click.Abort:  # click's word for KeyboardInterrupt
         raise
     except StdoutError as error:
-        return _unwritten(error)
+        return _report_unwritten(error)
     except Exception as error:  # noqa: BLE001  (the last net: a bug must not show a traceback)
-        return _failed(error, as_json=as_json)
+        return _failure_status(error, as_json=as_json)
     return status if isinstance(status, int) else ExitCode.DONE
 
 
-def _ended(error: BaseException) -> int:
+def _signal_status(error: BaseException) -> int:
     """Return the exit status of a command that a signal ended."""
     signalled = error if isinstance(error, SignalledError) else SignalledError(signal.SIGINT)
     print_error(f"{signalled}; no output file is left partially written")
@@ -115,14 +115,14 @@ def _wants_json(args: Sequence[str]) -> bool:
     return "--json" in args or "--format=json" in args or ("--format", "json") in pairs
 
 
-def _refused(error: AtcError | click.ClickException, *, as_json: bool) -> int:
-    """Print why the command was refused; the exit status."""
+def _print_refusal(error: AtcError | click.ClickException, *, as_json: bool) -> int:
+    """Print why the command was refused; return the exit status."""
     if isinstance(error, AtcError):
         return _report(error.diagnostics, error.exit_code, as_json=as_json)
     return _report([_usage_finding(error)], ExitCode.USAGE, as_json=as_json)
 
 
-def _unwritten(error: StdoutError) -> int:
+def _report_unwritten(error: StdoutError) -> int:
     """Report that standard output could not be written, and return the exit status."""
     finding = CANNOT_WRITE.diagnostic(
         f"cannot write standard output: {error.strerror or error}",
@@ -132,7 +132,7 @@ def _unwritten(error: StdoutError) -> int:
 
 
 def _report(findings: Sequence[Diagnostic], code: ExitCode, *, as_json: bool) -> int:
-    """Print the findings, in text where JSON cannot be written; the exit status."""
+    """Print the findings, as text if JSON cannot be written; return the exit status."""
     try:
         print_diagnostics(findings, as_json=as_json)
         sys.stdout.flush()
@@ -151,12 +151,12 @@ def _usage_finding(error: click.ClickException) -> Diagnostic:
     return BAD_OPTION.diagnostic(" ".join(error.format_message().split()), help=help_)
 
 
-def _failed(error: Exception, *, as_json: bool) -> int:
+def _failure_status(error: Exception, *, as_json: bool) -> int:
     """Return the exit status after an unexpected error or a failure of the system."""
     ran_out = exhaustion(error)
     if ran_out is None:
         return _report([_bug(error)], ExitCode.BUG, as_json=as_json)
-    finding = MEMORY_LIMIT.diagnostic(ran_out, help=MEND_SYSTEM)
+    finding = MEMORY_LIMIT.diagnostic(ran_out, help=RAISE_SYSTEM_LIMITS)
     return _report([finding], ExitCode.FILE, as_json=as_json)
 
 

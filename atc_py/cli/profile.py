@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["profile"]
 
 _FILE = click.Path(path_type=Path)
-# Written out because what defines them takes long to import; a test compares them.
+# Written out because the defining modules take long to import; a test compares them.
 _FORMATS = ("text", "json", "csv", "html")
 
 
@@ -96,7 +96,7 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     )
     if traced is not None:
         _write_trace(found, traced)
-    _show(found, form, report, as_json=as_json)
+    _show_report(found, form, report, as_json=as_json)
 
 
 def _outputs(
@@ -160,7 +160,7 @@ def _write_trace(done: Profile, path: Path) -> None:
         file.write(trace_json(done.costs[0]).encode())
 
 
-def _show(done: Profile, form: str, path: Path | None, *, as_json: bool) -> None:
+def _show_report(done: Profile, form: str, path: Path | None, *, as_json: bool) -> None:
     """Print the report, or write it and print where it is; as JSON it is printed in any case."""
     from atc_py.report.escape import visible
     from atc_py.report.profile.formats import render_profile

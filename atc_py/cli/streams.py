@@ -25,7 +25,7 @@ class StdoutError(OSError):
 def guarded_streams() -> Iterator[None]:
     """Make both streams accept any text in the block, also if they are no longer read.
 
-    What is printed after the reader has left (`| head`), or to a stream that was closed before the
+    Output printed after the reader has left (`| head`), or to a stream that was closed before the
     start (`>&-`), is lost; the command goes on and ends with the status that it would have had.
     Any other refusal of standard output is a StdoutError, once; standard error refuses nothing.
     Characters that a stream's encoding lacks are written as escapes. A stream that is not a file of
@@ -33,8 +33,8 @@ def guarded_streams() -> Iterator[None]:
     """
     _open_descriptors()
     before = sys.stdout, sys.stderr
-    sys.stdout = _guarded(before[0], _Stdout, 1)
-    sys.stderr = _guarded(before[1], _Stderr, 2)
+    sys.stdout = _guard_stream(before[0], _Stdout, 1)
+    sys.stderr = _guard_stream(before[1], _Stderr, 2)
     try:
         yield
     finally:
@@ -44,7 +44,7 @@ def guarded_streams() -> Iterator[None]:
 
 
 class _Guard(io.FileIO):
-    """A standard stream that goes nowhere once a write has failed."""
+    """A standard stream that discards its data once a write has failed."""
 
     def write(self, data: ReadableBuffer, /) -> int:
         """Write some of `data` and return how many bytes that were."""
@@ -53,7 +53,7 @@ class _Guard(io.FileIO):
                 # Another process has made the stream non-blocking, and its reader is slow.
                 select.select((), (self,), ())
         except OSError as error:
-            self._silence()
+            self._discard_output()
             self._refused(error)
             return memoryview(data).nbytes
         return written
@@ -61,7 +61,7 @@ class _Guard(io.FileIO):
     def _refused(self, error: OSError) -> None:
         """Raise the system's error, unless it is to be ignored."""
 
-    def _silence(self) -> None:
+    def _discard_output(self) -> None:
         """Discard the content of the buffers and all further output."""
         with suppress(OSError), open(os.devnull, "wb") as nowhere:  # noqa: PTH123
             os.dup2(nowhere.fileno(), self.fileno())
@@ -81,7 +81,7 @@ class _Stderr(_Guard):
 
 
 def _open_descriptors() -> None:
-    """Open what is closed of the three standard descriptors.
+    """Open those of the three standard descriptors that are closed.
 
     The system gives a file that is opened the lowest number that is free. An output that got the
     number of a closed stream would have in it what libraries print.
@@ -91,7 +91,7 @@ def _open_descriptors() -> None:
     os.close(handle)
 
 
-def _guarded(stream: TextIO | None, guard: type[_Guard], descriptor: int) -> TextIO:
+def _guard_stream(stream: TextIO | None, guard: type[_Guard], descriptor: int) -> TextIO:
     """Put a guard before the descriptor of `stream`; make a stream where it is None, closed."""
     if stream is not None:
         buffer = getattr(stream, "buffer", None)

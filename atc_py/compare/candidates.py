@@ -1,8 +1,8 @@
-"""Candidates to keep in float32: their lines in a file, and their ranking by what they would gain.
+"""Candidates to keep in float32: their lines in a file, and their ranking by expected gain.
 
 A --keep-dtype file names nodes as the ONNX file does. A node without a name, or with one that such
 a file cannot hold, is reached by its operator alone: the line `OpType::T` keeps all nodes of
-operator T. Nodes that compilation put in (casts, changes of format) have no line; what is lost in
+operator T. Nodes that compilation inserted (casts, changes of format) have no line; what is lost in
 a cast is put down to the nodes that read it, because keeping those takes the cast away.
 """
 
@@ -78,7 +78,7 @@ def ranked_lines(
 ) -> list[str]:
     """Return the `lines` that bear on the tensors `missed`, those that add the most error first.
 
-    What a node adds is its error less the largest error of what it reads, casts left out; lost
+    A node adds its error less the largest error among its inputs, casts left out; lost
     values count as infinite errors. The order of execution decides between equals.
 
     Args:
@@ -98,7 +98,7 @@ def ranked_lines(
         line = line_of(node)
         if line in lines and line is not None and at in bearing:
             here = max((before[tensor] for tensor in node.outputs), default=0.0)
-            added[line] = max(added.get(line, 0.0), _more(here, reached))
+            added[line] = max(added.get(line, 0.0), _growth_factor(here, reached))
     return sorted(added, key=lambda line: -added[line])
 
 
@@ -114,7 +114,7 @@ def _bearing_on(model: OmModel, missed: Collection[int]) -> set[int]:
     return found
 
 
-def _more(here: float, reached: float) -> float:
+def _growth_factor(here: float, reached: float) -> float:
     """Return the factor by which an error exceeds the one before; infinite ones cannot grow."""
     return 0.0 if math.isinf(reached) else max(here - reached, 0.0)
 

@@ -1,7 +1,7 @@
 """Origins of errors: each layer's error beside the largest error among its inputs.
 
-A layer whose error is more than BORN_FACTOR times the largest error of what it reads introduced it;
-any other layer passed it on, and has the root of the input with the largest error. Lost values
+A layer whose error is more than INTRODUCED_FACTOR times the largest error of what it reads
+introduced it; any other layer passed it on, and has the root of the input with the largest error. Lost values
 count as infinite errors. Steps without a counterpart pass on the largest error that they read, and
 so do operators that only move values, such as a Slice, whatever share of the error its part has.
 A sum or mean whose terms cancel has a large error relative to its value and a small one relative
@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from atc_py.results.layer import BORN_FACTOR, NOISE, Birth, Layer
+from atc_py.results.layer import INTRODUCED_FACTOR, NOISE, ErrorOrigin, Layer
 from atc_py.target import Unit, find_operator
 
 if TYPE_CHECKING:
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from atc_py.results.judgment import QuantizedGrid
     from atc_py.results.layer import Figures
 
-__all__ = ["trace_births"]
+__all__ = ["trace_origins"]
 
 _MEANS = frozenset({"ReduceMean", "ReduceMeanD"})
 _SUMS = frozenset({"ReduceSum", "ReduceSumD"})
 """Target operators that add up one input."""
 
 
-def trace_births(
+def trace_origins(
     model: OmModel,
     matching: Matching,
     figures: Mapping[int, Figures],
@@ -61,7 +61,7 @@ def trace_births(
                 plain = _layer(model, index, tensor, makers.get(value), value, figures[tensor])
                 plain = replace(plain, grid=grids.get(tensor))
                 if tensor not in outputs:
-                    plain = replace(plain, summed=_summed(node, tensor, figures))
+                    plain = replace(plain, summed=_term_magnitude(node, tensor, figures))
                 tracer.add(tensor, plain, reached)
             else:
                 tracer.hand_on(tensor, reached)
@@ -98,27 +98,29 @@ class _Tracer:
     def add(self, tensor: int, layer: Layer, reached: _Reached) -> None:
         """Add a layer and what reaches it."""
         here = len(self.layers)
-        birth, root, steps = Birth.PASSED_ON, reached.root, reached.steps + 1
+        origin, root, steps = ErrorOrigin.PASSED_ON, reached.root, reached.steps + 1
         if layer.error <= NOISE:
-            birth, root, steps = Birth.NONE, None, 0
-        elif root is None or (layer.error > BORN_FACTOR * reached.error and not _moves(layer.op)):
-            birth, root, steps = Birth.BORN, here, 0
+            origin, root, steps = ErrorOrigin.NONE, None, 0
+        elif root is None or (
+            layer.error > INTRODUCED_FACTOR * reached.error and not _passes_unchanged(layer.op)
+        ):
+            origin, root, steps = ErrorOrigin.INTRODUCED, here, 0
         # A row of failing layers keeps its first position; a layer that passes ends the row.
         start = None
         if layer.faults:
             start = here if reached.start is None else reached.start
         self._known[tensor] = _Reached(layer.error, root, start, steps)
-        traced = replace(layer, birth=birth, root=root, start=start, steps=steps)
+        traced = replace(layer, origin=origin, root=root, start=start, steps=steps)
         self.layers.append(replace(traced, before=reached.root))
 
 
-def _moves(op: str) -> bool:
+def _passes_unchanged(op: str) -> bool:
     """Return True if a target operator passes values on unchanged."""
     row = find_operator(op)
     return row is not None and row.unit in {Unit.MOVE, Unit.LOCAL}
 
 
-def _summed(node: OmNode, tensor: int, figures: Mapping[int, Figures]) -> float | None:
+def _term_magnitude(node: OmNode, tensor: int, figures: Mapping[int, Figures]) -> float | None:
     """Return the magnitude that a sum or mean would have if no terms canceled; None for others.
 
     By Cauchy's inequality the mean of |x| is at most the root of the mean of x^2.
@@ -152,6 +154,13 @@ def _layer(
         value=value,
         is_float="float" in facts.dtype,
         figures=figures,
-        birth=Birth.NONE,
+        origin=ErrorOrigin.NONE,
         root=None,
+        rolled_back="float" in facts.dtype and _was_quantized(node),
     )
+
+
+def _was_quantized(node: OmNode) -> bool:
+    """Return True for a convolution that came with an AscendDequant, which reads sums of int8."""
+    origins = {origin.op_type for origin in node.origins}
+    return node.op.startswith(("Conv2D", "DepthwiseConv2D")) and "AscendDequant" in origins

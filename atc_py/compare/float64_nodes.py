@@ -55,9 +55,9 @@ class ExactNodes:
     """Nodes that make one value.
 
     Attributes:
-        value: name of what they make.
+        value: name of their result.
         nodes: producers first.
-        reads: names of what comes from before them.
+        reads: names of values from earlier nodes.
         constants: initializers by name.
         opsets: versions of operators that the model imports.
     """
@@ -83,14 +83,14 @@ class ExactNodes:
         if found.dtype == np.float64 or not self._is_suited(feeds, found):
             return None
         try:
-            exact = self._evaluated({name: _widened(each) for name, each in feeds.items()})
+            exact = self._evaluate_nodes({name: _as_float64(each) for name, each in feeds.items()})
         except Exception:  # noqa: BLE001  (the evaluator raises anything)
             return None
         if exact.dtype != np.float64 or exact.shape != found.shape:
             return None
         return exact if _is_rounding(feeds.values(), found, exact) else None
 
-    def _evaluated(self, feeds: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+    def _evaluate_nodes(self, feeds: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
         """Evaluate the nodes with onnx's evaluator."""
         from onnx.reference import ReferenceEvaluator
 
@@ -104,7 +104,7 @@ class ExactNodes:
             graph.input.append(onnx.helper.make_tensor_value_info(name, element, array.shape))
         used = {name for node in self.nodes for name in node.input}
         for name in sorted(used & self.constants.keys()):
-            array = _widened(onnx.numpy_helper.to_array(self.constants[name]))
+            array = _as_float64(onnx.numpy_helper.to_array(self.constants[name]))
             graph.initializer.append(onnx.numpy_helper.from_array(array, name))
         graph.output.append(onnx.ValueInfoProto(name=self.value))
         evaluator = ReferenceEvaluator(model)
@@ -183,7 +183,7 @@ def exact_nodes(
     return ExactNodes(value, tuple(nodes), given, constants, opsets)
 
 
-def _widened(array: NDArray[Any]) -> NDArray[Any]:
+def _as_float64(array: NDArray[Any]) -> NDArray[Any]:
     """Convert floats to float64, and leave all others."""
     element = onnx.helper.np_dtype_to_tensor_dtype(array.dtype)
     return array.astype(np.float64) if element in _FLOATS else array
@@ -195,7 +195,7 @@ def _in_double(node: onnx.NodeProto) -> onnx.NodeProto:
     found.CopyFrom(node)
     for attribute in found.attribute:
         if attribute.type == onnx.AttributeProto.TENSOR and attribute.t.data_type in _FLOATS:
-            array = _widened(onnx.numpy_helper.to_array(attribute.t))
+            array = _as_float64(onnx.numpy_helper.to_array(attribute.t))
             attribute.t.CopyFrom(onnx.numpy_helper.from_array(array))
         if node.op_type == "Cast" and attribute.name == "to" and attribute.i in _FLOATS:
             attribute.i = _DOUBLE

@@ -43,12 +43,12 @@ def floors_of(model: OmModel) -> dict[int, float]:
     found: dict[int, float] = {}
     computed = {port.tensor for port in model.inputs}
     for node in model.nodes:
-        found |= dict(_made(model, node, found, computed))
+        found |= dict(_results_with_floors(model, node, found, computed))
         computed.update(node.outputs)
     return found
 
 
-def _made(
+def _results_with_floors(
     model: OmModel, node: OmNode, known: Mapping[int, float], computed: set[int]
 ) -> Iterator[tuple[int, float]]:
     """Yield the results of `node` that have a floor, each with it."""

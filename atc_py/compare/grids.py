@@ -44,7 +44,7 @@ def grids_of(
     computed = {port.tensor for port in model.inputs}
     for node in model.nodes:
         for tensor in node.outputs:
-            grid = _made(model, tensor, values.get(tensor), reference)
+            grid = _grid_of_maker(model, tensor, values.get(tensor), reference)
             grid = grid or _handed_on(model, node, found, computed)
             if grid is not None and grid.codes is not _is_float(model, tensor):
                 found[tensor] = grid
@@ -52,7 +52,7 @@ def grids_of(
     return found
 
 
-def _made(
+def _grid_of_maker(
     model: OmModel, tensor: int, value: str | None, reference: ReferenceModel
 ) -> QuantizedGrid | None:
     """Return the grid of a value that its maker in the original quantizes or dequantizes."""
@@ -72,10 +72,10 @@ def _parameters(reference: ReferenceModel, names: Sequence[str]) -> tuple[float 
     arrays = [reference.constant(name) if name else None for name in names]
     scale, zero = (*arrays, None, None)[:2]
     step = float(scale.reshape(-1)[0]) if scale is not None and scale.size == 1 else None
-    return step, _zero(zero) if len(names) > 1 else -UNSIGNED_SHIFT
+    return step, _zero_point(zero) if len(names) > 1 else -UNSIGNED_SHIFT
 
 
-def _zero(zero: npt.NDArray[np.generic] | None) -> int:
+def _zero_point(zero: npt.NDArray[np.generic] | None) -> int:
     """Return the zero point as int8; 0 where channels differ or it is not a constant."""
     if zero is None or zero.size != 1:
         return 0

@@ -43,11 +43,11 @@ def input_roles(model: ReferenceModel) -> dict[str, Role]:
     for node in model.nodes:
         for at, name in enumerate(node.input):
             readers.setdefault(name, []).append((node, at))
-    found = {name: _role(model, list(_uses(name, readers))) for name in model.inputs}
+    found = {name: _role(model, list(_readers_of(name, readers))) for name in model.inputs}
     return {name: role for name, role in found.items() if role != Role()}
 
 
-def _uses(
+def _readers_of(
     name: str, readers: dict[str, list[tuple[onnx.NodeProto, int]]]
 ) -> Iterator[tuple[onnx.NodeProto, int]]:
     """Yield (node, input position) of all that read `name`, also through nodes that pass it on."""

@@ -26,7 +26,8 @@ __all__ = ["fitting_feeds"]
 def fitting_feeds(ports: Sequence[Port], roles: Mapping[str, Role], seed: int) -> dict[str, Array]:
     """Return random arrays for all ports; the same seed gives the same arrays.
 
-    Indices lie within the table that they select from, its last row among them; lengths lie between 1 and that of their sequence. Inputs with `mask` in their
+    Indices are within the table that they select from and include its last row; lengths are between 1 and
+    that of their sequence. Inputs with `mask` in their
     names are ones, then zeros from some place in the second half of the last axis on. Others are
     as `random_feeds` makes them.
 

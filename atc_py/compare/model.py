@@ -101,7 +101,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     compilation = Compilation(
         Path(model), soc, input_shape, op_specs, {"precision_mode": precision_mode, **precision}
     )
-    with work_folder() as folder, _compiled(compilation, folder, on_stage) as package:
+    with work_folder() as folder, _compiled_model(compilation, folder, on_stage) as package:
         session = _Session(compilation, package, folder, inputs, samples, seed)
         session.histograms = histograms
         session.targets = dict(targets or {})
@@ -123,10 +123,10 @@ def _check_options(
     check_targets(targets or {})
 
 
-def _compiled(
+def _compiled_model(
     compilation: Compilation, folder: Path, on_stage: Callable[[str], None] | None
 ) -> OfflineModel:
-    """Return the compiled model, in `folder`, open; what comes after it is the stage `compare`."""
+    """Return the compiled model, in `folder`, open; the stage after it is `compare`."""
     require_own_memory(_RUNTIME)
     om = folder / "model.om"
     compilation.write(om, on_stage=on_stage)
@@ -186,17 +186,17 @@ class _Session:
     ) -> LayerComparison:
         """Compare, and search for nodes to keep in float32 unless `targets` is None."""
         if targets is None:
-            return self._audited()
+            return self._without_own_errors()
         self._record()
-        done = self._audited()
+        done = self._without_own_errors()
         first = Trial(frozenset(), self._package.description, done)
         recorded = [*self._runs()]
         trials = Trials(self._compilation, self._reference, recorded, self._folder)
         return replace(done, suggestion=search(trials, first, targets, limit, on_stage))
 
-    def _audited(self) -> LayerComparison:
+    def _without_own_errors(self) -> LayerComparison:
         """Compare, and take out the original's own errors where they are seen."""
-        done = self._compared()
+        done = self._paired_run()
         plain = self._reference
         taken_out: dict[str, tuple[Suspect, OwnError]] = {}
         looked_at: set[str] = set()
@@ -212,10 +212,10 @@ class _Session:
             self._reference = plain.with_amendment(exact)
             if self._recorded is not None:
                 self._record()
-            done = self._compared()
+            done = self._paired_run()
         return with_own_errors(done, [error for _, error in taken_out.values()])
 
-    def _compared(self) -> LayerComparison:
+    def _paired_run(self) -> LayerComparison:
         """Run the model beside its original, in step unless that was recorded."""
         pair = Pair(self._reference, self._package, self.targets, histograms=self.histograms)
         return replace(pair.compared(self._runs()), warnings=self.warnings)

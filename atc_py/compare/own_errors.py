@@ -1,11 +1,11 @@
-"""Errors that the original made itself: found by a float64 run of the node, and taken out.
+"""Errors of the original itself: found by a float64 run of the node, and removed.
 
 An engine that runs the original in float32 rounds as well, and some of its kernels are far off where
-results are small. Before such an error is put down to the device, the nodes that make the layer are run
-alone in float64 on the original's own inputs. Where the original is at least 1 / BORN_FACTOR as far
-from that run as the device is from the original, the original's own error is what is seen. The
-comparison is then made again with the float64 value in its place, so that all that follows is
-compared with what the model says, and not with what that engine made of it.
+results are small. Before such an error is attributed to the device, the nodes that make the layer
+are run alone in float64 on the original's own inputs. If the original is at least
+1 / INTRODUCED_FACTOR as far from that run as the device is from the original, the error is the
+original's own. The comparison is then made again with the float64 value in its place, so that
+later layers are compared with the model's exact meaning, not with that engine's rounding.
 
 Only layers that matter are checked: those that introduced the error of a failing layer, or of an
 output that misses a target or is further off than its dtype's roundings explain; and those that
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from atc_py.compare.measure import Measure
-from atc_py.results.layer import BORN_FACTOR, Birth, OwnError
+from atc_py.results.layer import INTRODUCED_FACTOR, ErrorOrigin, OwnError
 from atc_py.results.layer_comparison import missed_figures
 from atc_py.tensor.dtypes import DType
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["ExactValues", "Suspect", "find_suspects", "own_errors_of", "with_own_errors"]
 
 _ROUNDINGS = 16
-"""Roundings in a row that the error of an output may come from without a look at the original."""
+"""Successive roundings that explain the error of an output without a search in the original."""
 
 _UNITS = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float64": 2.0**-53}
 _UNIT = 2.0**-24
@@ -64,10 +64,10 @@ class Suspect:
 
 
 class ExactValues:
-    """Values of the original that float64 runs take the place of.
+    """Values of the original that float64 runs replace.
 
     Attributes:
-        reads: what each of them is worked out from, by its name.
+        reads: the values that each of them is computed from, by name.
     """
 
     def __init__(self, nodes: Iterable[ExactNodes]) -> None:
@@ -104,8 +104,12 @@ def find_suspects(
         return []
     for at in sorted(_roots(done)):
         layer = done.layers[at]
-        origin = layer.birth is Birth.BORN and layer.is_float and not layer.figures.lost_share
-        if not origin or layer.value in looked_at or layer.value in found:
+        introduces = (
+            layer.origin is ErrorOrigin.INTRODUCED
+            and layer.is_float
+            and not layer.figures.lost_share
+        )
+        if not introduces or layer.value in looked_at or layer.value in found:
             continue
         origins = {origin.index for origin in model.nodes[layer.index].origins}
         nodes = (reference.nodes[at] for at in origins if 0 <= at < len(reference.nodes))
@@ -119,7 +123,7 @@ def find_suspects(
 def own_errors_of(
     suspects: Iterable[Suspect], runs: Iterable[Original]
 ) -> list[tuple[Suspect, OwnError]]:
-    """Find those of `suspects` where the error that is seen is the original's own.
+    """Find those of `suspects` whose observed error is the original's own.
 
     Args:
         suspects: the layers.
@@ -174,7 +178,7 @@ class _Measured:
         if not self.judged or self._measure is None:
             return None
         layer, own = self.suspect.layer, self._measure.figures()
-        if not own.rmse or own.rmse * BORN_FACTOR < layer.figures.rmse:
+        if not own.rmse or own.rmse * INTRODUCED_FACTOR < layer.figures.rmse:
             return None
         return OwnError(
             source=layer.source,

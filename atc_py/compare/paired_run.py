@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from atc_py.compare.error_origin import trace_births
+from atc_py.compare.error_origin import trace_origins
 from atc_py.compare.floors import floors_of
 from atc_py.compare.grids import UNSIGNED_SHIFT, grids_of
 from atc_py.compare.histograms import Sampled
@@ -149,7 +149,7 @@ class Pair:
 
         def observe(tensor: int, found: npt.NDArray[Any]) -> None:
             if tensor in values:
-                self._look(tensor, found, run.value(values[tensor]), shapes)
+                self._measure_result(tensor, found, run.value(values[tensor]), shapes)
                 run.release(values[tensor])
 
         try:
@@ -167,7 +167,7 @@ class Pair:
         self._reference_seconds += run.seconds
         self._peak, self._total = max(self._peak, run.peak), max(self._total, run.total)
 
-    def _look(
+    def _measure_result(
         self,
         tensor: int,
         found: npt.NDArray[Any],
@@ -194,7 +194,7 @@ class Pair:
 
     def _summed_up(self, samples: int, seconds: float) -> LayerComparison:
         """Return the record of all runs."""
-        layers = trace_births(
+        layers = trace_origins(
             self._description,
             self._matching,
             {tensor: measure.figures() for tensor, measure in self._measures.items()},
@@ -220,7 +220,7 @@ class Pair:
             total_bytes=self._total,
             stopped=self._stopped,
             targets=self._targets,
-            uncompared=self._uncompared(at),
+            uncompared=self._uncompared_outputs(at),
             rankings=self._rankings(),
         )
         return replace(done, histograms=self._histograms(done))
@@ -229,7 +229,7 @@ class Pair:
         """Return those of the first failing layer and the worst ones, by position; one a value."""
         if self._sampled is None:
             return {}
-        first = [] if done.first_bad is None else [done.first_bad]
+        first = [] if done.first_failing is None else [done.first_failing]
         positions = {id(layer): at for at, layer in enumerate(done.layers)}
         seen: dict[str, int] = {}
         for layer in (*first, *done.worst()):
@@ -250,7 +250,7 @@ class Pair:
         }
         return {name: place for name, place in found.items() if place is not None}
 
-    def _uncompared(self, at: Mapping[tuple[int, int], int]) -> dict[str, str]:
+    def _uncompared_outputs(self, at: Mapping[tuple[int, int], int]) -> dict[str, str]:
         """List the outputs that could not be compared in every sample, with the reasons."""
         makers, found = self._matching.producer, {}
         for port in self._description.outputs:

@@ -1,4 +1,4 @@
-"""The original's values, worked out once and kept for many comparisons."""
+"""The original's values, computed once and kept for many comparisons."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Recording:
         for name in names:
             array = run.value(name)
             if array is not None:
-                self._values[name] = self._kept(array, held_bytes)
+                self._values[name] = self._kept_array(array, held_bytes)
             run.release(name)
         self.seconds = run.seconds
         self.total = sum(array.nbytes for array in self._values.values())
@@ -77,7 +77,7 @@ class Recording:
     def release(self, name: str) -> None:
         """Do nothing: another comparison may ask again."""
 
-    def _kept(self, array: NDArray[Any], held_bytes: int) -> NDArray[Any]:
+    def _kept_array(self, array: NDArray[Any], held_bytes: int) -> NDArray[Any]:
         """Return `array`, or the same in a file where memory is for others."""
         if not array.nbytes or self.peak + array.nbytes <= held_bytes:
             self.peak += array.nbytes

@@ -58,8 +58,8 @@ class Piece:
 
     Attributes:
         nodes: the nodes.
-        reads: what they take from before them; initializers are not among it.
-        writes: what they make.
+        reads: values from earlier nodes; initializers are not among them.
+        writes: their results.
     """
 
     nodes: tuple[onnx.NodeProto, ...]
@@ -68,7 +68,7 @@ class Piece:
 
 
 class Amendment(Protocol):
-    """Values that take the place of those that the model's own run makes.
+    """Values that replace those of the model's own run.
 
     Attributes:
         reads: what each amended value is computed from, by its name.
@@ -79,7 +79,7 @@ class Amendment(Protocol):
     def amended(
         self, name: str, value: NDArray[Any], feeds: Mapping[str, NDArray[Any]]
     ) -> NDArray[Any]:
-        """Return what replaces `value`, called `name`; `feeds` has what it is computed from."""
+        """Return the replacement of `value`, called `name`; `feeds` has what it is computed from."""
         ...
 
 
@@ -89,8 +89,8 @@ class ReferenceModel:
     Attributes:
         path: the file.
         form: the form that runs, where that is not the file's own; empty where it is.
-        nodes: its nodes, in the file's order; functions that the model defines are put in.
-        inputs: names of what is fed.
+        nodes: its nodes, in the file's order; functions that the model defines are inlined.
+        inputs: names of the inputs.
         constants: initializers by name.
         makers: the nodes that run, by their results.
         pieces: the nodes that run, producers first.
@@ -116,7 +116,7 @@ class ReferenceModel:
             each.name for each in proto.graph.input if each.name not in self.constants
         )
         self._engines: dict[int, _Engine] = {}
-        self.pieces = self._cut(weight_bytes)
+        self.pieces = self._pieces_of(weight_bytes)
 
     def with_amendment(self, amendment: Amendment) -> ReferenceModel:
         """Copy the model; runs of the copy take some values from `amendment`."""
@@ -125,7 +125,7 @@ class ReferenceModel:
         return found
 
     def standing_for(self, other: ReferenceModel, form: str) -> ReferenceModel:
-        """Put this model in the place of `other`, of which it is the form called `form`.
+        """Present this model as `other`, of which it is the form called `form`.
 
         It has the path and the nodes of the other, whose values have the same names; what runs is
         this one.
@@ -207,7 +207,7 @@ class ReferenceModel:
             place=Place(str(self.path)),
         )
 
-    def _cut(self, weight_bytes: int) -> tuple[Piece, ...]:
+    def _pieces_of(self, weight_bytes: int) -> tuple[Piece, ...]:
         """Return all nodes, in pieces; one piece where values cannot pass between pieces.
 
         A piece ends with the node of an amended value, so that its readers come in a later one.
@@ -250,7 +250,7 @@ class ReferenceModel:
 
 
 class ReferenceRun:
-    """One run of the original; results are worked out when they are asked for.
+    """One run of the original; results are computed on demand.
 
     Attributes:
         seconds: time in the pieces so far.
@@ -277,7 +277,7 @@ class ReferenceRun:
         """Return the value called `name`; None where the model makes no tensor of that name."""
         there = name in self._held or name in self._model.makers
         while there and name not in self._held and self._next < len(self._model.pieces):
-            self._advance()
+            self._run_next_piece()
         return self._held.get(name)
 
     def release(self, name: str) -> None:
@@ -285,7 +285,7 @@ class ReferenceRun:
         self._awaited[name] -= 1
         self._drop(name)
 
-    def _advance(self) -> None:
+    def _run_next_piece(self) -> None:
         """Run the next piece."""
         at, piece = self._next, self._model.pieces[self._next]
         self._next += 1
@@ -296,10 +296,10 @@ class ReferenceRun:
         self.total += sum(array.nbytes for array in made.values())
         self.peak = max(self.peak, sum(array.nbytes for array in self._held.values()))
         self._reads.subtract(piece.reads)
-        for name in (*made, *piece.reads, *self._amend(made)):
+        for name in (*made, *piece.reads, *self._put_amended(made)):
             self._drop(name)
 
-    def _amend(self, made: Collection[str]) -> list[str]:
+    def _put_amended(self, made: Collection[str]) -> list[str]:
         """Put amended values in place of those among `made`; return what they were computed from."""
         amendment = self._model.amendment
         read: list[str] = []
@@ -314,7 +314,7 @@ class ReferenceRun:
         return read
 
     def _drop(self, name: str) -> None:
-        """Let go of `name` where nobody waits for it any more."""
+        """Release `name` if no reader needs it any more."""
         if self._reads[name] <= 0 and self._awaited[name] <= 0:
             self._held.pop(name, None)
 
@@ -323,7 +323,7 @@ def open_reference(path: Path) -> ReferenceModel:
     """Return the ONNX model in the file at `path`, ready to run.
 
     Raises:
-        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE; BAD_MODEL for what onnx cannot load.
+        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE; BAD_MODEL if onnx cannot load it.
     """
     from onnx import inliner
 
@@ -358,7 +358,7 @@ class _Engine:
 
 
 def _onnxruntime(model: onnx.ModelProto, writes: tuple[str, ...]) -> _Engine:
-    """Return onnxruntime without optimizations, which would take results away."""
+    """Return onnxruntime without optimizations, which would remove results."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -388,7 +388,7 @@ def _onnx_reference(model: onnx.ModelProto, writes: tuple[str, ...]) -> _Engine:
 
 
 def _piece(nodes: Sequence[onnx.NodeProto], constants: Mapping[str, object]) -> Piece:
-    """Return `nodes` with what goes in and out."""
+    """Return `nodes` with the names they read and write."""
     writes = dict.fromkeys(name for node in nodes for name in node.output if name)
     reads = dict.fromkeys(
         name

@@ -92,10 +92,10 @@ class _Search:
         best = self._all_kept()
         if best is None:
             return replace(self._record(self._first), out_of_reach=not self._candidates)
-        if not self._good(best):
+        if not self._reaches_target(best):
             return replace(self._record(self._first), out_of_reach=True, after=best.done)
-        best = self._grow(best)
-        best = self._thin(best)
+        best = self._grown_set(best)
+        best = self._thinned_set(best)
         return self._record(self._try_smaller_sets(best))
 
     def _all_kept(self) -> Trial | None:
@@ -103,14 +103,14 @@ class _Search:
 
         Nodes that were fused with others may stand alone where those are kept; they are added.
         """
-        while self._candidates and self._left:
+        while self._candidates and self._compilations_left:
             trial = self._try(self._candidates)
             if trial is None:
                 continue
             found = find_candidates(trial.model)
             known = self._candidates.keys() | {each.line for each in self._excluded}
             fresh = {line: each for line, each in found.items() if line not in known}
-            if fresh and self._left:
+            if fresh and self._compilations_left:
                 self._candidates |= fresh
                 continue
             narrow = _makes_narrow(trial.model, self._candidates.keys())
@@ -118,13 +118,13 @@ class _Search:
             return trial
         return None
 
-    def _grow(self, most: Trial) -> Trial:
+    def _grown_set(self, most: Trial) -> Trial:
         """Return a sufficient set, found by adding nodes; `most` where no smaller one turns up."""
         kept: list[str] = []
         trial, rounds = self._first, 0
-        while self._left > 1:
+        while self._compilations_left > 1:
             rest = [line for line in self._candidates if line not in trial.kept]
-            ranked = ranked_lines(trial.model, trial.done, self._missed(trial), rest)
+            ranked = ranked_lines(trial.model, trial.done, self._missed_tensors(trial), rest)
             if not ranked:
                 break
             kept += ranked[: 1 << max(rounds - _SINGLE_ROUNDS + 1, 0)]
@@ -133,17 +133,17 @@ class _Search:
             if found is None:
                 break
             trial = found
-            if self._good(trial):
+            if self._reaches_target(trial):
                 return trial
         return most
 
-    def _thin(self, best: Trial) -> Trial:
+    def _thinned_set(self, best: Trial) -> Trial:
         """Return `best` without what it does not need: halves first, then single nodes."""
         size = max(len(best.kept) // 2, 1)
-        while self._left:
+        while self._compilations_left:
             thinner = self._drop_unneeded(best, size)
             if size == 1 and thinner is best:
-                self._minimal = self._left > 0
+                self._minimal = self._compilations_left > 0
                 break
             best, size = thinner, max(size // 2, 1)
         return best
@@ -152,10 +152,10 @@ class _Search:
         """Return `best` without each `size` lines in a row that it does not need."""
         lines = [line for line in self._candidates if line in best.kept]
         start = 0
-        while start < len(lines) and self._left:
+        while start < len(lines) and self._compilations_left:
             rest = [*lines[:start], *lines[start + size :]]
             trial = self._try(rest) if rest else None
-            if trial is not None and self._good(trial):
+            if trial is not None and self._reaches_target(trial):
                 best, lines = trial, rest
             else:
                 start += size
@@ -165,27 +165,27 @@ class _Search:
         """Return the first set of the fewest nodes, as far as all sets of a size can be tried."""
         for size in range(1, len(best.kept)):
             # A size counts only if all its sets fit into the limit: then the result is the smallest.
-            sets = [frozenset(each) for each in self._sets(size)]
-            if len(sets) > self._left:
+            sets = [frozenset(each) for each in self._sets_of_size(size)]
+            if len(sets) > self._compilations_left:
                 return best
             for kept in sets:
                 trial = self._try(kept)
-                if trial is not None and self._good(trial):
+                if trial is not None and self._reaches_target(trial):
                     self._smallest = True
                     return trial
         self._smallest = True
         return best
 
-    def _sets(self, size: int) -> Iterable[tuple[str, ...]]:
+    def _sets_of_size(self, size: int) -> Iterable[tuple[str, ...]]:
         """Yield all sets of `size` candidates that were not tried; one too many where they are."""
         # At most all known sets have this size, so the difference bounds what is left to try.
-        if comb(len(self._candidates), size) > self._left + len(self._known):
-            return [()] * (self._left + 1)
+        if comb(len(self._candidates), size) > self._compilations_left + len(self._known):
+            return [()] * (self._compilations_left + 1)
         sets = combinations(self._candidates, size)
         return [each for each in sets if frozenset(each) not in self._known]
 
     @property
-    def _left(self) -> int:
+    def _compilations_left(self) -> int:
         """Compilations that may still be made."""
         return self._limit - self._trials.count
 
@@ -203,12 +203,12 @@ class _Search:
             self._exclude_refused(error)
             return None
         self._known[kept] = trial
-        if self._good(trial):
+        if self._reaches_target(trial):
             self._fewest = min(len(kept), self._fewest or len(kept))
         return trial
 
     def _progress(self, kept: int) -> str:
-        """Describe the trial that begins, which keeps so many lines."""
+        """Describe the next trial, with the number of lines that it keeps."""
         best = "no set reaches the target yet"
         if self._fewest is not None:
             best = f"best so far {self._fewest} kept"
@@ -233,17 +233,17 @@ class _Search:
         for line in [line for line in self._candidates if line in lines]:
             self._excluded.append(Excluded(line, self._candidates.pop(line).op, reason))
 
-    def _missed(self, trial: Trial) -> set[int]:
+    def _missed_tensors(self, trial: Trial) -> set[int]:
         """Return tensors of the outputs that miss; none if the device stopped before them."""
         done = trial.done
         missing = {
             done.layers[at].tensor
             for name, at in done.outputs.items()
-            if not reaches(_alone(done, name), self._targets)
+            if not reaches(_of_one_output(done, name), self._targets)
         }
         return set() if done.stopped else missing
 
-    def _good(self, trial: Trial) -> bool:
+    def _reaches_target(self, trial: Trial) -> bool:
         """Return True if a set reaches the target."""
         return reaches(trial.done, self._targets)
 
@@ -269,7 +269,7 @@ class _Search:
         )
 
 
-def _alone(done: LayerComparison, output: str) -> LayerComparison:
+def _of_one_output(done: LayerComparison, output: str) -> LayerComparison:
     """Return the comparison as if `output` were the only one."""
     uncompared = {name: why for name, why in done.uncompared.items() if name == output}
     return replace(done, outputs={output: done.outputs[output]}, uncompared=uncompared)

@@ -149,5 +149,5 @@ def _hint(done: LayerComparison) -> str:
     if done.suggestion is not None and done.suggestion.reached:
         return "keep the nodes of the suggestion in float32"
     hint = "try --suggest FILE" if done.suggestion is None else "try another --precision-mode"
-    first = done.first_bad
+    first = done.first_failing
     return hint if first is None else f"the first failing layer is {first.source}; {hint}"

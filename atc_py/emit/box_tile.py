@@ -1,11 +1,11 @@
 """Tiles of a box: blocks of two axes, loaded and stored in runs of elements.
 
-A tile is `rows` x `columns` elements: the columns lie side by side in the target, which is the
+A tile is `rows` x `columns` elements: the columns are adjacent in the target, which is the
 box's last axis. It goes through the unified buffer in one of three ways:
 
-* straight: the columns lie side by side in the source too, and every row is one run;
+* straight: the columns are adjacent in the source too, and every row is one run;
 * ordered: runs of the source are loaded and a gather puts their elements in the target's order;
-* filled: there is no source.
+* filled: without a source.
 
 All tiles of a box have one size: the last one along an axis starts early enough to be whole, and
 writes some elements that its neighbor writes too, with the same values.
@@ -30,10 +30,10 @@ _MOST_RUNS = 4095
 """Runs that one copy takes."""
 
 _LEAST_BYTES = 2048
-"""A tile is not made smaller than this for the sake of cores that have no work."""
+"""Least bytes of a tile, even if cores remain without work."""
 
 _WORTH_SKIPPING = 2 * BLOCK
-"""Bytes between neighbors from which on they are loaded one by one, not with what is between."""
+"""Least gap in bytes between neighbors at which they are loaded one by one, without the gap."""
 
 _OFFSET = 4
 """Bytes of an offset of a gather."""
@@ -78,14 +78,14 @@ class BoxTile:
 
     @property
     def stretch(self) -> int:
-        """Elements of a run, with those that are left out between columns."""
+        """Elements of a run, including the skipped ones between columns."""
         if self.along_rows:
             return self.rows
         return (self.columns - 1) * abs(self.box.source[-1]) + 1
 
     @property
     def runs(self) -> int:
-        """Runs in a tile; what repeats is loaded once."""
+        """Runs in a tile; repeated ones are loaded once."""
         step = self.box.source[-1] if self.along_rows else self._row_source
         if step == 0 and self.way is Way.ORDERED:
             return 1
@@ -101,7 +101,7 @@ class BoxTile:
         """Elements from run to run in the buffer: whole blocks, or none between dense runs."""
         if self.is_dense:
             return self.stretch
-        return _whole(self.stretch, self.itemsize)
+        return _whole_blocks(self.stretch, self.itemsize)
 
     @property
     def is_dense(self) -> bool:
@@ -112,7 +112,7 @@ class BoxTile:
     def row_pitch(self) -> int:
         """Elements from row to row of the target's order in the buffer."""
         packed = self.way is Way.ORDERED and self.row_step == self.columns
-        return self.columns if packed else _whole(self.columns, self.itemsize)
+        return self.columns if packed else _whole_blocks(self.columns, self.itemsize)
 
     @property
     def order(self) -> tuple[int, int, int]:
@@ -126,12 +126,12 @@ class BoxTile:
     @property
     def loaded(self) -> int:
         """Elements of the buffer that runs are loaded to."""
-        return _whole(self.runs * self.run_pitch, self.itemsize)
+        return _whole_blocks(self.runs * self.run_pitch, self.itemsize)
 
     @property
     def stored(self) -> int:
         """Elements of the buffer that is stored."""
-        return _whole(self.rows * self.row_pitch, self.itemsize)
+        return _whole_blocks(self.rows * self.row_pitch, self.itemsize)
 
     @property
     def nbytes(self) -> int:
@@ -176,7 +176,7 @@ class BoxTile:
     def halved(self) -> BoxTile:
         """Return tiles of half the size; columns stay together as long as rows can be cut.
 
-        Where runs lie along the rows, the longer side is cut.
+        Where runs follow the rows, the longer side is cut.
         """
         cut_rows = self.rows > 1 and (not self.along_rows or self.rows >= self.columns)
         rows = -(-self.rows // 2) if cut_rows else self.rows
@@ -197,7 +197,7 @@ class BoxTile:
         return self.sized(max(1, rows), max(1, columns))
 
 
-def _whole(count: int, itemsize: int) -> int:
+def _whole_blocks(count: int, itemsize: int) -> int:
     """Return `count` elements rounded up to whole blocks."""
     per_block = BLOCK // itemsize
     return -(-count // per_block) * per_block

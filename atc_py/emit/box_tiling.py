@@ -62,7 +62,7 @@ def box_tiling(boxes: Sequence[Box], itemsize: int, soc: Soc) -> BoxTiling:
     Args:
         boxes: as `Box.merged` makes them.
         itemsize: bytes of an element.
-        soc: whose buffers and cores count.
+        soc: the SoC, for its buffers and cores.
     """
     cores = vector_cores(soc)
     room = soc.ub_kib * 1024 // len({way_of(box) for box in boxes})
@@ -100,13 +100,13 @@ def box_tiling(boxes: Sequence[Box], itemsize: int, soc: Soc) -> BoxTiling:
         target_start=tuple(cut.box.target_start for cut in cuts),
         counts=tuple(padded(cut.counts, 1) for cut in cuts),
         lengths=tuple(padded(cut.lengths, 1) for cut in cuts),
-        last=tuple(padded(_last(cut), 0) for cut in cuts),
+        last=tuple(padded(_last_starts(cut), 0) for cut in cuts),
         source=tuple(padded(cut.box.source, 0) for cut in cuts),
         target=tuple(padded(cut.box.target, 0) for cut in cuts),
     )
 
 
-def _last(cut: BoxTile) -> list[int]:
+def _last_starts(cut: BoxTile) -> list[int]:
     """Return the start of the last tile on each axis, early enough for a whole tile."""
     return [max(0, e - n) for e, n in zip(cut.box.shape, cut.lengths, strict=True)]
 

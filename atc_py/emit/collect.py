@@ -1,4 +1,4 @@
-"""Which nodes of a graph are one launch, which launches share a kernel, and what it is called."""
+"""Grouping of a graph's nodes into launches, of launches into kernels, and the kernels' names."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Collected:
 
     Attributes:
         name: `conv2d_relu_f16_1a2b3c4d`.
-        facts: what its family needs to know.
+        facts: the facts for its family.
         launches: the nodes of each launch, in the graph's order: one for the operator, and one for
             each of the kernel's links.
     """
@@ -50,8 +50,8 @@ class Collected:
 def collect(graph: Graph, soc: Soc) -> list[Collected]:
     """Return the distinct kernels of `graph` for `soc`, in the order of their first nodes.
 
-    Nodes with one scope are one launch as far as the head's family applies their functions; those
-    behind are the next launch.
+    Nodes of one scope are one launch as far as the head's family applies their functions; the
+    nodes after them are the next launch.
 
     Raises:
         AtcError: BROKEN_INVARIANT where a node has no engine or no operator row.
@@ -106,17 +106,17 @@ def _launching(graph: Graph) -> Iterator[tuple[Node, TargetOp, Engine]]:
     for node in graph.nodes:
         row = find_operator(node.op)
         if row is None:
-            raise _broken(node, f"no target operator is called {node.op!r}")
+            raise _broken_invariant(node, f"no target operator is called {node.op!r}")
         if not row.launches_kernel or node.engine is Engine.LOCAL:
             continue
         if node.engine is None:
-            raise _broken(node, f"{node.op} reaches kernel emission without an engine")
-        if not (node.outputs and _fits(node, row)):
-            raise _broken(node, f"{node.op} has other operands than its row declares")
+            raise _broken_invariant(node, f"{node.op} reaches kernel emission without an engine")
+        if not (node.outputs and _fits_row(node, row)):
+            raise _broken_invariant(node, f"{node.op} has other operands than its row declares")
         yield node, row, node.engine
 
 
-def _fits(node: Node, row: TargetOp) -> bool:
+def _fits_row(node: Node, row: TargetOp) -> bool:
     """Return True if each operand of `node` fits its row and every required one is present."""
     inputs_fit = all(row.input_at(position) for position in range(len(node.inputs)))
     outputs_fit = all(row.output_at(position) for position in range(len(node.outputs)))
@@ -124,7 +124,7 @@ def _fits(node: Node, row: TargetOp) -> bool:
     return inputs_fit and outputs_fit and all(node.input(position) for position in needed)
 
 
-def _broken(node: Node, message: str) -> AtcError:
+def _broken_invariant(node: Node, message: str) -> AtcError:
     """Build the error for a node that a pass left in a state without kernels."""
     return BROKEN_INVARIANT.error(message, place=Place(node_name=node.name, op_type=node.op))
 

@@ -1,7 +1,7 @@
 """The kind of families that write convolutions: their geometry, and the numbers of their maps.
 
-m, n and k of the product are another matter for rows and for blocks; a tile is a rectangle of the
-result's map in both.
+m, n and k of the product differ between rows and blocks; a tile is a rectangle of the result's
+map in both.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ DEPTHWISE, TRANSPOSED = "DepthwiseConv2D", "Conv2DTransposeD"
 class MapTiling:
     """Maps of a convolution, and the rectangles that the result's is cut into.
 
-    A tiling has these fields behind those that it inherits from other classes when this one stands
+    A tiling has these fields after those that it inherits from other classes when this one stands
     first among its bases. Two bases with slots cannot be mixed, so this one has none.
     """
 
@@ -70,7 +70,7 @@ class ConvGeometry:
         )
 
     def map_tiles(self, rows: int, columns: int) -> int:
-        """Return how many rectangles the result's map is cut into."""
+        """Return the number of rectangles that the result's map is cut into."""
         return -(-self.y[2] // rows) * -(-self.y[3] // columns)
 
 

@@ -18,11 +18,14 @@ from atc_py.emit.links import link_scratch
 from atc_py.emit.plan import Buffer
 from atc_py.emit.planes import PATTERN
 from atc_py.emit.tiling import BLOCK, DEPTH
+from atc_py.target.hf32 import rounds_to_hf32
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
-from atc_py.tensor.storage import c0_of
+from atc_py.tensor.storage import c0_of, depth_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -46,10 +49,10 @@ __all__ = [
     "blocked_buffers",
     "blocked_operands",
     "channel_buffers",
+    "is_row_by_row",
     "leaves_by_fix_pipe",
-    "lies_row_by_row",
     "link_buffers",
-    "links_lie_alike",
+    "links_are_stored_alike",
     "operands_of",
     "optional_input",
     "product_buffers",
@@ -131,7 +134,7 @@ class TileBounds:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """The way through the summed axis: that of a tile in L0, that in L1, tiles of L1."""
+    """Steps along the summed axis: length of a tile in L0, of one in L1, tiles of L1."""
 
     tile_k: int
     l1_k: int
@@ -139,7 +142,7 @@ class Walk:
 
 
 def square_of(itemsize: int) -> int:
-    """Return elements of a side of what the cube turns at once."""
+    """Return elements of a side of the square that the cube transposes at once."""
     return max(_SIDE, BLOCK // itemsize)
 
 
@@ -164,7 +167,7 @@ def sides_of(product: CubeProduct, room: TileBounds, soc: Soc) -> Sides:
 
 
 def walk_of(product: CubeProduct, sides: Sides, soc: Soc, kept: int = 0) -> Walk:
-    """Return steps along the summed dim in what is left of L0 and of L1 less `kept` bytes."""
+    """Return steps along the summed dim that fit L0 and L1 less `kept` bytes."""
     square, size = square_of(product.itemsize), product.itemsize
     depth = whole(product.k, square)
     line = DEPTH * max(sides.m, sides.n) * size
@@ -233,7 +236,7 @@ def tile_scratch(kernel: KernelFacts) -> tuple[Scratch, ...]:
 
 
 def link_buffers(kernel: KernelFacts, sides: Sides) -> tuple[Buffer, ...]:
-    """Return tiles of what links read, and their scratch."""
+    """Return tiles of the links' operands, and their scratch."""
     area, width = sides.m * sides.n, kernel.outputs[0].dtype.itemsize
     tensors = (each for link in kernel.links for each in link.tensors)
     return (
@@ -245,11 +248,11 @@ def link_buffers(kernel: KernelFacts, sides: Sides) -> tuple[Buffer, ...]:
 def applies_links(kernel: KernelFacts, soc: Soc) -> bool:
     """Return True if the kernel applies its links: in the unified buffer, or in the fix pipe."""
     split = soc.vector_cores > soc.aicores
-    return lies_row_by_row(kernel) and (not split or leaves_by_fix_pipe(kernel))
+    return is_row_by_row(kernel) and (not split or leaves_by_fix_pipe(kernel))
 
 
 def leaves_by_fix_pipe(kernel: KernelFacts) -> bool:
-    """Return True if Fixpipe does all that the kernel does to its sums: nothing, or one Relu."""
+    """Return True if Fixpipe applies all links of the kernel: none, or one Relu."""
     return [link.op for link in kernel.links] in ([], ["Relu"])
 
 
@@ -259,9 +262,9 @@ def optional_input(kernel: KernelFacts, position: int) -> KernelPort | None:
 
 
 def operands_of(kernel: KernelFacts) -> dict[str, Any]:
-    """Return what all product templates read: bias, offset, operands of links; None if absent.
+    """Return the facts of all product templates: bias, offset, operands of links; None if absent.
 
-    Operands lie row by row; `blocked_operands` says which do not.
+    Operands are stored row by row; `blocked_operands` says which are not.
     """
     return {
         "left_blocked": False,
@@ -271,15 +274,21 @@ def operands_of(kernel: KernelFacts) -> dict[str, Any]:
         "diagonals": False,
         "bias": optional_input(kernel, BIAS),
         "offset": optional_input(kernel, OFFSET),
+        "hf32": rounds_to_hf32(kernel.attributes),
         "scratch": tile_scratch(kernel),
         "offset_operand": len(kernel.inputs) - 1,
     }
 
 
-def blocked_operands(kernel: KernelFacts) -> dict[str, Any]:
-    """Return what product templates read in addition where operands are stored in blocks.
+def depths_of(ports: Iterable[KernelPort]) -> set[int]:
+    """Return the C0 of operands that are stored in blocks."""
+    return {depth_of(port.storage, port.dtype) for port in ports if port.storage is not None}
 
-    Whoever has the left operand in another place than first says so itself.
+
+def blocked_operands(kernel: KernelFacts) -> dict[str, Any]:
+    """Return the additional facts of product templates for operands stored in blocks.
+
+    A family whose left operand is not the first one overrides its position.
     """
     left, right = (port.storage is not None for port in kernel.inputs[:2])
     return {
@@ -287,7 +296,7 @@ def blocked_operands(kernel: KernelFacts) -> dict[str, Any]:
         "right_blocked": right,
         "blocked_result": kernel.outputs[0].storage is not None,
         "reads_rows": not (left and right),
-        "stored_c0": c0_of(kernel.inputs[0].dtype),
+        "stored_c0": max(depths_of(kernel.inputs[:2]), default=c0_of(kernel.inputs[0].dtype)),
         "pattern": PATTERN,
         "columns": "n",
     }
@@ -299,7 +308,7 @@ def blocked_buffers(kernel: KernelFacts) -> tuple[Buffer, ...]:
     return (Buffer("pattern", "ub", PATTERN),) if blocked else ()
 
 
-def links_lie_alike(kernel: KernelFacts) -> bool:
+def links_are_stored_alike(kernel: KernelFacts) -> bool:
     """Return True if links' operands are stored like the result or are one value."""
     result = kernel.outputs[0]
     tensors = (each for link in kernel.links for each in link.tensors)
@@ -333,7 +342,7 @@ def channel_buffers(
 _ROW_BY_ROW = {Format.ND.value, Format.NCHW.value}
 
 
-def lies_row_by_row(kernel: KernelFacts) -> bool:
+def is_row_by_row(kernel: KernelFacts) -> bool:
     """Return True if all operands are stored row by row; kernels make fractals themselves."""
     return all(port.format in _ROW_BY_ROW for port in (*kernel.operands, *kernel.outputs))
 
@@ -343,7 +352,7 @@ class ProductFamily(Family):
 
     def covers(self, kernel: KernelFacts) -> bool:
         """Return True if kernels may turn all operands into fractals themselves."""
-        return lies_row_by_row(kernel)
+        return is_row_by_row(kernel)
 
     def exact(self, kernel: KernelFacts) -> bool:
         """Return True for integers."""

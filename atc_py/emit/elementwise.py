@@ -41,10 +41,12 @@ class ElementwiseFamily(Family):
         """Say how a kernel computes."""
 
     def plan(self, launch: Launch) -> Plan:
-        """Cut the result: as many rows, or as much of a row, as the unified buffer takes."""
+        """Cut the result into tiles of as many rows, or as much of a row, as fit the unified buffer."""
         kernel, how = launch.kernel, self.formula(launch.kernel)
         result = launch.outputs[0]
-        shapes = [_aligned(launch, how, tensor, result) for tensor in _loaded(kernel, how)]
+        shapes = [
+            _aligned_shape(launch, how, tensor, result) for tensor in _loaded_tensors(kernel, how)
+        ]
         tiling = grid_tiling(grid_of(result, shapes), _footprint(kernel, how), launch.soc)
         buffers = _buffers(kernel, how, tiling.buffer_length)
         return Plan(tiling, tiling.core_num, tuple(buffers), launch.moved)
@@ -55,7 +57,7 @@ class ElementwiseFamily(Family):
         return {
             "compute": how.compute,
             "operands": how.operands,
-            "loaded": _loaded(kernel, how),
+            "loaded": _loaded_tensors(kernel, how),
             "wide": how.wide,
             "scratch": _scratch(kernel, how),
             "planes": None,
@@ -82,15 +84,15 @@ class _InPlanes(Family):
         self.name, self.template, self.operators = rows.name, rows.template, rows.operators
 
     def covers(self, kernel: KernelFacts) -> bool:
-        """Return True for operands in blocks that can be put together."""
+        """Return True for operands in blocks that can be combined."""
         return self._rows.covers(kernel) and fits_planes(kernel)
 
     def fits(self, launch: Launch) -> bool:
-        """Return True if every operand goes along with the blocks of the result."""
+        """Return True if every operand fits the blocks of the result."""
         return self._tiling(launch) is not None
 
     def plan(self, launch: Launch) -> Plan:
-        """Cut rows of pixels; beside them stands what says which lanes are channels.
+        """Cut rows of pixels, with a mask of the lanes that are channels.
 
         Raises:
             ValueError: `fits` refuses the launch.
@@ -106,32 +108,32 @@ class _InPlanes(Family):
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
         """Return what templates know of rows, and of operands in blocks."""
-        tensors = _loaded(kernel, self._rows.formula(kernel))
+        tensors = _loaded_tensors(kernel, self._rows.formula(kernel))
         return {**self._rows.context(kernel), "planes": plane_facts(kernel, tensors)}
 
     def exact(self, kernel: KernelFacts) -> bool:
-        """Return what holds for rows: the arithmetic is the same."""
+        """Return the answer for rows: the arithmetic is the same."""
         return self._rows.exact(kernel)
 
     def sums(self, kernel: KernelFacts) -> bool:
-        """Return what holds for rows."""
+        """Return the answer for rows."""
         return self._rows.sums(kernel)
 
     def fuses(self, kernel: KernelFacts, soc: Soc) -> bool:
-        """Return what holds for rows."""
+        """Return the answer for rows."""
         return self._rows.fuses(kernel, soc)
 
     def draw(self, sample: InputSample, generator: np.random.Generator) -> NDArray[Any] | None:
-        """Draw what is drawn for rows."""
+        """Draw the same data as for rows."""
         return self._rows.draw(sample, generator)
 
     def _tiling(self, launch: Launch) -> PlaneTiling | None:
-        """Cut a result in blocks; None where an operand does not go along with blocks."""
+        """Cut a result in blocks; None if an operand does not fit blocks."""
         kernel, how = launch.kernel, self._rows.formula(launch.kernel)
         shapes = dict(zip(kernel.operands, (*launch.inputs, *launch.linked), strict=True))
         result = Seen(kernel.outputs[0], launch.outputs[0])
         operands = []
-        for tensor in _loaded(kernel, how):
+        for tensor in _loaded_tensors(kernel, how):
             shape = shapes[tensor.port]
             linked = tensor not in how.operands
             if linked and element_count(shape) == element_count(result.shape):
@@ -146,7 +148,7 @@ class _InPlanes(Family):
 
 
 def rows_and_planes(*families: ElementwiseFamily) -> tuple[Family, ...]:
-    """Return families, and beside each its kernels for operands in blocks."""
+    """Return families, each with its kernels for operands in blocks."""
     return (*families, *(_InPlanes(family) for family in families))
 
 
@@ -161,21 +163,21 @@ def _scratch(kernel: KernelFacts, formula: Formula) -> tuple[Scratch, ...]:
     return tuple(found)
 
 
-def _loaded(kernel: KernelFacts, formula: Formula) -> tuple[Loaded, ...]:
+def _loaded_tensors(kernel: KernelFacts, formula: Formula) -> tuple[Loaded, ...]:
     """Return all tensors that are loaded tile by tile: the operator's, then those of links."""
     ports = [each.port for link in kernel.links for each in link.tensors]
     return (*formula.operands, *loaded(ports))
 
 
-def _queued(kernel: KernelFacts, how: Formula) -> list[tuple[str, int]]:
-    """Return names of what goes through queues, and its bytes an element."""
-    queued = [(each.name, CTYPE_SIZES[each.ctype]) for each in _loaded(kernel, how)]
+def _queued_names(kernel: KernelFacts, how: Formula) -> list[tuple[str, int]]:
+    """Return names of the tensors in queues, and their bytes per element."""
+    queued = [(each.name, CTYPE_SIZES[each.ctype]) for each in _loaded_tensors(kernel, how)]
     return queued + [(port.name, port.dtype.itemsize) for port in kernel.outputs]
 
 
 def _footprint(kernel: KernelFacts, how: Formula) -> ElementFootprint:
-    """Return what an element takes of the unified buffer."""
-    queued = _queued(kernel, how)
+    """Return the bytes of the unified buffer that one element takes."""
+    queued = _queued_names(kernel, how)
     bits = sum(each.bits for each in _scratch(kernel, how))
     bits += DEPTH * 8 * sum(size for _, size in queued)
     return ElementFootprint(BLOCK // min(size for _, size in queued), -(-bits // 8))
@@ -183,13 +185,13 @@ def _footprint(kernel: KernelFacts, how: Formula) -> ElementFootprint:
 
 def _buffers(kernel: KernelFacts, how: Formula, length: int) -> list[Buffer]:
     """Return queues and scratch of `length` elements."""
-    queued = _queued(kernel, how)
+    queued = _queued_names(kernel, how)
     found = [Buffer(f"{name}Queue", "ub", DEPTH * size * length) for name, size in queued]
     scratch = _scratch(kernel, how)
     return found + [Buffer(each.name, "ub", each.bits * length // 8) for each in scratch]
 
 
-def _aligned(launch: Launch, how: Formula, tensor: Loaded, result: Shape) -> Shape:
+def _aligned_shape(launch: Launch, how: Formula, tensor: Loaded, result: Shape) -> Shape:
     """Return the shape of an operand with the rank of `result`, 1 where it repeats."""
     shapes = dict(zip(launch.kernel.operands, (*launch.inputs, *launch.linked), strict=True))
     shape = shapes[tensor.port]

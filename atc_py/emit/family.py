@@ -73,7 +73,7 @@ class Family(ABC):
         return True
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """Return what its template knows as `own`, beside the names that every template has."""
+        """Return the value of `own` in its template, beside the names that every template has."""
         return {}
 
     def exact(self, kernel: KernelFacts) -> bool:
@@ -86,7 +86,7 @@ class Family(ABC):
     def sums(self, kernel: KernelFacts) -> bool:
         """Return True if results are sums that may cancel.
 
-        The size of what is summed up, which is the result of the inputs' magnitudes, then counts
+        The size of the terms, which is the result of the inputs' magnitudes, then counts
         for how close numbers must be.
         """
         return False

@@ -28,7 +28,7 @@ def compute_type(function: VectorFunction, dtype: DType) -> str:
 
 
 def scratch_of(function: VectorFunction) -> tuple[Scratch, ...]:
-    """Return what a function's formula needs beside its operands and its result."""
+    """Return the buffers that a function's formula needs beside its operands and its result."""
     return tuple(tensor_of(each) for each in function.scratch)
 
 

@@ -86,7 +86,7 @@ def grid_tiling(grid: Grid, footprint: ElementFootprint, soc: Soc) -> GridTiling
     cores = vector_cores(soc)
     room = max(REPEAT, footprint.capacity(soc) // REPEAT * REPEAT)
     parts = max(1, -(-cores // rows)) if rows else 1
-    chunk = min(room, _aligned(max(1, -(-inner // parts)), footprint.align))
+    chunk = min(room, _round_up(max(1, -(-inner // parts)), footprint.align))
     pitch = chunk
     chunks = -(-inner // chunk)
     share = max(1, -(-rows // cores))
@@ -101,7 +101,7 @@ def grid_tiling(grid: Grid, footprint: ElementFootprint, soc: Soc) -> GridTiling
         tile_count=tiles,
         core_num=max(1, min(cores, tiles)),
         pitch=pitch,
-        buffer_length=_aligned(tile_rows * pitch, REPEAT),
+        buffer_length=_round_up(tile_rows * pitch, REPEAT),
         extents=tuple(outer) or (1,),
         strides=tuple(_strides(grid, operand) for operand in range(len(grid.moves))),
         moves=tuple(int(moving[-1]) for moving in grid.moves),
@@ -113,11 +113,11 @@ def _strides(grid: Grid, operand: int) -> tuple[int, ...]:
     moving = grid.moves[operand]
     steps = []
     for axis in range(len(grid.lengths) - 1):
-        behind = zip(grid.lengths[axis + 1 :], moving[axis + 1 :], strict=True)
-        steps.append(prod(length for length, moves in behind if moves) if moving[axis] else 0)
+        inner_axes = zip(grid.lengths[axis + 1 :], moving[axis + 1 :], strict=True)
+        steps.append(prod(length for length, moves in inner_axes if moves) if moving[axis] else 0)
     return tuple(steps) or (0,)
 
 
-def _aligned(value: int, to: int) -> int:
+def _round_up(value: int, to: int) -> int:
     """Return `value` rounded up to a multiple of `to`."""
     return -(-value // to) * to

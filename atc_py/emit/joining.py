@@ -1,4 +1,4 @@
-"""Nodes beside their neighbors: how their operands lie, and which join the launch before."""
+"""Nodes beside their neighbors: how their operands are stored, and which join the launch before."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def with_link(
     types = [each.type for each in (*follower.present_inputs, *follower.outputs)]
     if row is None or len(follower.outputs) != 1 or any(each.is_open for each in types):
         return None
-    if {each.dtype for each in types} != {head.type.dtype} or not _follows(follower, value):
+    if {each.dtype for each in types} != {head.type.dtype} or not _is_sole_reader(follower, value):
         return None
     stored = stored_operands(follower, soc)
     if stored.output(0) != facts.outputs[0].storage:
@@ -84,25 +84,25 @@ def with_link(
         links=(*facts.links, link),
     )
     launch = Launch(longer, nodes[0], soc, (*nodes[1:], follower))
-    return longer if _applies(launch, family_of(facts)) else None
+    return longer if _can_apply_links(launch, family_of(facts)) else None
 
 
-def _applies(launch: Launch, before: Family) -> bool:
+def _can_apply_links(launch: Launch, before: Family) -> bool:
     """Return True if the kernel's family applies its links and addresses operands as `before` did."""
     family = family_of(launch.kernel)
     alike = family.in_blocks == before.in_blocks
     return alike and family.fuses(launch.kernel, launch.soc) and family.fits(launch)
 
 
-def _follows(follower: Node, value: Value) -> bool:
+def _is_sole_reader(follower: Node, value: Value) -> bool:
     """Return True if `follower` alone reads `value`, and has all its operands."""
     if len(value.consumers) != 1:
         return False
-    places = [_behind_views(each) is value for each in follower.present_inputs]
+    places = [_source_of_views(each) is value for each in follower.present_inputs]
     return any(places) and len(places) == len(follower.inputs)
 
 
-def _behind_views(value: Value) -> Value:
+def _source_of_views(value: Value) -> Value:
     """Return the value that `value` is a view of, as far as views belong to the launch."""
     while value.producer is not None and value.producer.scope:
         row = find_operator(value.producer.op)
@@ -115,10 +115,10 @@ def _behind_views(value: Value) -> Value:
 def _link_key(
     node: Node, row: TargetOp, head: Value, value: Value, stored: StorageChoice
 ) -> LinkKey:
-    """Return what a kernel's key keeps of the function `node`."""
+    """Return the part of a kernel's key that describes the function `node`."""
     inputs = tuple(
         None
-        if _behind_views(each) is value
+        if _source_of_views(each) is value
         else LinkInput(each.type.format, reach_of(each.type.dims, head.type.dims), stored.input(at))
         for at, each in enumerate(node.present_inputs)
     )
@@ -132,7 +132,7 @@ def _ports(
     found: list[KernelPort | None] = []
     for position, each in enumerate(node.present_inputs):
         operand = row.input_at(position)
-        if _behind_views(each) is value or operand is None:
+        if _source_of_views(each) is value or operand is None:
             found.append(None)
             continue
         dtype = each.type.dtype

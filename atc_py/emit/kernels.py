@@ -30,14 +30,15 @@ if TYPE_CHECKING:
     from atc_py.emit.table import KernelTable, Shapes
     from atc_py.ir import Graph, Node
     from atc_py.target import Soc
+    from atc_py.tensor.storage import Storage
 
 __all__ = ["INDEX", "LEFT", "KernelSet", "emit_kernels"]
 
 INDEX = "kernels.json"
-"""The list of kernels: what they are, whom they serve, how they are planned."""
+"""The list of kernels: their facts, their nodes, their tilings."""
 
 LEFT = "// to write:"
-"""Marks in a kernel what its author has still to write."""
+"""Marks the parts of a kernel that its author must still write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ def emit_kernels(graph: Graph, soc: Soc, templates: Path | None = None) -> Kerne
 
     Args:
         graph: in phase typed or later.
-        soc: what the tiling is worked out for.
+        soc: what the tiling is computed for.
         templates: folder of kernel templates that replace or extend atc-py's own.
 
     Raises:
@@ -217,12 +218,18 @@ def _port_entry(port: KernelPort) -> dict[str, Any]:
         "name": port.name,
         "dtype": port.dtype.value,
         "format": port.format,
-        "storage": storage and {"format": storage.format.value, "groups": storage.groups},
+        "storage": storage and _storage_entry(storage),
     }
 
 
+def _storage_entry(storage: Storage) -> dict[str, Any]:
+    """Return a storage in the list of kernels; C0 where it is not that of the dtype."""
+    entry: dict[str, Any] = {"format": storage.format.value, "groups": storage.groups}
+    return {**entry, "c0": storage.c0} if storage.c0 else entry
+
+
 def _numbers(family: Family, facts: KernelFacts) -> str:
-    """Return how close the operator's numbers are to the simulator's."""
+    """Return how closely the kernel's numbers match the simulator's."""
     if family.exact(facts):
         return "exact"
     return "sums" if family.sums(facts) else "close"

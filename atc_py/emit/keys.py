@@ -1,4 +1,4 @@
-"""What tells two kernels apart, and the name that follows from it."""
+"""Keys that identify kernels, and the names derived from them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class PortKey(NamedTuple):
     Attributes:
         dtype: element type.
         format: what the axes mean.
-        storage: the blocked format in which it lies; None for row by row.
+        storage: the blocked format in which it is stored; None for row by row.
     """
 
     dtype: DType
@@ -74,7 +74,7 @@ class Reach(Enum):
 
     @property
     def repeats(self) -> bool:
-        """True if it depends on the dims of both which element belongs to which."""
+        """True if the mapping of elements depends on the dims of both."""
         return self in {Reach.STACK, Reach.REPEATED}
 
 
@@ -83,8 +83,8 @@ class LinkInput(NamedTuple):
 
     Attributes:
         format: what the axes mean.
-        reach: what of it belongs to an element.
-        storage: the blocked format in which it lies; None for row by row.
+        reach: the part of it that belongs to an element.
+        storage: the blocked format in which it is stored; None for row by row.
     """
 
     format: Format
@@ -116,7 +116,7 @@ class LinkKey:
 
 @dataclass(frozen=True, slots=True)
 class KernelKey:
-    """All that a kernel depends on; nodes with equal keys share one stub, whatever their shapes.
+    """Everything that a kernel depends on; nodes with equal keys share a stub, for any shapes.
 
     Attributes:
         op: target operator.
@@ -124,8 +124,8 @@ class KernelKey:
         inputs: by position, None where an optional input is absent.
         outputs: by position.
         attributes: by name, defaults of the operator's row filled in.
-        links: functions of each element behind the operator.
-        by_rows: whether the kernel addresses rows although operands lie in blocks, because of
+        links: functions of each element after the operator.
+        by_rows: whether the kernel addresses rows although operands are in blocks, because of
             shapes that kernels of blocks do not take.
     """
 
@@ -198,7 +198,7 @@ def plain_value(value: AttrValue) -> Plain:
 
 
 def _port(kind: TensorType, storage: Storage | None) -> PortKey:
-    """Return what a key keeps of an operand."""
+    """Return the part of a key that describes an operand."""
     return PortKey(kind.dtype, kind.format, storage)
 
 
@@ -214,16 +214,17 @@ def attributes_of(node: Node, row: TargetOp) -> tuple[tuple[str, AttrValue], ...
     merged: dict[str, AttrValue] = {
         attribute.name: attribute.default
         for attribute in row.attributes
-        if attribute.default is not None
+        if attribute.default is not None and not attribute.unsaid
     }
     merged.update(node.attributes)
     declared = {attribute.name: attribute.type for attribute in row.attributes}
     return tuple(
-        (name, _typed(value, declared.get(name, ""))) for name, value in sorted(merged.items())
+        (name, _value_as_type(value, declared.get(name, "")))
+        for name, value in sorted(merged.items())
     )
 
 
-def _typed(value: AttrValue, declared: str) -> AttrValue:
+def _value_as_type(value: AttrValue, declared: str) -> AttrValue:
     """Return `value` as its declared type, so that 1, 1.0 and True have one key."""
     if declared == "float" and isinstance(value, (int, float)):
         return float(value)

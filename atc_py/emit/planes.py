@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["PATTERN", "PlaneTiling", "Planes", "Seen", "lanes_of", "plane_tiling", "planes_of"]
 
 PATTERN = 256
-"""Bytes of what says which lanes of a block are channels: one repeat of the vector unit."""
+"""Bytes of the mask of lanes that are channels: one repeat of the vector unit."""
 
 _ONE, _ALONG, _REPEATED = 0, 1, 2
 _MATRIX = 2
@@ -89,7 +89,7 @@ class _Steps(NamedTuple):
 
     Attributes:
         axes: these steps.
-        kind: one value for a pixel, a block that lies in blocks, or a block of a row of channels.
+        kind: one value for a pixel, a block of channels that is stored as a block, or one cut from a row.
         plane: elements from plane to plane as the operand is stored.
     """
 
@@ -99,7 +99,7 @@ class _Steps(NamedTuple):
 
 
 def lanes_of(ports: Sequence[KernelPort]) -> int:
-    """Return the largest C0 of the operands that lie in blocks."""
+    """Return the largest C0 of the operands that are stored in blocks."""
     return max(c0_of(port.dtype) for port in ports if port.storage is not None)
 
 
@@ -222,7 +222,7 @@ def _row_steps(shape: Shape, result: Shape, whole: Planes) -> _Steps | None:
 
 
 def _blocked_steps(seen: Seen, result: Shape, whole: Planes) -> _Steps | None:
-    """Return in blocks like the result; those of images or matrices and of pixels may repeat."""
+    """Return steps of an operand in blocks like the result; images, matrices or pixels may repeat."""
     padded = (1,) * (len(result) - len(seen.shape)) + seen.shape
     c0 = c0_of(seen.port.dtype)
     own = planes_of(seen.port, padded, c0)

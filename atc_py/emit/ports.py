@@ -25,7 +25,7 @@ class KernelPort:
         position: its place among the node's inputs or outputs.
         dtype: element type.
         format: what the axes mean.
-        storage: the blocked format in which it lies; None for row by row.
+        storage: the blocked format in which it is stored; None for row by row.
         ctype: element type in C++ on the AI Core.
         host: element type in C++ on the AI CPU.
     """
@@ -40,7 +40,7 @@ class KernelPort:
 
     @property
     def layout(self) -> str:
-        """The format in which it lies, by its name in CANN."""
+        """The format in which it is stored, by its name in CANN."""
         name: str = self.format if self.storage is None else self.storage.format.value
         return name
 

@@ -1,4 +1,4 @@
-"""The register of families: what writes the kernel of an operator."""
+"""The register of families, which write the kernels of operators."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def families_of(op: str) -> tuple[Family, ...]:
 @cache
 def families() -> tuple[Family, ...]:
     """Return every family, in the order of their modules."""
-    return tuple(family for _, family in _listed())
+    return tuple(family for _, family in _listed_families())
 
 
 @cache
@@ -49,7 +49,7 @@ def _by_operator() -> Mapping[str, tuple[Family, ...]]:
         ValueError: two families claim one operator for the same kind of storage.
     """
     found: dict[tuple[str, bool], tuple[Family, str]] = {}
-    for module, family in _listed():
+    for module, family in _listed_families():
         for op in sorted(family.operators):
             claim = op, family.in_blocks
             if claim in found:
@@ -61,7 +61,7 @@ def _by_operator() -> Mapping[str, tuple[Family, ...]]:
     return by_operator
 
 
-def _listed() -> list[tuple[str, Family]]:
+def _listed_families() -> list[tuple[str, Family]]:
     """Return every family with the module that lists it."""
     found: list[tuple[str, Family]] = []
     for module in pkgutil.iter_modules(package.__path__):

@@ -37,12 +37,12 @@ _WALL = 6
 """Times SECONDS that a process may take on a busy machine before it is ended."""
 
 _MOST_ANSWER = 6 * MOST_TEXT + 65536
-"""Bytes of an answer: JSON has up to six for a character."""
+"""Limit on the bytes of an answer: JSON has up to six for a character."""
 
 _START = (
     "import sys; sys.path[:] = sys.argv[1:]; from atc_py.emit.template_worker import main; main()"
 )
-"""What the process runs. `python -m` would import modules that lie in the current folder, and that
+"""Code that the process runs. `python -m` would import modules from the current folder, and that
 may be one with hostile files."""
 
 
@@ -71,14 +71,14 @@ class _Process:
         self._lock = Lock()
 
     def render(self, folders: tuple[Path, ...], name: str, context: Mapping[str, Any]) -> str:
-        """Return have a template rendered."""
+        """Return the rendered text of a template."""
         paths = [str(folder.absolute()) for folder in folders]
         request = pickle.dumps((paths, name, dict(context), SECONDS, MEBIBYTES))
         with self._lock:
             answer = self._answer(request)
             status = self.close() if answer is None else 0
         if answer is None:
-            raise _ended(folders[0] / name, name, status)
+            raise _worker_ended(folders[0] / name, name, status)
         if "text" in answer:
             return str(answer["text"])
         place = Place(file=answer["file"], line=answer["line"])
@@ -86,13 +86,13 @@ class _Process:
 
     def _answer(self, request: bytes) -> dict[str, Any] | None:
         """Return the process's answer; None where it ends without one."""
-        running = self._started()
+        running = self._start_worker()
         requests, answers = cast("IO[bytes]", running.stdin), cast("IO[bytes]", running.stdout)
         timer = Timer(_WALL * SECONDS, running.kill)
         timer.daemon = True
         timer.start()
         try:
-            with suppress(OSError):  # what has ended takes no requests and gives no answers
+            with suppress(OSError):  # a process that has ended takes no requests
                 write_block(requests, request)
             data = read_block(answers, _MOST_ANSWER)
         finally:
@@ -100,7 +100,7 @@ class _Process:
         answer: dict[str, Any] | None = None if data is None else json.loads(data)
         return answer
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def _start_worker(self) -> subprocess.Popen[bytes]:
         """Start the process; it imports from where this one does, not from the current folder."""
         if self._running is None or self._running.poll() is not None:
             self._running = subprocess.Popen(  # noqa: S603  (this Python, this package)
@@ -113,7 +113,7 @@ class _Process:
         return self._running
 
     def close(self) -> int:
-        """End the process, if there is one; its status, negative for the signal that ended it."""
+        """End the process, if there is one; return its status, negative for a signal."""
         running, self._running = self._running, None
         if running is None:
             return 0
@@ -125,7 +125,7 @@ class _Process:
         return running.wait()
 
 
-def _ended(path: Path, name: str, status: int) -> AtcError:
+def _worker_ended(path: Path, name: str, status: int) -> AtcError:
     """Return the diagnostic for a template with which the process ended."""
     slow = {-getattr(signal, each, 0) for each in ("SIGXCPU", "SIGKILL")} | {1}
     why = f"it takes more than {SECONDS} s" if status in slow else f"it ends with status {status}"

@@ -1,4 +1,4 @@
-"""The environment in which a user's templates render: what they may reach, and how much they make.
+"""The environment in which a user's templates render: their access and their limits.
 
 Jinja's sandbox keeps templates from Python's inner names. Two doors are left that this one shuts:
 values lead to objects of other libraries (a dtype to numpy, whose scalars write files), and a link
@@ -38,7 +38,7 @@ _PACKAGE = "atc_py."
 
 
 class TemplateSandbox(SandboxedEnvironment):
-    """Templates reach plain values, Jinja's own objects and atc-py's facts, nothing behind them."""
+    """Sandbox in which templates reach plain values, Jinja's own objects and atc-py's facts alone."""
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
         """Return True if a template may have an attribute."""
@@ -63,7 +63,7 @@ def _is_own(kind: type) -> bool:
 
 
 class BoundedLoader(FileSystemLoader):
-    """Templates of some folders: files of a bounded size that lie in them, links within followed."""
+    """Templates of some folders: files in them of a bounded size; links that stay inside count."""
 
     def get_source(
         self, environment: Environment, template: str
@@ -72,23 +72,23 @@ class BoundedLoader(FileSystemLoader):
 
         Raises:
             TemplateNotFound: no folder has it.
-            TemplateError: it lies elsewhere, is no file, or is too large.
+            TemplateError: it is elsewhere, is not a file, or is too large.
         """
         for folder in self.searchpath:
             path = os.path.realpath(os.path.join(folder, template))  # noqa: PTH118
-            if os.path.exists(path):  # noqa: PTH110  (names of templates may be no paths)
+            if os.path.exists(path):  # noqa: PTH110  (names of templates need not be paths)
                 _check_file(path, os.path.realpath(folder), template)
                 break
         return super().get_source(environment, template)
 
 
 def _check_file(path: str, folder: str, template: str) -> None:
-    """Refuse what is not a template's file."""
+    """Refuse a path that is not a template file."""
     if os.path.commonpath([path, folder]) != folder:
         raise TemplateError(f"{template!r} leads out of the folder of templates, to {path}")
     facts = os.stat(path)  # noqa: PTH116
     if not stat.S_ISREG(facts.st_mode):
-        raise TemplateError(f"{template!r} is no file")
+        raise TemplateError(f"{template!r} is not a file")
     if facts.st_size > MOST_SOURCE:
         size = facts.st_size
         raise TemplateError(f"{template!r} has {size} bytes; a template has at most {MOST_SOURCE}")

@@ -70,13 +70,13 @@ def served(
     """Return launches of a kernel by the shapes of their operands, smallest shapes first."""
     found: dict[Shapes, list[tuple[Node, ...]]] = {}
     for nodes in launches:
-        values = [*nodes[0].present_inputs, *_linked(kernel, nodes[1:]), *nodes[-1].outputs]
+        values = [*nodes[0].present_inputs, *_link_operands(kernel, nodes[1:]), *nodes[-1].outputs]
         found.setdefault(tuple(value.type.dims for value in values), []).append(nodes)
     return dict(sorted(found.items(), key=_smallest_first))
 
 
-def _linked(kernel: KernelFacts, followers: Sequence[Node]) -> Iterator[Value]:
-    """Return what a kernel's links read besides the result so far."""
+def _link_operands(kernel: KernelFacts, followers: Sequence[Node]) -> Iterator[Value]:
+    """Return the operands of a kernel's links besides the result so far."""
     for link, node in zip(kernel.links, followers, strict=True):
         for value, operand in zip(node.present_inputs, link.operands, strict=True):
             if operand is not None:
@@ -101,7 +101,7 @@ def table_of(
                 _initializer(getattr(plans[shapes].tiling, each.name), each, axes)
                 for each in members
             ),
-            "{" + ", ".join(_listed(_padded(shape, rank)) for shape in shapes) + "}",
+            "{" + ", ".join(_braced(_padded_shape(shape, rank)) for shape in shapes) + "}",
         )
         for shapes, launches in groups.items()
     )
@@ -111,7 +111,7 @@ def table_of(
 
 @dataclass(frozen=True, slots=True)
 class _Member:
-    """A field of a class of tilings; `pad` fills arrays up, None where it is no such array."""
+    """A field of a class of tilings; `pad` fills arrays up, None where it is not such an array."""
 
     name: str
     declared: str
@@ -123,7 +123,7 @@ class _Member:
 
 @cache
 def _members(tiling: type) -> tuple[_Member, ...]:
-    """Return the fields of a class of tilings, worked out once."""
+    """Return the fields of a class of tilings, computed once."""
     return tuple(
         _Member(
             each.name,
@@ -161,11 +161,11 @@ def _initializer(value: Any, member: _Member, axes: int) -> str:
     if value and isinstance(value[0], tuple):
         return "{" + ", ".join(_initializer(each, member, axes) for each in value) + "}"
     if member.by_operand:
-        return _listed(value)
-    return _listed((member.pad,) * (axes - len(value)) + value)
+        return _braced(value)
+    return _braced((member.pad,) * (axes - len(value)) + value)
 
 
-def _listed(values: Sequence[int | None]) -> str:
+def _braced(values: Sequence[int | None]) -> str:
     """Return numbers in braces; a dim that only the run knows is written as 1."""
     return "{" + ", ".join("1" if value is None else str(value) for value in values) + "}"
 
@@ -180,7 +180,7 @@ def _shapes_text(names: Sequence[str], shapes: Shapes) -> str:
     return listed
 
 
-def _padded(shape: Dims, rank: int) -> Dims:
+def _padded_shape(shape: Dims, rank: int) -> Dims:
     """Return `shape` with 1 on the left up to `rank` axes."""
     return (1,) * (rank - len(shape)) + shape
 

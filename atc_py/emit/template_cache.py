@@ -1,4 +1,4 @@
-"""Where compiled templates are kept between runs: compiling them takes longer than a small model.
+"""A cache of compiled templates between runs: compiling them takes longer than a small model.
 
 Jinja checks each entry against the template's text and Python's version. What is kept is code, so
 it is only read from a folder of the user's own that nobody else may write to.
@@ -27,7 +27,7 @@ _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 class _Cache(FileSystemBytecodeCache):
-    """A cache that does without what it cannot write."""
+    """A cache that ignores failing writes."""
 
     def dump_bytecode(self, bucket: Bucket) -> None:
         """Keep a compiled template if there is room."""

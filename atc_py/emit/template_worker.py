@@ -2,7 +2,7 @@
 
 It takes requests on standard input and answers on standard output, both with their length in eight
 bytes before them. A template that takes more than its share of time is ended by the system, with
-the process; one that takes more memory is told so.
+the process; one that takes more memory gets an error.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ def main() -> None:
     while (request := read_block(requests)) is not None:
         # The program that started this process wrote it, so its pickles are trusted.
         folders, name, context, seconds, mebibytes = pickle.loads(request)  # noqa: S301
-        _bound(seconds, mebibytes)
-        answer = _rendered(tuple(map(Path, folders)), name, context)
+        _limit_resources(seconds, mebibytes)
+        answer = _render(tuple(map(Path, folders)), name, context)
         write_block(answers, json.dumps(answer).encode())
 
 
-def _rendered(folders: tuple[Path, ...], name: str, context: dict[str, Any]) -> dict[str, Any]:
-    """Return the text of a template, or what is wrong with it."""
+def _render(folders: tuple[Path, ...], name: str, context: dict[str, Any]) -> dict[str, Any]:
+    """Return the text of a template, or its error."""
     try:
         return {"text": sandboxed_text(folders, name, context)}
     except AtcError as error:
@@ -56,8 +56,8 @@ def _rendered(folders: tuple[Path, ...], name: str, context: dict[str, Any]) -> 
     }
 
 
-def _bound(seconds: int, mebibytes: int) -> None:
-    """Let what comes next take so much time of the processor and so much more memory.
+def _limit_resources(seconds: int, mebibytes: int) -> None:
+    """Limit the processor time and the additional memory of this process.
 
     Systems without such limits leave it to the program that started this process.
     """
@@ -68,12 +68,14 @@ def _bound(seconds: int, mebibytes: int) -> None:
     used = math.ceil(time.process_time())
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        _lower(resource, resource.RLIMIT_CPU, used + seconds)
+        _lower_limit(resource, resource.RLIMIT_CPU, used + seconds)
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-        _lower(resource, resource.RLIMIT_AS, pages * resource.getpagesize() + mebibytes * _MEBI)
+        _lower_limit(
+            resource, resource.RLIMIT_AS, pages * resource.getpagesize() + mebibytes * _MEBI
+        )
 
 
-def _lower(resource: Any, kind: int, soft: int) -> None:
+def _lower_limit(resource: Any, kind: int, soft: int) -> None:
     """Set a soft limit, within the hard one."""
     hard = resource.getrlimit(kind)[1]
     resource.setrlimit(kind, (soft if hard < 0 else min(soft, hard), hard))

@@ -67,7 +67,7 @@ def sandboxed_text(folders: tuple[Path, ...], name: str, context: dict[str, Any]
     """Return the text of a user's template; for the process that renders these.
 
     Raises:
-        Exception: whatever the template does wrong.
+        Exception: any error in the template.
     """
     return bounded_text(_environment(folders).get_template(name), context)
 
@@ -79,9 +79,9 @@ def _is_trusted(folders: tuple[Path, ...]) -> bool:
 
 @lru_cache(maxsize=8)
 def _environment(folders: tuple[Path, ...]) -> Environment:
-    """Return the environment whose templates lie in `folders`; it keeps what it has compiled.
+    """Return the environment of the templates in `folders`; it keeps what it has compiled.
 
-    What it compiles of atc-py's own templates is kept between runs, too.
+    Compiled templates of atc-py itself are kept between runs, too.
     """
     trusted = _is_trusted(folders)
     environment = (Environment if trusted else TemplateSandbox)(
@@ -109,7 +109,7 @@ def bad_template(folders: tuple[Path, ...], name: str, error: BaseException) -> 
             place=Place(file=str(folders[0] / missing)),
             help="every family has one, named <template>.cpp.j2, there or in atc-py's own folder",
         )
-    file, line = _where(folders[0] / name, error)
+    file, line = _failing_line(folders[0] / name, error)
     reason = str(error) or type(error).__name__
     return BAD_TEMPLATE.error(
         f"template {name!r} does not render: {reason}",
@@ -118,7 +118,7 @@ def bad_template(folders: tuple[Path, ...], name: str, error: BaseException) -> 
     )
 
 
-def _where(path: Path, error: BaseException) -> tuple[str, int | None]:
+def _failing_line(path: Path, error: BaseException) -> tuple[str, int | None]:
     """Return file and line of the innermost template that `error` went through."""
     if isinstance(error, TemplateSyntaxError):
         return error.filename or str(path), error.lineno

@@ -1,4 +1,4 @@
-"""How work is cut into tiles: formulas from element counts and SoC figures alone.
+"""Cutting of work into tiles: formulas from element counts and SoC figures alone.
 
 Every function takes plain numbers and returns one frozen row; each field's documentation is also
 its comment in the kernel's `_tiling.h`. Sizes are elements unless a name says bytes. Two facts
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 BLOCK = 32
-"""Bytes that the unified buffer and L1 are addressed and copied by."""
+"""Bytes of the unit in which the unified buffer and L1 are addressed and copied."""
 
 DEPTH = 2
 """Buffers of a queue."""
@@ -97,8 +97,8 @@ def vector_tiling(total: int, footprint: ElementFootprint, soc: Soc) -> VectorTi
     cores, core_blocks, _ = _split(blocks, vector_cores(soc))
     core_length = core_blocks * footprint.align
     tile = max(footprint.align, min(core_length, footprint.capacity(soc)))
-    count, tail = _cut(core_length if cores > 1 else total, tile)
-    last_count, last_tail = _cut(total - (cores - 1) * core_length, tile)
+    count, tail = _tiles_and_tail(core_length if cores > 1 else total, tile)
+    last_count, last_tail = _tiles_and_tail(total - (cores - 1) * core_length, tile)
     return VectorTiling(
         total_length=total,
         core_num=cores,
@@ -132,7 +132,7 @@ def _split(units: int, cores: int) -> tuple[int, int, int]:
     return used, each, units - (used - 1) * each
 
 
-def _cut(length: int, tile: int) -> tuple[int, int]:
+def _tiles_and_tail(length: int, tile: int) -> tuple[int, int]:
     """Return (tiles, elements of the last) of `length` elements; (0, 0) where there are none."""
     count = _ceil_div(length, tile)
     return count, length - (count - 1) * tile if count else 0

@@ -2,7 +2,7 @@
 
 Ownership: a graph owns its nodes in `nodes`, in an order in which producers come first, and the
 `Return` node in `result`, which uses the values that the graph returns. A value is owned by the
-node in `producer`, by the graph when it is one of its inputs, or by nobody when it is a constant:
+node in `producer`, by the graph when it is one of its inputs, or by neither when it is a constant:
 constants live as long as they are used.
 """
 
@@ -35,7 +35,7 @@ class Graph:
         output_names: names of the outputs for the user, position by position.
         nodes: in an order in which producers come first.
         result: the node that uses the values that the graph returns; it is not among `nodes`.
-        memory: where values lie; None before phase placed.
+        memory: where values are stored; None before phase placed.
     """
 
     def __init__(self, name: str = "", phase: Phase = Phase.LOWERED) -> None:

@@ -26,7 +26,7 @@ _TOKEN = re.compile(
       | (?P<word>{WORD})
       | (?P<mark>[{{}}()\[\],:=?])
       | (?P<end>\Z)
-      | (?P<bad>.)
+      | (?P<unknown>.)
     )""",
     re.VERBOSE | re.DOTALL,
 )
@@ -39,8 +39,8 @@ class Token(NamedTuple):
     """A token.
 
     Attributes:
-        kind: value (`%x`), label (`@x`), string, number, word, mark, end or bad.
-        text: as it stands in the source.
+        kind: value (`%x`), label (`@x`), string, number, word, mark, end or unknown.
+        text: as written in the source.
         offset: of its first character.
     """
 
@@ -52,7 +52,7 @@ class Token(NamedTuple):
         if self.kind == "end":
             return "the end of the text"
         if self.text == '"':
-            return "a string without end"
+            return "an unterminated string"
         cut = self.text if len(self.text) <= _LONGEST_QUOTE else f"{self.text[:_LONGEST_QUOTE]}..."
         return f"`{cut}`"
 

@@ -1,4 +1,4 @@
-"""Parser of what stands in for data: dtypes, numbers, attribute values, data of constants."""
+"""Parser of literals: dtypes, numbers, attribute values, data of constants."""
 
 from __future__ import annotations
 
@@ -73,10 +73,10 @@ def read_data(at: Cursor, type_: TensorType) -> ConstData:
     if at.token.text != "dense":
         raise at.expected("`splat`, `dense` or `opaque`")
     at.take()
-    return _dense(at, type_)
+    return _dense_elements(at, type_)
 
 
-def _dense(at: Cursor, type_: TensorType) -> DenseConst:
+def _dense_elements(at: Cursor, type_: TensorType) -> DenseConst:
     """Return the elements of a tensor, last axis fastest."""
     opening = at.expect("[")
     elements: list[float | bool] = []

@@ -29,13 +29,13 @@ __all__ = [
 ]
 
 BARE_NAME = r"[A-Za-z0-9_][A-Za-z0-9_.]*"
-"""What a name after `%` or `@` looks like when it needs no quotes."""
+"""Pattern of a name after `%` or `@` that needs no quotes."""
 
 WORD = r"[A-Za-z_][A-Za-z0-9_]*"
 """Keywords, and operators and attributes that need no quotes."""
 
 STRING = r'"(?:[^"\\\n]|\\.)*"'
-"""A JSON string; what stands between the quotes is checked when it is decoded."""
+"""A JSON string; the text between the quotes is checked when it is decoded."""
 
 _BARE_NAME = re.compile(BARE_NAME)
 _WORD = re.compile(WORD)
@@ -74,10 +74,10 @@ def element_text(value: np.generic, dtype: DType) -> str:
     exact = float_text(number)
     if len(exact) <= _SHORT or not math.isfinite(number):
         return exact
-    return _shortened(number, dtype) or exact
+    return _shortest_decimal(number, dtype) or exact
 
 
-def _shortened(number: float, dtype: DType) -> str | None:
+def _shortest_decimal(number: float, dtype: DType) -> str | None:
     """Return the decimal with the fewest digits that `dtype` rounds to `number`."""
     for digits in range(1, 17):
         short = float(f"{number:.{digits}g}")

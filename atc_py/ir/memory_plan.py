@@ -1,4 +1,4 @@
-"""The memory plan of a graph: where each value lies while the model runs."""
+"""The memory plan of a graph: where each value is stored while the model runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Home", "MemoryPlan", "Spot", "size_in_arena"]
 
 
 def size_in_arena(nbytes: int, alignment: int, padding: int = 0) -> int:
-    """Return what a value of `nbytes` takes in an arena, with what follows and aligns it."""
+    """Return the bytes that a value of `nbytes` takes in an arena, with the bytes that follow and align it."""
     if padding:
         nbytes = (nbytes + 2 * padding - 1) // padding * padding
     return -(-nbytes // alignment) * alignment
@@ -39,7 +39,7 @@ class Home(Enum):
 
 
 Spot: TypeAlias = int | Home
-"""An offset in the arena in bytes, or where else a value lies."""
+"""An offset in the arena in bytes, or the place outside it where a value is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class MemoryPlan:
         arena: bytes of the arena.
         bound: bytes that the arena cannot be smaller than: the sum over the values that are
             needed at the widest moment.
-        spots: where each value of the graph lies; a view lies where the value does that it shows.
+        spots: where each value of the graph is; a view is where its source is.
         workspace: bytes that the hungriest kernel needs beside its operands; launches run one
             after another and share them.
         padding: bytes; the size of a value in the arena is rounded up to as many, and as many

@@ -1,4 +1,4 @@
-"""Node and Value: what a graph is made of, and the uses that tie the two together.
+"""Node and Value: the parts of a graph, and the uses that connect them.
 
 A value knows every use of itself, as an input of a node or as an output of the graph: a graph
 returns its values through a `Return` node, so that an output is a use like any other. Who asks
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["AttrValue", "Engine", "Node", "Origin", "Return", "Value"]
 
 AttrValue: TypeAlias = bool | int | float | str | DType | tuple[int, ...] | tuple[float, ...]
-"""What an attribute can hold; sequences are tuples so that attributes compare and hash."""
+"""Value of an attribute; sequences are tuples so that attributes compare and hash."""
 
 
 class Engine(Enum):
@@ -188,7 +188,7 @@ class Node:
         self.set_input(len(self._inputs) - 1, value)
 
     def drop_inputs(self) -> None:
-        """Use nothing any more; what a node must do before it leaves its graph."""
+        """Drop all inputs, as a node must before it leaves its graph."""
         for position in range(len(self._inputs)):
             self.set_input(position, None)
         self._inputs = []

@@ -1,4 +1,4 @@
-"""What a memory plan says, in the terms of its proof: tensors, where they lie, and nodes."""
+"""A memory plan in the terms of its proof: tensors, where they are, and nodes."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ __all__ = ["Moment", "PlacedNode", "PlacedTensor", "Placement", "Proof"]
 
 @dataclass(frozen=True, slots=True)
 class PlacedTensor:
-    """A tensor and where it lies.
+    """A tensor and where it is stored.
 
     Attributes:
         name: for messages.
-        dims: the shape of what is stored; None for one that only the run knows.
+        dims: the stored shape; None for one that only the run knows.
         itemsize: bytes of an element.
         spot: where the plan puts it.
-        source: WEIGHTS of a constant, INPUT of what is fed, None of what a node computes.
-        handed_out: whether it is an output of the model.
+        source: WEIGHTS of a constant, INPUT of an input, None of a node's result.
+        is_output: whether it is an output of the model.
         storage: how its elements are ordered; two tensors of one storage and the same dims have
             their elements at the same places.
     """
@@ -34,7 +34,7 @@ class PlacedTensor:
     itemsize: int
     spot: Spot
     source: Home | None = None
-    handed_out: bool = False
+    is_output: bool = False
     storage: str = ""
 
 

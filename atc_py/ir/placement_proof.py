@@ -1,6 +1,6 @@
-"""The proof that a memory plan is sound; it shares no code with what makes plans.
+"""The proof that a memory plan is sound; it shares no code with the planner.
 
-It works out who needs what and for how long on its own: it sweeps over the launches in order,
+It derives the lifetimes of tensors on its own: it sweeps over the launches in order,
 keeps the tensors that are alive sorted by address, and holds each new one against its neighbors.
 """
 
@@ -25,11 +25,11 @@ __all__ = ["prove"]
 
 
 def prove(placement: Placement) -> Proof:
-    """Hold a placement against the rules; it is sound when the proof has no faults.
+    """Check a placement against the rules; it is sound if the proof has no faults.
 
-    A tensor is where its source says; a view lies where what it shows lies; what lies in the arena
+    A tensor is where its source says; a view has the offset of its source; what is in the arena
     is aligned and inside; no two tensors that are alive at once overlap, but for the operand of an
-    in-place node that nobody needs afterwards; arena and bound are the ones that follow.
+    in-place node that is not needed afterwards; arena and bound equal the derived ones.
     """
     if not _is_power_of_two(placement.alignment):
         message = f"the alignment must be a power of two, found {placement.alignment}"
@@ -50,7 +50,7 @@ def _is_power_of_two(number: int) -> bool:
 
 @dataclass(slots=True)
 class _Life:
-    """A tensor with all its views: where it lies, and from which moment to which it is needed."""
+    """A tensor with all its views: its offset, and the first and the last moment it is needed."""
 
     tensor: int
     spot: Spot
@@ -58,7 +58,7 @@ class _Life:
     first: int
     last: int
     scopes: set[int] = field(default_factory=set)
-    handed_out: bool = False
+    is_output: bool = False
 
     @property
     def start(self) -> int:
@@ -84,10 +84,10 @@ class _Sweep:
         self._readers: dict[int, list[tuple[PlacedNode, dict[int, list[int]]]]] = {}
         for position, tensor in enumerate(placement.tensors):
             if tensor.source is not None:
-                self._live(position, 0)
+                self._begin_life(position, 0)
         for node, moment in zip(placement.nodes, _moments(placement.nodes), strict=True):
             self._launches[moment].append(node)
-            self._enter(node, moment)
+            self._visit(node, moment)
         self._arena = sorted(
             (
                 life
@@ -98,7 +98,7 @@ class _Sweep:
         )
         self._in_arena = {life.tensor for life in self._arena}
 
-    def _live(self, position: int, moment: int) -> None:
+    def _begin_life(self, position: int, moment: int) -> None:
         """Begin the life of a tensor at `moment`."""
         tensor, unit = self._placement.tensors[position], self._placement.alignment
         nbytes = prod(dim or 0 for dim in tensor.dims) * tensor.itemsize
@@ -106,11 +106,11 @@ class _Sweep:
         if padding:
             nbytes = (-(-nbytes // padding) + 1) * padding
         life = _Life(position, tensor.spot, -(-nbytes // unit) * unit, moment, moment)
-        life.handed_out = tensor.handed_out
+        life.is_output = tensor.is_output
         self._lives[position] = life
 
-    def _enter(self, node: PlacedNode, moment: int) -> None:
-        """Let a node read and write."""
+    def _visit(self, node: PlacedNode, moment: int) -> None:
+        """Record what a node reads and writes."""
         for position in node.reads:
             life = self._lives[self._root[position]]
             life.last = max(life.last, moment)
@@ -121,26 +121,26 @@ class _Sweep:
         for position in node.writes:
             if node.is_view and node.reads:
                 root = self._root[position] = self._root[node.reads[0]]
-                self._lives[root].handed_out |= self._placement.tensors[position].handed_out
+                self._lives[root].is_output |= self._placement.tensors[position].is_output
             else:
-                self._live(position, moment)
+                self._begin_life(position, moment)
                 self._lives[position].scopes.add(node.scope)
 
     def misplaced(self) -> Iterator[tuple[int | None, str]]:
-        """Yield tensors that are where they cannot be."""
+        """Yield tensors at impossible places."""
         yield from self._early
         for position, tensor in enumerate(self._placement.tensors):
             root = self._root[position]
             life = self._lives[root]
             if root != position and tensor.spot != life.spot:
                 shown = self._placement.tensors[root].name
-                message = f"%{tensor.name} shows %{shown}, which is {_where(life.spot)}"
-                yield position, f"{message}; found it {_where(tensor.spot)}"
+                message = f"%{tensor.name} shows %{shown}, which is {_spot_text(life.spot)}"
+                yield position, f"{message}; found it {_spot_text(tensor.spot)}"
             elif root == position and not self._may_lie(life):
                 home = self._home(life)
                 unit = self._placement.alignment
-                at = f"in the arena at a multiple of {unit}" if home is None else _where(home)
-                yield position, f"%{tensor.name} must be {at}, found it {_where(tensor.spot)}"
+                at = f"in the arena at a multiple of {unit}" if home is None else _spot_text(home)
+                yield position, f"%{tensor.name} must be {at}, found it {_spot_text(tensor.spot)}"
 
     def _home(self, life: _Life) -> Home | None:
         """Return the required home of a tensor; None for the arena."""
@@ -149,10 +149,10 @@ class _Sweep:
             return tensor.source
         if None in tensor.dims:
             return Home.RUN
-        return Home.OUTPUT if life.handed_out else None
+        return Home.OUTPUT if life.is_output else None
 
     def _may_lie(self, life: _Life) -> bool:
-        """Return True if a tensor is where it must be; in the arena, at an offset that can be."""
+        """Return True if a tensor has its required home and, in the arena, a valid offset."""
         home = self._home(life)
         if home is not None:
             return life.spot is home
@@ -162,7 +162,7 @@ class _Sweep:
 
     def overlaps(self) -> Iterator[tuple[int | None, str]]:
         """Yield tensors that are alive at once and share bytes."""
-        active: list[tuple[int, int]] = []  # (offset, tensor) of what is alive, by address
+        active: list[tuple[int, int]] = []  # (offset, tensor) of live tensors, by address
         deaths: list[tuple[int, int]] = []
         for life in self._arena:
             while deaths and deaths[0][0] < life.first:
@@ -173,7 +173,7 @@ class _Sweep:
             while at and self._lives[active[at - 1][1]].end > life.start:
                 at -= 1
                 other = self._lives[active.pop(at)[1]]
-                if other.spot != life.spot or not self._may_take_over(other, life):
+                if other.spot != life.spot or not self._may_reuse(other, life):
                     yield life.tensor, self._clash(other, life)
             active.insert(at, (life.start, life.tensor))
             heapq.heappush(deaths, (life.last, life.tensor))
@@ -187,7 +187,7 @@ class _Sweep:
             f"[{other.start}, {other.end}), which is still needed at {node}"
         )
 
-    def _may_take_over(self, old: _Life, new: _Life) -> bool:
+    def _may_reuse(self, old: _Life, new: _Life) -> bool:
         """Return True if the launch making `new` may write it over `old`, its last read."""
         if not old.first < old.last == new.first or old.nbytes != new.nbytes:
             return False
@@ -208,7 +208,7 @@ class _Sweep:
                 continue
             if not node.in_place or len(node.writes) != 1:
                 return frozenset()
-            if any(not self._alike(tensor, node.writes[0]) for tensor in touched):
+            if any(not self._is_stored_alike(tensor, node.writes[0]) for tensor in touched):
                 return frozenset()
             follows.add(node.writes[0])
         return frozenset(follows)
@@ -225,14 +225,14 @@ class _Sweep:
             self._readers[moment] = found
         return self._readers[moment]
 
-    def _alike(self, first: int, second: int) -> bool:
+    def _is_stored_alike(self, first: int, second: int) -> bool:
         """Return True if two tensors have the same dims, storage and size of elements."""
         one, other = self._placement.tensors[first], self._placement.tensors[second]
         facts = ((each.dims, each.storage, each.itemsize) for each in (one, other))
         return len(set(facts)) == 1
 
     def missized(self, widest: Moment) -> Iterator[tuple[int | None, str]]:
-        """Yield sizes of the plan that are not the ones that follow."""
+        """Yield sizes of the plan that differ from the derived ones."""
         top = max((life.end for life in self._arena), default=0)
         if self._placement.arena != top:
             yield None, f"the arena must have {top} bytes, found {self._placement.arena}"
@@ -241,7 +241,7 @@ class _Sweep:
             yield None, f"the widest moment needs {widest.nbytes} bytes, found {found}"
 
     def widest(self) -> Moment:
-        """Return the moment when most is needed, the first of several.
+        """Return the moment when the most bytes are needed, the first of several.
 
         An operand that a result may be written over is not counted beside the result, whether the
         plan makes use of that or not.
@@ -274,7 +274,7 @@ class _Sweep:
                 moment = new.first
                 olds = self._candidates(moment)
             for old in olds.get(new.tensor, ()):
-                if old not in taken and self._may_take_over(self._lives[old], new):
+                if old not in taken and self._may_reuse(self._lives[old], new):
                     taken.add(old)
                     break
         return taken
@@ -296,7 +296,7 @@ class _Sweep:
 
 
 def _drop(active: list[tuple[int, int]], life: _Life) -> None:
-    """Let a tensor go that nobody needs any more, unless another took over its bytes."""
+    """Free a tensor that is not needed any more, unless another one reuses its bytes."""
     entry = (life.start, life.tensor)
     at = bisect_left(active, entry)
     if active[at : at + 1] == [entry]:
@@ -312,7 +312,7 @@ def _moments(nodes: Sequence[PlacedNode]) -> list[int]:
     return [last.get(node.scope, position) for position, node in enumerate(nodes)]
 
 
-def _where(spot: Spot) -> str:
+def _spot_text(spot: Spot) -> str:
     """Return a spot in words."""
     if isinstance(spot, Home):
         return _PLACES[spot]
@@ -324,5 +324,5 @@ _PLACES = {
     Home.INPUT: "in the buffer of an input",
     Home.OUTPUT: "in the buffer of an output",
     Home.CHIP: "in the buffers of a core",
-    Home.RUN: "in memory that the run takes",
+    Home.RUN: "in memory allocated during the run",
 }

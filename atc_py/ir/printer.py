@@ -41,10 +41,10 @@ def _lines(graph: Graph) -> Iterator[str]:
     """Yield the lines of the text form."""
     yield f"graph @{name_text(graph.name)} phase {graph.phase.label} {{"
     for value in graph.inputs:
-        yield f"  input {_typed(value)}"
+        yield f"  input {_typed_value(value)}"
     for value in graph.constants():
         if value.const is not None:
-            yield f"  const {_typed(value)} = {_data_text(value.const)}"
+            yield f"  const {_typed_value(value)} = {_data_text(value.const)}"
     for node in graph.nodes:
         yield f"  {_node_text(node)}{_spots_text(node, graph.memory)}"
     for value, name in zip(graph.outputs, graph.output_names, strict=False):
@@ -57,7 +57,7 @@ def _name(value: Value | None) -> str:
     return "_" if value is None else f"%{name_text(value.name)}"
 
 
-def _typed(value: Value) -> str:
+def _typed_value(value: Value) -> str:
     """Return a value with its type."""
     return f"{_name(value)} : {value.type}"
 

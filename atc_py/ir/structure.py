@@ -31,23 +31,23 @@ Finding: TypeAlias = "tuple[Node | None, str]"
 
 
 def check_names(graph: Graph) -> Iterator[Finding]:
-    """Yield no two values and no two nodes share a name, and no node stands twice in the graph."""
-    for node in _repeated(graph.nodes):
-        yield node, "stands more than once among the graph's nodes"
-    for value in _repeated(graph.inputs):
-        yield None, f"%{value.name} stands more than once among the graph's inputs"
+    """Yield names that two values or two nodes share, and nodes that occur twice in the graph."""
+    for node in _repeated_items(graph.nodes):
+        yield node, "occurs more than once among the graph's nodes"
+    for value in _repeated_items(graph.inputs):
+        yield None, f"%{value.name} occurs more than once among the graph's inputs"
     values = list(dict.fromkeys(graph.values()))
-    for name in _repeated(value.name for value in values):
+    for name in _repeated_items(value.name for value in values):
         sharers = [value for value in values if value.name == name]
-        yield sharers[-1].producer, f"{len(sharers)} values are called %{name}, one may be"
+        yield sharers[-1].producer, f"{len(sharers)} values are called %{name}; only one may be"
     nodes = list(dict.fromkeys(graph.nodes))
-    for name in _repeated(node.name for node in nodes):
+    for name in _repeated_items(node.name for node in nodes):
         last = [node for node in nodes if node.name == name][-1]
         yield last, "another node has the same name"
 
 
 def check_producers(graph: Graph) -> Iterator[Finding]:
-    """Yield values know the node that computes them; inputs and constants are computed by none."""
+    """Yield values with a wrong producer; inputs and constants must have none."""
     for value in graph.inputs:
         if value.producer is not None:
             yield value.producer, f"%{value.name} is its output and an input of the graph"
@@ -85,7 +85,7 @@ def _uses_by_inputs(graph: Graph) -> dict[Value, dict[tuple[Node, int], None]]:
 
 
 def check_order(graph: Graph) -> Iterator[Finding]:
-    """Yield whatever a node uses is an input, a constant, or computed by an earlier node."""
+    """Yield values that a node uses before an input, a constant or an earlier node provides them."""
     computed = {value for node in graph.nodes for value in node.outputs}
     known = set(graph.inputs)
     for node in graph.nodes:
@@ -100,7 +100,7 @@ def check_order(graph: Graph) -> Iterator[Finding]:
 
 
 def check_cycles(graph: Graph) -> Iterator[Finding]:
-    """Yield no node needs its own result."""
+    """Yield nodes that need their own result."""
     stuck = _stuck_nodes(graph)
     walked: set[Node] = set()
     for start in stuck:
@@ -114,7 +114,7 @@ def check_cycles(graph: Graph) -> Iterator[Finding]:
             nodes = list(path)
             cycle = nodes[nodes.index(node) :]
             names = " -> ".join(member.name for member in [cycle[0], *reversed(cycle)])
-            yield node, f"stands in a cycle: {names}"
+            yield node, f"is in a cycle: {names}"
 
 
 def _stuck_nodes(graph: Graph) -> dict[Node, None]:
@@ -141,7 +141,7 @@ def _producers(node: Node) -> Iterator[Node]:
 
 
 def check_interface(graph: Graph) -> Iterator[Finding]:
-    """Yield every output of the graph has a name and something behind it."""
+    """Yield outputs of the graph without a name or without a value."""
     if len(graph.outputs) != len(graph.output_names):
         found = f"{len(graph.outputs)} outputs and {len(graph.output_names)} names"
         yield None, f"every output of the graph must have a name, found {found}"
@@ -151,7 +151,7 @@ def check_interface(graph: Graph) -> Iterator[Finding]:
             yield None, f"nothing in the graph computes its output %{value.name}"
 
 
-def _repeated(items: Iterable[_Item]) -> list[_Item]:
+def _repeated_items(items: Iterable[_Item]) -> list[_Item]:
     """Return the items that occur more than once, in the order of their second occurrence."""
     seen: set[_Item] = set()
     twice: dict[_Item, None] = {}

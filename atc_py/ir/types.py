@@ -23,7 +23,7 @@ class TensorType:
         dtype: element type.
         dims: lengths of the axes, outermost axis first; None for one that only the run knows.
         format: what the axes mean.
-        storage: how the elements lie in memory; None for row by row.
+        storage: how the elements are ordered in memory; None for row by row.
     """
 
     dtype: DType
@@ -61,10 +61,10 @@ class TensorType:
 
     @property
     def stored_dims(self) -> Dims:
-        """Shape of the array in which the tensor lies, padding included.
+        """Shape of the array that holds the tensor, padding included.
 
         Raises:
-            ImpossibleStorageError: a tensor of this type cannot lie in its storage.
+            ImpossibleStorageError: a tensor of this type cannot have this storage.
         """
         return stored_shape(self.dims, self.format, self.storage, self.dtype)
 
@@ -73,7 +73,7 @@ class TensorType:
         """Bytes that the tensor takes in its storage, padding included, without alignment.
 
         Raises:
-            ImpossibleStorageError: a tensor of this type cannot lie in its storage.
+            ImpossibleStorageError: a tensor of this type cannot have this storage.
             OpenShapeError: a dim of the storage is open.
         """
         return element_count(closed_shape(self.stored_dims)) * self.dtype.itemsize

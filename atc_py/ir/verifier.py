@@ -43,17 +43,17 @@ __all__ = ["AttributeRow", "OperandRow", "OperatorRow", "Rules", "verify_graph"]
 
 
 def _any_dtypes(_node: Node) -> str | None:
-    """Return accepts every node."""
+    """Accept every node."""
     return None
 
 
 def _any_storage(_node: Node) -> str | None:
-    """Return accepts every node."""
+    """Accept every node."""
     return None
 
 
 def _any_places(_graph: Graph) -> tuple[Finding, ...]:
-    """Return accepts every plan, and none."""
+    """Accept every plan, and a missing one."""
     return ()
 
 
@@ -146,7 +146,7 @@ def _check_types(graph: Graph, _rules: Rules) -> Iterator[Finding]:
 
 
 def _check_engines(graph: Graph, rules: Rules) -> Iterator[Finding]:
-    """Yield every node has an engine, and its dtypes are ones that the engine takes."""
+    """Yield nodes without an engine, or with dtypes that their engine does not take."""
     for node in graph.nodes:
         row = rules.rows(node.op)
         if node.engine is None:
@@ -158,7 +158,7 @@ def _check_engines(graph: Graph, rules: Rules) -> Iterator[Finding]:
 
 
 def _check_formats(graph: Graph, _rules: Rules) -> Iterator[Finding]:
-    """Yield a format that names axes has a value with as many axes."""
+    """Yield values whose format names another number of axes."""
     for value in _all_values(graph):
         rank = _RANKS.get(value.type.format)
         if rank is not None and value.type.rank != rank:
@@ -168,7 +168,7 @@ def _check_formats(graph: Graph, _rules: Rules) -> Iterator[Finding]:
 
 
 def _check_storage(graph: Graph, _rules: Rules) -> Iterator[Finding]:
-    """Yield a value that is not stored row by row has a type that its storage takes."""
+    """Yield values whose storage does not accept their type."""
     for value in _all_values(graph):
         kind = value.type
         if kind.storage is None:
@@ -189,7 +189,7 @@ def _check_conversions(graph: Graph, rules: Rules) -> Iterator[Finding]:
         if value.type.storage is not None:
             yield (
                 value.producer,
-                f"the output %{value.name} must lie row by row, found {value.type}",
+                f"the output %{value.name} must be stored row by row, found {value.type}",
             )
 
 

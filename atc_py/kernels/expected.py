@@ -1,4 +1,4 @@
-"""What the simulator makes of a launch's inputs, and how far a right kernel may be from it."""
+"""The simulator's results for a launch's inputs, and the allowance for a correct kernel."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ Arrays = tuple["NDArray[Any]", ...]
 
 
 def expected_of(case: SampledLaunch) -> tuple[Arrays, tuple[NDArray[np.float64] | None, ...]]:
-    """Return results in true dtypes and the allowance for each; None for nothing.
+    """Return results in true dtypes and the allowance for each; None for no allowance.
 
     Sums that may cancel are no better than float32 leaves them: NOISE of what is summed up. What
-    may be off ahead of a link is off behind it by as much as the link makes of it: the larger of
+    may be off before a link is off after it by as much as the link makes of it: the larger of
     the steps that its result takes at both ends of the range.
     """
     head, *links = case.parts
@@ -41,18 +41,18 @@ def expected_of(case: SampledLaunch) -> tuple[Arrays, tuple[NDArray[np.float64] 
     exact = head.numbers == "exact"
     for link in links:
         (before,), given = results, noise[0]
-        results = _results(link, _fed(link, before))
-        found = _noise(link, _fed(link, before))[0]
+        results = _results(link, _link_inputs(link, before))
+        found = _noise(link, _link_inputs(link, before))[0]
         if not exact:
             off = LIMIT * last_places(before) + (0.0 if given is None else given)
-            moved = _moved(link, before, off, results[0])
+            moved = _result_shift(link, before, off, results[0])
             found = moved if found is None else moved + found
         noise = (found,)
         exact = exact and link.numbers == "exact"
     return results, noise
 
 
-def _fed(link: SampledNode, before: NDArray[Any]) -> Sequence[NDArray[Any] | None]:
+def _link_inputs(link: SampledNode, before: NDArray[Any]) -> Sequence[NDArray[Any] | None]:
     """Return the inputs of a link with the result so far in its places."""
     shapes = [None if facts is None else facts.shape for facts in link.step.node.inputs]
     return [
@@ -61,7 +61,7 @@ def _fed(link: SampledNode, before: NDArray[Any]) -> Sequence[NDArray[Any] | Non
     ]
 
 
-def _moved(
+def _result_shift(
     link: SampledNode, before: NDArray[Any], off: NDArray[np.float64], result: NDArray[Any]
 ) -> NDArray[np.float64]:
     """Return how far a link's result moves when its input moves by `off`."""
@@ -69,7 +69,7 @@ def _moved(
     moved = np.zeros(middle.shape)
     with np.errstate(all="ignore"):
         for end in (before.astype(np.float64) - off, before.astype(np.float64) + off):
-            (other,) = _results(link, _fed(link, end.astype(before.dtype)))
+            (other,) = _results(link, _link_inputs(link, end.astype(before.dtype)))
             distance = np.abs(other.astype(np.float64) - middle)
             moved = np.maximum(moved, np.nan_to_num(distance, posinf=0.0))
     return moved

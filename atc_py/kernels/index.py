@@ -1,4 +1,4 @@
-"""`kernels.json` as readers take it: its schema, and whether it fits the model that it lies in."""
+"""`kernels.json` as readers take it: its schema, and whether it fits the model that contains it."""
 
 from __future__ import annotations
 
@@ -18,21 +18,27 @@ if TYPE_CHECKING:
 __all__ = ["Index", "KernelEntry", "check_fit", "decode_index"]
 
 _Count = Annotated[int, Meta(ge=0, lt=2**53)]
-"""Sizes and numbers of things; what is beyond float64's integers no device has."""
+"""Sizes and counts; no device has any beyond float64's integers."""
 
 _Size = Annotated[int, Meta(gt=0, lt=2**53)]
 _Name = Annotated[str, Meta(pattern=r"\A[a-z][a-z0-9_]{0,199}\Z")]
-"""A kernel is a function, a file and a folder: its name is a word of C++ that no path leads out of."""
+"""A kernel is a function, a file and a folder: its name is a C++ identifier and a plain file name."""
 
 _Text = Annotated[str, Meta(max_length=4096)]
 _Numbers = Literal["exact", "close", "sums"]
 
 
-class StorageEntry(TypedDict):
+class _StorageEntry(TypedDict):
     """A blocked format, and the groups of a filter."""
 
     format: _Text
     groups: _Size
+
+
+class StorageEntry(_StorageEntry, total=False):
+    """A storage; C0 is there where it is not that of the dtype."""
+
+    c0: _Size
 
 
 class _PortEntry(TypedDict):
@@ -43,7 +49,7 @@ class _PortEntry(TypedDict):
 
 
 class PortEntry(_PortEntry, total=False):
-    """An operand or result; lists of before storage formats have no word of them."""
+    """An operand or result; lists from before storage formats do not have them."""
 
     format: _Text
     storage: StorageEntry | None
@@ -109,7 +115,7 @@ class Index(TypedDict):
 
 
 def decode_index(text: str, place: Place) -> Index:
-    """Return the list that `text` holds, held against its schema.
+    """Return the list that `text` holds, validated by its schema.
 
     Raises:
         AtcError: OM_CONTENT where it does not follow it, or speaks of buffers that it does not
@@ -119,39 +125,43 @@ def decode_index(text: str, place: Place) -> Index:
         document = msgspec.json.decode(text)
         msgspec.convert(document, Index)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-        raise _refused(place, f"the list of kernels does not follow its schema: {error}") from error
+        raise _unusable_list(
+            place, f"the list of kernels does not follow its schema: {error}"
+        ) from error
     if is_deep(document):
-        raise _refused(place, f"the list of kernels is nested more than {MAX_DEPTH} times")
+        raise _unusable_list(place, f"the list of kernels is nested more than {MAX_DEPTH} times")
     index = cast("Index", document)  # the document itself has more keys than readers need
     for kernel in index["kernels"]:
         for row in kernel["rows"]:
             unknown = {each["storage"] for each in row["buffers"]} - index["buffers"].keys()
             if unknown:
                 message = f"{kernel['name']} uses buffers {sorted(unknown)} that are not listed"
-                raise _refused(place, message)
+                raise _unusable_list(place, message)
     return index
 
 
 def check_fit(
     kernels: Iterable[KernelEntry], nodes: Mapping[str, tuple[int, int]], place: Place
 ) -> None:
-    """Hold kernels against the nodes that they are to be launched on.
+    """Check kernels against the nodes that they are to be launched on.
 
     Args:
         kernels: the list.
         nodes: how many inputs and outputs each node of the model has, by name.
-        place: where the list lies.
+        place: where the list is.
 
     Raises:
         AtcError: OM_CONTENT with the first thing that does not fit.
     """
     for kernel in kernels:
         if kernel["complete"] and kernel["numbers"] is None:
-            raise _refused(place, f"{kernel['name']} is complete and says nothing of its numbers")
+            raise _unusable_list(
+                place, f"{kernel['name']} is complete and says nothing of its numbers"
+            )
         for row in kernel["rows"]:
             message = _misfit(kernel, row, nodes)
             if message:
-                raise _refused(place, f"{kernel['name']} {message}")
+                raise _unusable_list(place, f"{kernel['name']} {message}")
 
 
 def _misfit(kernel: KernelEntry, row: RowEntry, nodes: Mapping[str, tuple[int, int]]) -> str:
@@ -171,6 +181,6 @@ def _misfit(kernel: KernelEntry, row: RowEntry, nodes: Mapping[str, tuple[int, i
     return ""
 
 
-def _refused(place: Place, message: str) -> AtcError:
-    """Return a list that cannot be used."""
+def _unusable_list(place: Place, message: str) -> AtcError:
+    """Return the refusal of a list that cannot be used."""
     return OM_CONTENT.error(message, place=place, help="convert the ONNX model again")

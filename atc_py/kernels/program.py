@@ -1,4 +1,4 @@
-"""A host program that holds kernels: its jobs, and what becomes of them."""
+"""A host program that holds kernels: its jobs and their outcomes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class JobOutcome:
 
     Attributes:
         results: what the kernel wrote; empty where it stopped at a fault.
-        faults: what it did that the hardware would punish, with file and line.
+        faults: accesses that the hardware does not allow, with file and line.
     """
 
     results: tuple[NDArray[Any], ...] = ()
@@ -58,7 +58,7 @@ class JobOutcome:
 def run_jobs(program: Path, jobs: Sequence[Job], folder: Path) -> list[JobOutcome]:
     """Run jobs one after the other in one process.
 
-    A job that stops the process is one with a fault; the jobs behind it run in another process.
+    A job that stops the process is one with a fault; the jobs after it run in another process.
 
     Args:
         program: the built program.
@@ -90,16 +90,16 @@ def _run(program: Path, jobs: Sequence[Job], folder: Path) -> list[JobOutcome]:
         )
     except subprocess.TimeoutExpired as error:
         said = (error.stdout or b"").decode(errors="replace")
-        return _read(program, jobs, folder, said, f"it runs for more than {_SECONDS} s")
+        return _read_outcomes(program, jobs, folder, said, f"it runs for more than {_SECONDS} s")
     ended = f"it ends the program with status {done.returncode}"
     fault = next((line for line in done.stderr.splitlines() if "rror" in line), ended)
-    return _read(program, jobs, folder, done.stdout, fault.strip())
+    return _read_outcomes(program, jobs, folder, done.stdout, fault.strip())
 
 
-def _read(
+def _read_outcomes(
     program: Path, jobs: Sequence[Job], folder: Path, said: str, stopped: str
 ) -> list[JobOutcome]:
-    """Return the outcomes that a program told, and of the job that stopped it."""
+    """Return the outcomes that a program reported, and of the job that stopped it."""
     faults: dict[int, list[str]] = {}
     finished: set[int] = set()
     for line in said.splitlines():

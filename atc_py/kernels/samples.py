@@ -60,7 +60,7 @@ class SampledLaunch:
 
     @property
     def outputs(self) -> tuple[TensorFacts, ...]:
-        """Types of what the kernel writes."""
+        """Types of the kernel's results."""
         return self.parts[-1].step.node.outputs
 
 
@@ -96,12 +96,12 @@ def case_of(
             elif tensor in constants:
                 inputs.append(np.asarray(constants[tensor], order="C"))
             else:
-                inputs.append(_drawn(step, position, generator))
+                inputs.append(_input_data(step, position, generator))
         parts.append(SampledNode(step, tuple(inputs), chained, numbers))
     return SampledLaunch(tuple(parts))
 
 
-def _drawn(step: Step, position: int, generator: np.random.Generator) -> NDArray[Any]:
+def _input_data(step: Step, position: int, generator: np.random.Generator) -> NDArray[Any]:
     """Return data for one input: what its family draws, or what fits its dtype."""
     node = step.node
     facts = node.required(position)
@@ -111,10 +111,12 @@ def _drawn(step: Step, position: int, generator: np.random.Generator) -> NDArray
         found = family.draw(sample, generator)
         if found is not None:
             return np.asarray(found, facts.dtype.numpy, order="C")
-    return _plain(facts.dtype, facts.shape, generator)
+    return _plain_values(facts.dtype, facts.shape, generator)
 
 
-def _plain(dtype: DType, shape: tuple[int, ...], generator: np.random.Generator) -> NDArray[Any]:
+def _plain_values(
+    dtype: DType, shape: tuple[int, ...], generator: np.random.Generator
+) -> NDArray[Any]:
     """Return floats around 0, some of them 0; small integers; fair bools."""
     if dtype is DType.BOOL:
         return generator.integers(0, 2, shape).astype(np.bool_)

@@ -1,4 +1,4 @@
-"""The machine's C++ compiler: found, and told to build kernels for the host."""
+"""The machine's C++ compiler: found, and run to build kernels for the host."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Compiler:
             name: of the program.
 
         Returns:
-            What the compiler says where it refuses, None where the program is there.
+            The compiler's message if it fails, None if the program was built.
         """
         source = folder / f"{name}.cpp"
         on_core = [each for each in kernels if each["engine"] == "aicore"]

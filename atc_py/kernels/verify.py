@@ -1,4 +1,4 @@
-"""Kernels built for the host, run on random data, and held against the simulator's."""
+"""Kernels built for the host, run on random data, and compared with the simulator."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from atc_py.kernels.listing import index_place, kernel_texts, read_kernels
 from atc_py.kernels.program import Job, run_jobs
 from atc_py.kernels.samples import case_of
 from atc_py.kernels.storing import packed_inputs, stored_outputs, unpacked_result
+from atc_py.kernels.written import as_written
 from atc_py.system.temp_folders import work_folder
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class KernelVerdict:
     Attributes:
         kernel: its entry in the list of kernels.
         row: number of the row of its tiling table.
-        verdict: what became of it.
+        verdict: the outcome.
         ulps: the largest difference in units in the last place of float16.
         text: why it is not right, or not run.
     """
@@ -85,14 +86,14 @@ def verify_kernels(
         model: an offline model.
         compiler: builds them.
         seed: of the random data.
-        on_done: told how many kernels of how many are done.
+        on_done: called with the number of kernels done and the number of all.
 
     Raises:
         AtcError: the model makes no sense to the simulator, or its list of kernels is not there
             or does not fit the model.
     """
     listed = read_kernels(model)
-    program = build_program(model, merged=False)
+    program = build_program(as_written(model), merged=False)
     nodes = {step.node.name: (len(step.inputs), len(step.outputs)) for step in program.steps}
     check_fit(listed.kernels, nodes, index_place(model))
     with work_folder() as folder:
@@ -140,7 +141,7 @@ class _Work:
         ]
 
     def _run(self, kernels: Sequence[KernelEntry], program: Path) -> list[KernelVerdict]:
-        """Run what can be run of the kernels of one program."""
+        """Run the kernels of one program that can run."""
         steps = {step.node.name: step for step in self.program.steps}
         rows = [(kernel, at, row) for kernel in kernels for at, row in enumerate(kernel["rows"])]
         first = [
@@ -167,12 +168,12 @@ class _Work:
                 verdict = Verdict.SKELETON if out == "skeleton" else Verdict.SKIPPED
                 checked.append(KernelVerdict(kernel, at, verdict, text=out))
             else:
-                checked.append(_held(kernel, at, next(outcomes), case))
+                checked.append(_compare_results(kernel, at, next(outcomes), case))
         return checked
 
 
 def _left_out(kernel: KernelEntry, step: Step) -> str:
-    """Return why a kernel is not run on a set of shapes; empty where it is."""
+    """Return why a kernel is not run on a set of shapes; empty if it is run."""
     if not kernel["complete"]:
         return "skeleton"
     if step.is_late or step.kernel.results is not None:
@@ -180,7 +181,9 @@ def _left_out(kernel: KernelEntry, step: Step) -> str:
     return ""
 
 
-def _held(kernel: KernelEntry, row: int, outcome: JobOutcome, case: SampledLaunch) -> KernelVerdict:
+def _compare_results(
+    kernel: KernelEntry, row: int, outcome: JobOutcome, case: SampledLaunch
+) -> KernelVerdict:
     """Return the comparison of a kernel's results with the simulator's."""
     if outcome.faults:
         return KernelVerdict(kernel, row, Verdict.FAULT, text=outcome.faults[0])

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["INPUT_SHAPE_PLACE", "ShapeAdvice", "format_input_shapes", "parse_input_shapes"]
 
 INPUT_SHAPE_PLACE = Place(field="--input-shape")
-"""Where diagnostics about the text lie."""
+"""Place of diagnostics about the text."""
 
 _FORM = 'write --input-shape "name:1,3,224,224", several inputs joined by `;`, a scalar as "name:"'
 _LARGEST = 2**31 - 1

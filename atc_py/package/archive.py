@@ -32,7 +32,7 @@ class ArchiveWriter:
         self._entries: list[Entry] = []
 
     def add(self, name: str, size: int, pieces: Iterable[bytes | memoryview]) -> OmMember:
-        """Add a member of `size` bytes; a piece is done with when the next one is asked for.
+        """Add a member of `size` bytes; a piece may be freed when the next one is requested.
 
         Raises:
             ValueError: the name is unsafe or taken, or the pieces have another size together.

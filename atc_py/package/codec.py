@@ -85,7 +85,7 @@ def decode_report(data: bytes, file: str) -> dict[str, object]:
 
 
 def _decode(data: bytes, type_: type[_T], place: Place) -> _T:
-    """Return JSON held against a type; what is wrong and where is in msgspec's own words."""
+    """Return JSON decoded as a type; errors say what is wrong and where in msgspec's own words."""
     try:
         return msgspec.json.decode(data, type=type_)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:

@@ -26,7 +26,7 @@ _MOST_BYTES = 2**62
 """Beyond this numpy cannot make an array, not even an empty one."""
 
 _LARGEST_TEXT = 256 << 20
-"""Bytes of a member that is no weight; model.json has some 500 for each node."""
+"""Bytes of a member that is not a weight; model.json has some 500 for each node."""
 
 _LARGEST_LAUNCH = 256
 """Nodes of one scope; the compiler makes launches of 17, and proofs grow with their square."""
@@ -65,7 +65,7 @@ def check_names(entries: Iterable[Entry], file: str, sink: Sink) -> None:
     counts = Counter(entry.name for entry in entries)
     for name, count in counts.items():
         if count > 1:
-            report.add(name, f"a member's name must stand once; {name!r} stands {count} times")
+            report.add(name, f"a member's name must occur once; {name!r} occurs {count} times")
         if not is_safe_member(name):
             report.add(name, f"a member's name must be a plain relative path; found {name!r}")
     for name in (MODEL, REPORT):
@@ -74,7 +74,7 @@ def check_names(entries: Iterable[Entry], file: str, sink: Sink) -> None:
 
 
 def check_members(model: OmModel, entries: Iterable[Entry], file: str, sink: Sink) -> None:
-    """Hold the list of members against the archive: the same names and sizes."""
+    """Compare the list of members with the archive: the same names and sizes."""
     report = _Reporter(file, sink)
     present = {entry.name: entry.size for entry in entries if entry.name != MODEL}
     for name in sorted(present.keys() | model.members.keys()):
@@ -101,7 +101,7 @@ def check_description(model: OmModel, file: str, sink: Sink) -> None:
     for position, port in enumerate(model.inputs):
         field = f"inputs[{position}]"
         if _check_position(field, port.tensor, range(count), report):
-            _make(field, port.tensor, made, report)
+            _note_source(field, port.tensor, made, report)
             if None in model.tensors[port.tensor].shape:
                 report.add(field, "an input must have known dims")
     _check_scopes(model, report)
@@ -110,13 +110,13 @@ def check_description(model: OmModel, file: str, sink: Sink) -> None:
     for position, port in enumerate(model.outputs):
         field = f"outputs[{position}]"
         if _check_position(field, port.tensor, range(count), report):
-            _use(field, port.tensor, made, report)
+            _note_use(field, port.tensor, made, report)
     for position in sorted(set(range(count)) - made):
         report.add(f"tensors[{position}]", "a tensor must have a source; found none")
 
 
 def _check_scopes(model: OmModel, report: _Reporter) -> None:
-    """Hold the nodes of each launch to what a launch may have."""
+    """Check the nodes of each launch for the limits of a launch."""
     counts = Counter(node.scope for node in model.nodes if node.scope)
     for scope, count in counts.items():
         if count > _LARGEST_LAUNCH:
@@ -151,11 +151,11 @@ def _check_node(field: str, node: OmNode, tensors: tuple[set[int], int], report:
     for place, position in enumerate(node.inputs):
         operand = f"{field}.inputs[{place}]"
         if _check_position(operand, position, range(-1, count), report) and position >= 0:
-            _use(operand, position, made, report)
+            _note_use(operand, position, made, report)
     for place, position in enumerate(node.outputs):
         operand = f"{field}.outputs[{place}]"
         if _check_position(operand, position, range(count), report):
-            _make(operand, position, made, report)
+            _note_source(operand, position, made, report)
 
 
 def _check_position(field: str, position: int, allowed: range, report: _Reporter) -> bool:
@@ -167,13 +167,13 @@ def _check_position(field: str, position: int, allowed: range, report: _Reporter
     return False
 
 
-def _use(field: str, position: int, made: set[int], report: _Reporter) -> None:
-    """Note a use; what is used must have been made before."""
+def _note_use(field: str, position: int, made: set[int], report: _Reporter) -> None:
+    """Note a use; the tensor must have been made before."""
     if position not in made:
         report.add(field, f"a tensor must be made before it is used; tensor {position} is not")
 
 
-def _make(field: str, position: int, made: set[int], report: _Reporter) -> None:
+def _note_source(field: str, position: int, made: set[int], report: _Reporter) -> None:
     """Note a source; a second one is a contradiction."""
     if position in made:
         report.add(field, f"a tensor must have one source; tensor {position} has two")

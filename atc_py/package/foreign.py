@@ -1,4 +1,4 @@
-"""Signs in the first bytes of files that are no offline models."""
+"""Signs in the first bytes of files that are not offline models."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 The chain: the comment's second digest covers directory and comment, the directory gives every
 other header byte for byte, the comment's first digest covers `model.json`, and that holds the
-digests of all other members. No byte lies outside the chain.
+digests of all other members. No byte is outside the chain.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ def read_directory(data: mmap, file: str) -> tuple[list[Entry], str]:
     """
     tail = data[-_TAIL:]
     if data[:4] == b"IMOD":
-        raise _foreign(file, "its first bytes are those of Huawei's own format")
+        raise _not_a_model(file, "its first bytes are those of Huawei's own format")
     if is_onnx(data):
         raise _onnx_model(file)
     if not is_directory_end(tail):
         if data[:4] == b"PK\x03\x04":
-            raise _foreign(file, "it is a zip archive of another kind, or cut short")
-        raise _foreign(
+            raise _not_a_model(file, "it is a zip archive of another kind, or cut short")
+        raise _not_a_model(
             file, "it is neither a zip archive, which offline models are, nor an ONNX model"
         )
     block, digest = data[directory_offset(tail) :], document_digest(tail)
@@ -77,7 +77,7 @@ def read_directory(data: mmap, file: str) -> tuple[list[Entry], str]:
 def damaged_headers(data: mmap, entries: Iterable[Entry], file: str) -> list[Diagnostic]:
     """Return OM_MEMBER for each member whose header is not the one that the directory asks for."""
     return [
-        _damaged(entry.name, file, "the header before its data")
+        _damaged_member(entry.name, file, "the header before its data")
         for entry in entries
         if data[entry.offset : entry.data_offset] != local_header(entry)
     ]
@@ -90,7 +90,7 @@ def damaged_members(
     wanted = [entry for entry in entries if entry.name in digests]
     found = _digests(data, wanted)
     return [
-        _damaged(entry.name, file, "its data")
+        _damaged_member(entry.name, file, "its data")
         for entry in wanted
         if found[entry.name] != digests[entry.name]
     ]
@@ -112,7 +112,7 @@ def _digests(data: mmap, entries: list[Entry]) -> dict[str, str]:
             return dict(zip(names, pool.map(digest, large_first), strict=True))
 
 
-def _damaged(member: str, file: str, part: str) -> Diagnostic:
+def _damaged_member(member: str, file: str, part: str) -> Diagnostic:
     """Return a member that is not what was written."""
     return OM_MEMBER.diagnostic(
         f"{member} in {file} is damaged: {part} does not match its digest",
@@ -122,7 +122,7 @@ def _damaged(member: str, file: str, part: str) -> Diagnostic:
 
 
 def _onnx_model(file: str) -> AtcError:
-    """Make the error for an ONNX model in the place of an offline model."""
+    """Make the error for an ONNX model given as an offline model."""
     name = shlex.quote(file)
     return NOT_OM.error(
         f"{file} is an ONNX model, not an offline model",
@@ -132,8 +132,8 @@ def _onnx_model(file: str) -> AtcError:
     )
 
 
-def _foreign(file: str, why: str) -> AtcError:
-    """Return a file that is no offline model."""
+def _not_a_model(file: str, why: str) -> AtcError:
+    """Return the refusal of a file that is not an offline model."""
     return NOT_OM.error(
         f"{file} is not an offline model of atc-py: {why}",
         place=Place(file=file),

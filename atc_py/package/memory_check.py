@@ -1,4 +1,4 @@
-"""The memory plan of a description: whether it is sound, and what it needs when most is needed."""
+"""The memory plan of a description: whether it is sound, and its peak need."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def describe_memory(graph: Graph, values: list[Value]) -> OmMemory | None:
 
 
 def check_memory(model: OmModel, file: str, sink: Sink) -> None:
-    """Hold the plan of a description, which must be sound otherwise, against its proof."""
+    """Check the memory plan of a description that is otherwise sound by its proof."""
     if model.memory is None:
         return
     for field, message in _faults(model, model.memory):
@@ -85,7 +85,7 @@ def _faults(model: OmModel, memory: OmMemory) -> Iterator[tuple[str, str]]:
 
 def proof_of(model: OmModel, memory: OmMemory) -> Proof:
     """Return the proof of a description's plan, whose places must be known ones."""
-    handed_out = {port.tensor for port in model.outputs}
+    outputs = {port.tensor for port in model.outputs}
     fed = {port.tensor for port in model.inputs}
     tensors = [
         PlacedTensor(
@@ -94,12 +94,12 @@ def proof_of(model: OmModel, memory: OmMemory) -> Proof:
             _itemsize(tensor.dtype),
             _spot(memory.places[position]),
             Home.WEIGHTS if tensor.member is not None else Home.INPUT if position in fed else None,
-            position in handed_out,
+            position in outputs,
             str(storage_of(tensor) or ""),
         )
         for position, tensor in enumerate(model.tensors)
     ]
-    nodes = [_placed(node) for node in model.nodes]
+    nodes = [_placed_node(node) for node in model.nodes]
     sizes = memory.alignment, memory.arena, memory.lower_bound, memory.padding
     return prove(Placement(tensors, nodes, *sizes))
 
@@ -110,11 +110,11 @@ def _itemsize(dtype: str) -> int:
 
 
 def _spot(place: int | str) -> Spot:
-    """Return a place as the proof takes it."""
+    """Return a place in the form that the proof takes."""
     return _SPOTS[place] if isinstance(place, str) else place
 
 
-def _placed(node: OmNode) -> PlacedNode:
+def _placed_node(node: OmNode) -> PlacedNode:
     """Return a node with the facts of its row; unknown operators have none."""
     row = find_operator(node.op)
     return PlacedNode(

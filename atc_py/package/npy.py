@@ -1,6 +1,6 @@
 """Arrays as .npy files, version 1.0: the one header of a dtype and shape, and data in pieces.
 
-bfloat16 has no name in this format; its data stands as `<V2`, two bytes without meaning, as
+bfloat16 has no name in this format; its data is stored as `<V2`, two bytes without meaning, as
 numpy.save itself writes it. Nor has int4, whose numbers stand as int8. The dtype in the model's
 description says what they mean.
 """
@@ -75,7 +75,7 @@ def array_chunks(array: npt.NDArray[np.generic]) -> Iterator[memoryview]:
 
 
 def view_array(data: mmap, offset: int, dtype: DType, shape: Shape) -> npt.NDArray[np.generic]:
-    """Return the array whose elements lie in `data` at `offset`: read-only, not copied.
+    """Return the array whose elements are stored in `data` at `offset`: read-only, not copied.
 
     The array holds on to the mapping, so that the file cannot be unmapped under it. (An array
     made by `np.ndarray(buffer=...)` would not.)

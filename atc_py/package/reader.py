@@ -38,7 +38,7 @@ class OfflineModel:
     """
 
     def __init__(self, path: Path, data: mmap.mmap, verified: Verified) -> None:
-        """Make a model of a mapped file and what was found in it."""
+        """Make a model of a mapped file and its verified contents."""
         self.path = path
         self.description = verified.description
         self.report = verified.report
@@ -58,7 +58,7 @@ class OfflineModel:
             AtcError: OM_CONTENT where no constant has that member.
         """
         if member not in self._types:
-            raise self._absent(member, "no constant has")
+            raise self._missing_member(member, "no constant has")
         dtype, shape = self._types[member]
         start = self._entries[member].data_offset + len(npy_header(dtype, shape))
         return view_array(self._data, start, dtype, shape)
@@ -67,10 +67,10 @@ class OfflineModel:
         """Return a member as text.
 
         Raises:
-            AtcError: OM_CONTENT where there is no such member, or it is not UTF-8.
+            AtcError: OM_CONTENT if the member is missing, or it is not UTF-8.
         """
         if member not in self._entries:
-            raise self._absent(member, "there is no")
+            raise self._missing_member(member, "there is no")
         try:
             return self._entries[member].data_in(self._data).decode()
         except UnicodeDecodeError as error:
@@ -96,8 +96,8 @@ class OfflineModel:
     ) -> None:
         self.close()
 
-    def _absent(self, member: str, what: str) -> AtcError:
-        """Return a member was asked for that is not there."""
+    def _missing_member(self, member: str, what: str) -> AtcError:
+        """Return the error for a requested member that is missing."""
         return OM_CONTENT.error(
             f"{what} member {member!r} in {self.path}",
             place=Place(file=str(self.path), field=member),

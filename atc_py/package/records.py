@@ -2,7 +2,7 @@
 
 Everything in the file that is not data of a member follows from the members' names, sizes and
 CRCs and from the digest of `model.json`. The writer writes what these functions give; the reader
-compares the file with what they give, so that a changed byte shows wherever it lies. Sizes and
+compares the file with what they give, so that a changed byte shows wherever it is. Sizes and
 positions beyond 32 bits take zip64 records, as in any zip (APPNOTE 4.3 to 4.5).
 """
 
@@ -173,7 +173,7 @@ def document_digest(tail: bytes) -> str:
 
 
 def parse_directory(block: bytes) -> list[Entry]:
-    """Return the members that a directory names; positions are where such members lie.
+    """Return the members that a directory names; positions are the offsets of such members.
 
     Only names, sizes and CRCs are read: `directory` of the result must equal `block`.
 

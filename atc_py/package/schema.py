@@ -43,17 +43,18 @@ class OmOrigin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class OmStorage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The blocked format in which a tensor lies, and the groups of a filter."""
+    """The blocked format of a tensor, the groups of a filter, and C0 if it is not the dtype's."""
 
     format: str
     groups: int = 1
+    c0: int = 0
 
 
 class OmTensor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A tensor; `member` names the archive member with its data when it is a constant.
 
     A dim of `shape` is null where only the run knows it. `shape` and `format` are what the
-    tensor means; `storage` is how it lies in the device's memory, null for row by row. The member
+    tensor means; `storage` is its layout in the device's memory, null for row by row. The member
     of a constant has its elements as `shape` orders them, whatever the storage.
     """
 
@@ -66,7 +67,7 @@ class OmTensor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class OmPort(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A model input or output: the name that users see and the tensor behind it."""
+    """A model input or output: the name that users see and its tensor."""
 
     name: str
     tensor: int

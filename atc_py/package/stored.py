@@ -1,4 +1,4 @@
-"""How the tensors of a description lie in memory: the dims and bytes of their storage."""
+"""Storage of the tensors of a description: shape and bytes."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = ["stored_dims", "stored_nbytes"]
 
 
 def stored_dims(tensor: OmTensor) -> Dims:
-    """Return the shape of the array in which a tensor lies, padding included; None for open ones.
+    """Return the shape of the array that holds a tensor, padding included; None for open dims.
 
     Raises:
-        ImpossibleStorageError: a tensor of this type cannot lie in its storage.
+        ImpossibleStorageError: a tensor of this type cannot have this storage.
     """
     dims = tuple(tensor.shape)
     if tensor.storage is None:
@@ -30,10 +30,10 @@ def stored_dims(tensor: OmTensor) -> Dims:
 
 
 def stored_nbytes(tensor: OmTensor) -> int:
-    """Return bytes that a tensor takes; what has open dims takes none that anybody knows.
+    """Return bytes that a tensor takes; 0 for a tensor with open dims, whose size is not known.
 
     Raises:
-        ImpossibleStorageError: a tensor of this type cannot lie in its storage.
+        ImpossibleStorageError: a tensor of this type cannot have this storage.
     """
     dims = [0 if dim is None else dim for dim in stored_dims(tensor)]
     return element_count(dims) * DType(tensor.dtype).itemsize

@@ -1,4 +1,4 @@
-"""Storage in a description: read from it, and held against the tensors and nodes that have it."""
+"""Storage in a description: read from it, and compared with the tensors and nodes that have it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,12 @@ def storage_of(tensor: OmTensor) -> Storage | None:
         KeyError: it names no blocked format; `check_storage` reports that.
     """
     found = tensor.storage
-    return None if found is None else Storage(_BLOCKED[found.format], found.groups)
+    return None if found is None else _storage(found)
+
+
+def _storage(found: OmStorage) -> Storage:
+    """Return the storage that a description names."""
+    return Storage(_BLOCKED[found.format], found.groups, found.c0)
 
 
 def check_storage(model: OmModel, file: str, sink: Sink) -> None:
@@ -80,7 +85,7 @@ def _why_impossible(tensor: OmTensor, storage: OmStorage) -> str | None:
     """Return why a tensor cannot have its storage, or None."""
     if storage.format not in _BLOCKED:
         return f"a storage must be one of {', '.join(_BLOCKED)}; found {storage.format!r}"
-    form, dims = Storage(_BLOCKED[storage.format], storage.groups), tuple(tensor.shape)
+    form, dims = _storage(storage), tuple(tensor.shape)
     reason = why_impossible(dims, Format(tensor.format), form)
     if reason is not None:
         return reason
@@ -125,10 +130,10 @@ def _wrong_ends(node: OmNode, source: OmTensor, result: OmTensor) -> str | None:
     for name, tensor in (("src_format", source), ("dst_format", result)):
         said = node.attributes.get(name)
         if said not in _names(tensor):
-            return f"{name} is {said!r}, but %{tensor.name} lies in {_storage_text(tensor)}"
+            return f"{name} is {said!r}, but %{tensor.name} is stored as {_storage_text(tensor)}"
         if tensor.storage is not None and tensor.storage.groups != groups:
             found = tensor.storage.groups
-            return f"groups is {groups}, but %{tensor.name} lies in blocks of {found} groups"
+            return f"groups is {groups}, but %{tensor.name} is stored in blocks of {found} groups"
     return None
 
 

@@ -44,7 +44,7 @@ class Verified:
 
 
 def verify(data: mmap, file: str) -> Verified:
-    """Hold the bytes against their digests, then what they say against itself.
+    """Check the bytes by their digests, then the description for contradictions.
 
     Raises:
         AtcError: every finding of the first stage that has any: NOT_OM, OM_VERSION, OM_MEMBER,

@@ -53,11 +53,11 @@ class WrittenModel:
 def write_model(graph: Graph, path: Path, contents: PackageContents) -> WrittenModel:
     """Write `graph` as an offline model; the same graph and contents give the same bytes.
 
-    Each constant is read once; while one is written, the next is worked out on another core, so
+    Each constant is read once; while one is written, the next is computed on another core, so
     at most two are in memory.
 
     Raises:
-        AtcError: CANNOT_WRITE; what was at `path` before is then still there.
+        AtcError: CANNOT_WRITE; the previous file at `path` is then unchanged.
         ValueError: the graph is not typed, or a constant is not what its value's type says.
     """
     constants = {
@@ -82,7 +82,7 @@ def write_model(graph: Graph, path: Path, contents: PackageContents) -> WrittenM
 def _read_ahead(
     constants: Mapping[Value, str],
 ) -> Iterator[tuple[Value, str, npt.NDArray[np.generic]]]:
-    """Yield each constant with its member and data, which lives until the next one is asked for."""
+    """Yield each constant with its member and data, which lives until the next one is requested."""
     items = list(constants.items())
     with ThreadPoolExecutor(1) as reader:
         coming = [reader.submit(_data, value, member) for value, member in items[:1]]
@@ -96,7 +96,7 @@ def _read_ahead(
 
 
 def _data(value: Value, member: str) -> npt.NDArray[np.generic]:
-    """Return the data of a constant, held against its type."""
+    """Return the data of a constant, checked against its type."""
     if value.const is None:
         raise ValueError(f"{member} has no data")
     array, type_ = value.const.numpy(), value.type

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag.codes import BROKEN_INVARIANT, REQUIRED_PASS, UNKNOWN_PASS
 from atc_py.ir.verifier import verify_graph
+from atc_py.passes.fusion.average_pools_to_conv import AveragePoolsToConvPass
 from atc_py.passes.fusion.batch_norm_to_bn_infer import BatchNormToBNInferPass
 from atc_py.passes.fusion.eliminate_dead_code import EliminateDeadCodePass
+from atc_py.passes.fusion.fuse_confusion_transpose import FuseConfusionTransposePass
 from atc_py.passes.fusion.fuse_conv_batch_norm import FuseConvBatchNormPass
 from atc_py.passes.fusion.fuse_conv_bias import FuseConvBiasPass
 from atc_py.passes.fusion.fuse_gelu import FuseGeluPass
@@ -26,8 +28,10 @@ from atc_py.passes.fusion.fuse_swish import FuseSwishPass
 from atc_py.passes.fusion.fuse_transpose_matmul import FuseTransposeMatmulPass
 from atc_py.passes.fusion.merge_common_nodes import MergeCommonNodesPass
 from atc_py.passes.fusion.merge_conv_elemwise import MergeConvElemwisePass
+from atc_py.passes.fusion.merge_dequant import MergeDequantPass
 from atc_py.passes.fusion.merge_elemwise import MergeElemwisePass
 from atc_py.passes.fusion.merge_matmul_elemwise import MergeMatmulElemwisePass
+from atc_py.passes.fusion.merge_requant import MergeRequantPass
 from atc_py.passes.fusion.merge_reshapes import MergeReshapesPass
 from atc_py.passes.fusion.merge_transposes import MergeTransposesPass
 from atc_py.passes.fusion.remove_identities import RemoveIdentitiesPass
@@ -46,6 +50,7 @@ from atc_py.passes.quant.apply_offset_w import ApplyOffsetWPass
 from atc_py.passes.quant.cancel_quant_pairs import CancelQuantPairsPass
 from atc_py.passes.quant.float16_quant_scales import Float16QuantScalesPass
 from atc_py.passes.quant.fold_quant_bias import FoldQuantBiasPass
+from atc_py.passes.quant.fold_quant_scale import FoldQuantScalePass
 from atc_py.passes.quant.fold_relu_into_dequant import FoldReluIntoDequantPass
 from atc_py.passes.quant.fuse_requant import FuseRequantPass
 from atc_py.passes.quant.merge_quants import MergeQuantsPass
@@ -72,6 +77,7 @@ PIPELINE: tuple[type[Pass], ...] = (
     MergeQuantsPass,
     FoldReluIntoDequantPass,
     FuseRequantPass,
+    FoldQuantScalePass,
     Float16QuantScalesPass,
     FuseLayerNormPass,
     FuseRmsNormPass,
@@ -93,14 +99,18 @@ PIPELINE: tuple[type[Pass], ...] = (
     MergeTransposesPass,
     FuseTransposeMatmulPass,
     MergeReshapesPass,
+    FuseConfusionTransposePass,
     MergeCommonNodesPass,
     AssignPrecisionPass,
     CancelCastsPass,
     FoldConstantCastsPass,
+    AveragePoolsToConvPass,
     AssignFormatsPass,
     AssignStoragePass,
     InsertTransDataPass,
     MergeTransDataPass,
+    MergeDequantPass,
+    MergeRequantPass,
     MergeConvElemwisePass,
     MergeMatmulElemwisePass,
     MergeElemwisePass,

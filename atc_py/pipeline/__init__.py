@@ -1,1 +1,1 @@
-"""The services behind the commands: check, convert, quantize, profile."""
+"""The services that the commands call: check, convert, quantize, profile."""

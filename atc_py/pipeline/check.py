@@ -1,4 +1,4 @@
-"""Checking model files: each is read, surveyed, held against the specifications and tried."""
+"""Checking model files: each is read, surveyed, checked against the specifications and tried."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ __all__ = ["check_files"]
 
 
 def check_files(models: Sequence[Path], options: CheckOptions) -> CheckReport:
-    """Check every one of `models`; one that cannot be read does not keep the others from it.
+    """Check every one of `models`; one that cannot be read does not stop the others.
 
     Raises:
         AtcError: UNKNOWN_SOC, NO_BFLOAT16; BAD_INPUT_SHAPE for shapes that fit no input of any
@@ -55,13 +55,13 @@ def check_files(models: Sequence[Path], options: CheckOptions) -> CheckReport:
     check_soc(options.precision_mode, soc)
     specs = specifications(options.op_specs, options.precision.operator_list)
     unused = set(options.input_shapes)
-    strangers = _Strangers()
+    unmatched = _UnknownNames()
     checks: list[ModelCheck] = []
     for path in models:
         try:
             file = read_model(path, lenient=True)
         except AtcError as error:
-            checks.append(_unread(path, error.diagnostics))
+            checks.append(_check_of_unread(path, error.diagnostics))
             continue
         names = {each.name for each in file.inputs}
         shapes = options.input_shapes
@@ -71,7 +71,7 @@ def check_files(models: Sequence[Path], options: CheckOptions) -> CheckReport:
         judge = Judge(Conditions(options.precision_mode, soc), specs, options.precision.quant_bias)
         suggest = partial(advise, file, shapes, judge)
         survey = surveyed(file, shapes, quant_bias=options.precision.quant_bias, suggest=suggest)
-        controls = _controls(options, file, survey.model, strangers)
+        controls = _controls(options, file, survey.model, unmatched)
         trial = TrialCompilation(
             soc,
             options.precision_mode,
@@ -79,24 +79,26 @@ def check_files(models: Sequence[Path], options: CheckOptions) -> CheckReport:
             specs,
             only_atc_passes=options.precision.only_atc_passes,
         )
-        checks.append(_checked(trial, file, shapes, judge, survey))
+        checks.append(_apply_rules(trial, file, shapes, judge, survey))
     if all(check.opsets for check in checks):  # a file that cannot be read may have the names
-        strangers.refuse()
+        unmatched.refuse()
         _refuse_unused(unused)
-    return CheckReport(tuple(checks), options.precision_mode.value, soc.name, _further(options))
+    return CheckReport(
+        tuple(checks), options.precision_mode.value, soc.name, _other_options(options)
+    )
 
 
 def _controls(
-    options: CheckOptions, file: OnnxFile, view: SourceModel, strangers: _Strangers
+    options: CheckOptions, file: OnnxFile, view: SourceModel, unmatched: _UnknownNames
 ) -> Controls:
-    """Return the finer controls for one model; names that it does not have go to `strangers`."""
+    """Return the finer controls for one model; names that it does not have go to `unmatched`."""
     names = ModelNames.of(view, file.node_outputs, file.outputs)
     controls, unknown = find_controls(options.precision, options.precision_mode, names)
-    strangers.meet(unknown)
+    unmatched.meet(unknown)
     return controls
 
 
-def _checked(
+def _apply_rules(
     trial: TrialCompilation,
     file: OnnxFile,
     shapes: Mapping[str, Shape],
@@ -136,20 +138,20 @@ def _misfit(
     )
 
 
-class _Strangers:
-    """Names that controls use and that none of the models met so far has."""
+class _UnknownNames:
+    """Names that controls use and that none of the models so far has."""
 
     def __init__(self) -> None:
         self._unknown: dict[tuple[str, str], Diagnostic] | None = None
 
     def meet(self, unknown: Sequence[Diagnostic]) -> None:
-        """Keep of the names those that one more model does not have either."""
+        """Keep the names that one more model does not have either."""
         here = {(str(each.place), each.message): each for each in unknown}
         before = here if self._unknown is None else self._unknown
         self._unknown = {key: each for key, each in before.items() if key in here}
 
     def refuse(self) -> None:
-        """Refuse what is left.
+        """Refuse the names that are left.
 
         Raises:
             AtcError: NOT_IN_MODEL for each name.
@@ -158,7 +160,7 @@ class _Strangers:
             raise AtcError(*self._unknown.values())
 
 
-def _further(options: CheckOptions) -> dict[str, str]:
+def _other_options(options: CheckOptions) -> dict[str, str]:
     """Return the options beside mode and SoC that were given, as the command line spells them."""
     given = {
         "input_shape": format_input_shapes(options.input_shapes),
@@ -168,8 +170,8 @@ def _further(options: CheckOptions) -> dict[str, str]:
     return {name: text for name, text in given.items() if text}
 
 
-def _unread(path: Path, faults: tuple[Diagnostic, ...]) -> ModelCheck:
-    """Return the check of a file of which no graph can be made."""
+def _check_of_unread(path: Path, faults: tuple[Diagnostic, ...]) -> ModelCheck:
+    """Return the check of a file that has no usable graph."""
     return ModelCheck(str(path), "", {}, 0, 0, (), faults)
 
 

@@ -15,7 +15,7 @@ from atc_py.check.evaluate import check_view
 from atc_py.check.findings import Standing
 from atc_py.check.refusal import RulesBrokenError
 from atc_py.cost.network import network_cost
-from atc_py.diag.codes import CANNOT_WRITE
+from atc_py.diag.codes import ASSUMED_KERNELS, CANNOT_WRITE, SMALL_CHANNEL_WITHOUT_EFFECT
 from atc_py.emit.kernels import emit_kernels
 from atc_py.emit.writing import write_kernels
 from atc_py.frontend.reading.history import history
@@ -70,11 +70,11 @@ def compile_model(
     options: CompileOptions,
     on_stage: Callable[[str], None] | None = None,
 ) -> Conversion:
-    """Compile `model` to the offline model `output`; `on_stage` hears of each stage's beginning.
+    """Compile `model` to the offline model `output`; `on_stage` is called at the start of each stage.
 
     Raises:
-        AtcError: with every finding of the stage that could not be passed; what was at `output`
-            before is then still there.
+        AtcError: with every finding of the failing stage; the previous file at `output` is then
+            unchanged.
     """
     soc = _soc(options)
     specs = specifications(options.op_specs, options.precision.operator_list)
@@ -148,7 +148,7 @@ def _checked_source(
 
 
 def _check(view: SourceModel, judge: Judge) -> Checked:
-    """Hold every node of the model against the specifications."""
+    """Check every node of the model against the specifications."""
     checked = check_view(view, judge.conditions, judge.specs, history())
     missing = not_lowered(view.all_nodes, str(view.path), judge.specs)
     if missing or checked.check.standing is Standing.ERROR:
@@ -160,6 +160,8 @@ def _soc(options: CompileOptions) -> Soc:
     """Return the SoC that is compiled for, which must have what the precision mode needs."""
     soc = find_soc(options.soc)
     check_soc(options.precision_mode, soc)
+    if options.small_channel and soc.storage.c04_filters:
+        return replace(soc, storage=replace(soc.storage, small_channel=True))
     return soc
 
 
@@ -198,6 +200,12 @@ def _run_passes(
     """Run the pass pipeline, with a dump after each stage where the user wants one."""
     for warning in switches.warnings:
         context.sink.add(warning)
+    if options.small_channel and not context.soc.storage.c04_filters:
+        message = f"--enable-small-channel has no effect on {context.soc.name}"
+        context.sink.add(SMALL_CHANNEL_WITHOUT_EFFECT.diagnostic(message))
+    if context.soc.assumed_kernels:
+        message = f"the kernels of {context.soc.name} are not published; their dtypes are assumed"
+        context.sink.add(ASSUMED_KERNELS.diagnostic(message))
     dumps = None if options.dump_ir is None else _Dumps(options.dump_ir)
     if dumps is not None:
         dumps.write("lowered", graph)
@@ -215,7 +223,7 @@ def _run_passes(
 def _pass_context(
     check: ModelCheck, soc: Soc, options: CompileOptions, controls: Controls
 ) -> PassContext:
-    """Return what passes may know."""
+    """Return the context of passes."""
     return PassContext(
         soc,
         options.precision_mode,
@@ -250,9 +258,11 @@ def _facts(
         soc=find_soc(options.soc).name,
         precision_mode=options.precision_mode.value,
         file_nodes=source.file_nodes,
-        source_operators=_counted(node.op_type for node in source.nodes),
-        target_operators=_counted(node.op for node in graph.nodes),
-        engines=_counted(node.engine.value for node in graph.nodes if node.engine is not None),
+        source_operators=_counts_by_name(node.op_type for node in source.nodes),
+        target_operators=_counts_by_name(node.op for node in graph.nodes),
+        engines=_counts_by_name(
+            node.engine.value for node in graph.nodes if node.engine is not None
+        ),
         kernels=len(set(kernels.kernel_of.values())),
         weights_in=source.weight_bytes,
         passes=tuple(PassEffect(run.name, run.changes) for run in passed.runs),
@@ -284,7 +294,7 @@ def _launches(graph: Graph) -> int:
     return sum(any(not is_view(graph.nodes[each].op) for each in at) for at in groups)
 
 
-def _counted(names: Iterator[str]) -> dict[str, int]:
+def _counts_by_name(names: Iterator[str]) -> dict[str, int]:
     """Name to count, by name."""
     return dict(sorted(Counter(names).items()))
 

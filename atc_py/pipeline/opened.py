@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["is_offline", "opened_model"]
 
 _HEAD = 1 << 16
-"""Bytes at the start of a file that tell what it is."""
+"""Bytes at the start of a file that identify its kind."""
 
 
 @contextmanager
@@ -46,7 +46,7 @@ def opened_model(path: Path, **options: Any) -> Iterator[OfflineModel]:
 
 
 def is_offline(path: Path) -> bool:
-    """Return True if the file begins as an archive, or is named as one and is no ONNX model.
+    """Return True if the file begins as an archive, or is named as one and is not an ONNX model.
 
     The readers say what else is wrong with it. Pipes and devices are left to the readers, too:
     opening one may block forever.

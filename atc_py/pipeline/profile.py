@@ -82,14 +82,16 @@ def profile_model(
     names = list(dict.fromkeys(find_soc(name).name for name in socs or (_DEFAULT,)))
     named = bool(socs)
     if len(names) == 1:
-        return Profile(path, (_on(path, names[0], fit, options, named=named),), calibration)
-    found = tuple(_tried(path, name, fit, options, named=named) for name in names)
+        return Profile(
+            path, (_model_on_soc(path, names[0], fit, options, named=named),), calibration
+        )
+    found = tuple(_model_or_refusals(path, name, fit, options, named=named) for name in names)
     if all(each.cost is None for each in found):
         raise AtcError(*found[0].refusals)
     return Profile(path, found, calibration)
 
 
-def _on(
+def _model_on_soc(
     path: Path, name: str, fit: Fit | None, options: dict[str, Any], *, named: bool
 ) -> SocProfile:
     """Return the model on one SoC; an offline model must be for it where the user `named` it."""
@@ -102,12 +104,12 @@ def _on(
         return SocProfile(cost.soc.name, cost)
 
 
-def _tried(
+def _model_or_refusals(
     path: Path, name: str, fit: Fit | None, options: dict[str, Any], *, named: bool
 ) -> SocProfile:
-    """Try like `_on`; what keeps the model from compiling for this SoC is part of the answer."""
+    """Try like `_on`; refusals of this SoC are part of the answer."""
     try:
-        return _on(path, name, fit, options, named=named)
+        return _model_on_soc(path, name, fit, options, named=named)
     except AtcError as error:
         if error.exit_code is ExitCode.FILE or error.diagnostics[0].code is BAD_OPTION:
             raise
@@ -115,7 +117,7 @@ def _tried(
 
 
 def _check(model: OfflineModel) -> None:
-    """Hold an offline model that somebody wrote against what a device takes.
+    """Check an offline model of unknown origin as the device does.
 
     Raises:
         AtcError: OM_CONTENT where the description contradicts itself.
@@ -129,7 +131,7 @@ def _check(model: OfflineModel) -> None:
 
 
 def _of_another(path: Path, soc: str, wanted: str) -> AtcError:
-    """Return an offline model cannot be profiled for another SoC."""
+    """Return the refusal to profile an offline model for another SoC."""
     return BAD_OPTION.error(
         f"{path} is compiled for {soc}, found --soc {wanted}",
         help="give the ONNX model to profile it for other SoCs",

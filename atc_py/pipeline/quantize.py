@@ -28,19 +28,19 @@ def rewrite_quantized(
     external: bool = False,
     on_stage: Callable[[str], None] | None = None,
 ) -> Quantization:
-    """Write the quantized `model` in the form `form`; `on_stage` hears of each stage's beginning.
+    """Write the quantized `model` in the form `form`; `on_stage` is called at the start of each stage.
 
     `quant_bias` names the convention of biases of int8 layers in the model.
 
     Raises:
-        AtcError: with every finding; what was at the output before is then still there.
+        AtcError: with every finding; the previous file at the output is then unchanged.
     """
     if form not in FORMS:
         raise BAD_OPTION.error(
             f"no form is called {form!r}", help=f"forms are {' and '.join(FORMS)}"
         )
     convention = QuantBias.chosen(quant_bias)
-    tell = on_stage or _nobody
+    tell = on_stage or _no_progress
     path = rewritten_output(model, output, form, FORMS)
     tell("read")
     file = read_model(model)
@@ -60,5 +60,5 @@ def rewrite_quantized(
     )
 
 
-def _nobody(_stage: str) -> None:
+def _no_progress(_stage: str) -> None:
     """Ignore all progress."""

@@ -1,7 +1,7 @@
-"""The last check of a compilation: would the device take the model?
+"""The last check of a compilation: does the device accept the model?
 
-The simulated device holds every node against type rules of its own, which share no code with
-lowering or passes. What it would refuse when the model is loaded is refused here, before anything
+The simulated device checks every node by type rules of its own, which share no code with
+lowering or passes. A model that it would refuse to load is refused here, before anything
 is written, and in terms of the source model.
 """
 
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 __all__ = ["rehearse"]
 
 _READ = 1024
-"""Constants of at most so many bytes are read: shapes and axes, on which types depend."""
+"""Constants of up to this many bytes are read: shapes and axes, on which types depend."""
 
-_HELP = "mend the model; `onnx.checker.check_model` and onnxruntime may say more about the node"
+_HELP = "fix the model; `onnx.checker.check_model` and onnxruntime may say more about the node"
 
 
 def rehearse(graph: Graph, contents: PackageContents, model: str) -> None:
-    """Hold the graph against what the simulated device checks when it loads it from a file.
+    """Check the graph as the simulated device does when it loads it from a file.
 
     Args:
         graph: as it will be written.
@@ -52,7 +52,7 @@ def rehearse(graph: Graph, contents: PackageContents, model: str) -> None:
     try:
         build_program(draft)
     except AtcError as error:
-        found = (_translated(each, draft.description, model) for each in error.diagnostics)
+        found = (_source_finding(each, draft.description, model) for each in error.diagnostics)
         raise AtcError(*found) from error
 
 
@@ -71,7 +71,7 @@ class _Draft:
         return np.broadcast_to(np.zeros((), value.type.dtype.numpy), value.type.shape)
 
 
-def _translated(found: Diagnostic, description: OmModel, model: str) -> Diagnostic:
+def _source_finding(found: Diagnostic, description: OmModel, model: str) -> Diagnostic:
     """Return the device's finding on a target node, restated for its source node."""
     place = found.place
     if place is None or place.node is None:

@@ -26,6 +26,7 @@ from atc_py.options.compile_options import PrecisionMode
 from atc_py.package.contents import PackageContents
 from atc_py.passes.base import PassContext
 from atc_py.passes.manager import run_passes
+from atc_py.passes.precision.fold_constant_casts import FoldConstantCastsPass
 from atc_py.passes.precision.weight_clip import clipped_infinities, count_infinities
 from atc_py.pipeline.rehearsal import rehearse
 from atc_py.source import form_of
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 __all__ = ["TrialCompilation"]
 
 _REFUSED = Words("", "无法编译：")
-"""What stands before a sentence of the compiler, which speaks English."""
+"""Prefix of a sentence of the compiler, which is in English."""
 
 _OF_CUBE = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 """Operators of ONNX whose weights are too large to be looked at for infinities."""
@@ -94,21 +95,23 @@ class TrialCompilation:
         masked = set(_with_infinities(view)) & {at for positions in kinds for at in positions}
         firsts = {positions[0] for positions in kinds}
         one_of_each = [] if refused else sorted(firsts | masked)
-        compiled = self._compiled(survey, checked, one_of_each)
+        compiled = self._compile_nodes(survey, checked, one_of_each)
         if compiled.refused and len(one_of_each) < sum(map(len, kinds)):
             every = [position for positions in kinds for position in positions]
-            compiled = self._compiled(survey, checked, every)
+            compiled = self._compile_nodes(survey, checked, every)
         refused = [*refused, *compiled.refused]
         if refused:
-            return _told(refused, view)
+            return _findings_of(refused, view)
         if any(each.is_open for each in view.inputs):
             return compiled.remarks
         if compiled.without_kernel or self._depends_on_neighbors:
             return self._of_whole(survey, checked, rehearsed=not compiled.without_kernel)
         return compiled.remarks
 
-    def _compiled(self, survey: Survey, checked: Checked, positions: Sequence[int]) -> _Compiled:
-        """Return the nodes at `positions` compiled, up to what the device says of them."""
+    def _compile_nodes(
+        self, survey: Survey, checked: Checked, positions: Sequence[int]
+    ) -> _Compiled:
+        """Return the nodes at `positions` compiled, up to the device's check."""
         context = self._context(survey.model)
         found = sample(survey.folded, positions)
         if found.faults:
@@ -116,11 +119,12 @@ class TrialCompilation:
         try:
             graph = lower_model(restated(found.source, checked.placements), self.specs)
             run_passes(graph, context, until=Phase.TYPED)
-            self._rehearse(graph, survey.model)
+            remarks = self._remarks(graph, context)
+            self._rehearse(graph, context)
         except AtcError as error:
             without_kernel = bool(context.decisions.refused)
             return _Compiled(() if without_kernel else error.diagnostics, without_kernel)
-        return _Compiled(remarks=self._remarks(graph, context))
+        return _Compiled(remarks=remarks)
 
     def _remarks(self, graph: Graph, context: PassContext) -> list[Finding]:
         """Return what a graph computes otherwise than its model says."""
@@ -128,9 +132,10 @@ class TrialCompilation:
             return []
         return [_clipped(each, context.place(each.node)) for each in clipped_infinities(graph)]
 
-    def _rehearse(self, graph: Graph, view: SourceModel) -> None:
-        """Let the device look at a graph whose dtypes are chosen."""
-        rehearse(graph, PackageContents("", self.soc.name), str(view.path))
+    def _rehearse(self, graph: Graph, context: PassContext) -> None:
+        """Let the device look at a graph whose dtypes are chosen, constants in theirs."""
+        FoldConstantCastsPass().run(graph, context)
+        rehearse(graph, PackageContents("", self.soc.name), context.file)
 
     @property
     def _depends_on_neighbors(self) -> bool:
@@ -152,7 +157,7 @@ class TrialCompilation:
         )
 
     def _of_whole(self, survey: Survey, checked: Checked, *, rehearsed: bool) -> list[Finding]:
-        """Return what keeps the whole model from compiling up to the choice of dtypes.
+        """Return the refusals of the whole model up to the choice of dtypes.
 
         It takes about as long as the check, so it is left out where it is not needed.
 
@@ -166,12 +171,13 @@ class TrialCompilation:
             source = restated(survey.folded.to_source(), checked.placements)
             graph = lower_model(source, self.specs)
             run_passes(graph, context, until=Phase.TYPED)
+            remarks = self._remarks(graph, context)
             if not rehearsed:
-                self._rehearse(graph, survey.model)
+                self._rehearse(graph, context)
         except AtcError as error:
             refused = [_without_kernel(each, self.mode) for each in context.decisions.refused]
-            return refused or _told(error.diagnostics, survey.model)
-        return self._remarks(graph, context)
+            return refused or _findings_of(error.diagnostics, survey.model)
+        return remarks
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +223,7 @@ def _clipped(found: ClippedInfinities, place: Place) -> Finding:
     )
 
 
-def _told(refused: Iterable[Diagnostic], view: SourceModel) -> list[Finding]:
+def _findings_of(refused: Iterable[Diagnostic], view: SourceModel) -> list[Finding]:
     """Return the compiler's refusals of source nodes as findings."""
     scopes = {(each.index, each.name, each.op_type): each.scope for each in view.all_nodes}
     found = []

@@ -35,7 +35,7 @@ def render_page(name: str, **context: Any) -> str:
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_shown,
+        finalize=_shown_names,
     )
     try:
         style, script = _source(folder / f"{name}.css"), _source(folder / f"{name}.js")
@@ -51,13 +51,13 @@ def render_page(name: str, **context: Any) -> str:
         ) from error
 
 
-def _shown(value: object) -> object:
-    """Return names from files cannot turn the reading direction or hide what they are."""
+def _shown_names(value: object) -> object:
+    """Return names from files, unable to turn the reading direction or to hide what they are."""
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _source(path: Path) -> Markup:
-    """Return style or script as it stands; both are the project's own files."""
+    """Return style or script unchanged; both are the project's own files."""
     return Markup(path.read_text(encoding="utf-8"))  # noqa: S704  (no text of a model is in it)
 
 
@@ -74,6 +74,6 @@ def _policy(style: str, script: str) -> str:
 
 
 def _digest(text: str) -> str:
-    """Return the digest by which a policy names a text."""
+    """Return the digest that identifies a text in a policy."""
     digest = hashlib.sha256(text.encode("utf-8")).digest()
     return f"sha256-{base64.b64encode(digest).decode()}"

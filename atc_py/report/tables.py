@@ -1,4 +1,4 @@
-"""Tables and sizes as text: what every report is made of."""
+"""Tables and sizes as text, used by every report."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Table:
         return tuple((column.rstrip(">"), column.endswith(">")) for column in self.columns)
 
     def visible(self) -> Table:
-        """Return the table as it may be shown: names from files cannot command the terminal."""
+        """Return the table made safe to show: names from files cannot command the terminal."""
         rows = tuple(tuple(clipped(cell, _MOST) for cell in row) for row in self.rows)
         return Table(clipped(self.title), self.columns, rows)
 

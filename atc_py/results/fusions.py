@@ -21,7 +21,7 @@ class MissLike(Protocol):
 
     @property
     def node(self) -> str:
-        """The target node that is to blame."""
+        """The target node at fault."""
         ...
 
     @property

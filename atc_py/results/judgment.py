@@ -18,10 +18,10 @@ class Judged(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ErrorsBeyondFloor:
-    """Figures of what is left of the errors when an absolute floor is taken off each.
+    """Figures of the errors after an absolute floor is subtracted from each.
 
     Attributes:
-        floor: errors up to here say nothing.
+        floor: errors up to here carry no information.
         cosine: as in Figures, and so are the next two.
         distance: relative Euclidean distance.
         snr: in dB.
@@ -56,7 +56,7 @@ class Ranking:
         rows: rows of scores that were looked at, over all samples.
         top1: share of the rows in which both have the same highest score.
         top5: share of those in which the original's highest is among the device's five highest;
-            None where there are no more than five classes.
+            None if there are at most five classes.
     """
 
     rows: int

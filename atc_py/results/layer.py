@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from atc_py.results.judgment import ErrorsBeyondFloor, QuantizedGrid
 
 __all__ = [
-    "BAD_DISTANCE",
-    "BAD_SHARE",
-    "BORN_FACTOR",
+    "FAILING_DISTANCE",
+    "FAILING_SHARE",
+    "INTRODUCED_FACTOR",
     "NOISE",
-    "Birth",
+    "ErrorOrigin",
     "Figures",
     "Layer",
     "Lost",
@@ -25,24 +25,24 @@ __all__ = [
     "number_json",
 ]
 
-BAD_DISTANCE = 0.05
+FAILING_DISTANCE = 0.05
 """Largest relative Euclidean distance at which a layer of floats or quantized codes passes."""
 
-BAD_SHARE = 0.01
+FAILING_SHARE = 0.01
 """Largest share of differing elements at which a layer of other integers or bools passes."""
 
-BORN_FACTOR = 2.0
+INTRODUCED_FACTOR = 2.0
 """Factor over the largest error of its inputs above which a layer introduced its error."""
 
 NOISE = 2.0**-20
 """Errors up to here are those of float32 additions in another order."""
 
 
-class Birth(Enum):
+class ErrorOrigin(Enum):
     """The origin of the error of a layer."""
 
     NONE = "none"
-    BORN = "born"
+    INTRODUCED = "born"
     PASSED_ON = "passed on"
 
 
@@ -150,7 +150,7 @@ class Layer:
         value: name of the value in the original.
         is_float: True if it holds floats.
         figures: how far it is from the original.
-        birth: where the error comes from.
+        origin: where the error comes from.
         root: position, in the list of layers, of the one that introduced the error; its own where
             that is here, None without error.
         start: position of the first of the failing layers in a row that lead here; its own for a failing
@@ -162,6 +162,7 @@ class Layer:
             came of it here; None where they have none.
         grid: the quantized values that it holds; None for all others.
         own: the original's own error at this value, which was taken out; None where none was found.
+        rolled_back: True if the original quantizes the layer, and the SoC takes it back to float16.
     """
 
     index: int
@@ -175,7 +176,7 @@ class Layer:
     value: str
     is_float: bool
     figures: Figures
-    birth: Birth
+    origin: ErrorOrigin
     root: int | None
     start: int | None = None
     steps: int = 0
@@ -183,6 +184,7 @@ class Layer:
     before: int | None = None
     grid: QuantizedGrid | None = None
     own: OwnError | None = None
+    rolled_back: bool = False
 
     @property
     def judged(self) -> Judged:
@@ -214,9 +216,9 @@ class Layer:
     def cancels(self) -> bool:
         """True if its distance is that of a sum whose terms cancel, small beside the terms."""
         distance, summed = self.figures.distance, self.summed
-        if not summed or not self.is_float or distance <= BAD_DISTANCE:
+        if not summed or not self.is_float or distance <= FAILING_DISTANCE:
             return False
-        return self.figures.rmse / summed <= BAD_DISTANCE
+        return self.figures.rmse / summed <= FAILING_DISTANCE
 
     @property
     def error(self) -> float:
@@ -247,10 +249,10 @@ class Layer:
         if figures.lost_share and not figures.overflow.share:
             found.append(f"{figures.lost_share:.3%} of the values are NaN or infinite")
         if not self.is_float and not self.holds_codes:
-            return (*found, *self._differing())
-        if self.judged.distance > BAD_DISTANCE and not self.cancels:
+            return (*found, *self._integer_faults())
+        if self.judged.distance > FAILING_DISTANCE and not self.cancels:
             found.append(f"relative distance {self.judged.distance:.3g}")
-            found += self._moved()
+            found += self._moved_values()
             if figures.underflow.share:
                 found.append(
                     f"underflow: {figures.underflow.share:.3%} of the values, up to "
@@ -258,7 +260,7 @@ class Layer:
                 )
         return tuple(found)
 
-    def _moved(self) -> tuple[str, ...]:
+    def _moved_values(self) -> tuple[str, ...]:
         """Describe how far quantized values moved."""
         steps = f"{self.moved_steps} step{'s' if self.moved_steps != 1 else ''}"
         if self.holds_codes:
@@ -267,12 +269,12 @@ class Layer:
             return ()
         return (f"codes moved by up to {steps} of {self.grid.step:.4g}",)
 
-    def _differing(self) -> tuple[str, ...]:
+    def _integer_faults(self) -> tuple[str, ...]:
         """Return the faults of integers."""
         share = self.figures.differing
-        return (f"{share:.3%} of the values differ",) if share > BAD_SHARE else ()
+        return (f"{share:.3%} of the values differ",) if share > FAILING_SHARE else ()
 
 
 def number_json(value: float) -> float | None:
-    """Return `value`, or None for what JSON cannot name."""
+    """Return `value`, or None for a number that JSON cannot name."""
     return value if math.isfinite(value) else None

@@ -178,7 +178,7 @@ class LayerComparison:
         return passes(self)
 
     @property
-    def first_bad(self) -> Layer | None:
+    def first_failing(self) -> Layer | None:
         """The failing layer that comes first on the way to a failing output.
 
         If no output fails, it is the first layer that fails at all, in the order of execution.

@@ -1,4 +1,4 @@
-"""A model's need of device memory: figures and the widest moment; sizes are bytes."""
+"""A model's device memory: figures and the moment of peak use; sizes are bytes."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class MemoryFacts:
 
     @property
     def ratio(self) -> float:
-        """The arena beside its lower bound; 1 where both are empty."""
+        """Ratio of the arena to its lower bound; 1 if both are empty."""
         return self.arena / self.lower_bound if self.lower_bound else 1.0
 
     def as_json(self) -> dict[str, object]:

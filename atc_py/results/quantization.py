@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from atc_py.source import Outcome
+from atc_py.target import socs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,6 +55,12 @@ class Quantization:
         """Number of layers."""
         return sum(node.outcome is not Outcome.KEPT for node in self.nodes)
 
+    @property
+    def rolled_back(self) -> int:
+        """Number of layers on int8 that some SoCs take back to float16."""
+        limit = max(soc.quant_rules.roll_back for soc in socs())
+        return sum(node.channels is not None and node.channels <= limit for node in self.nodes)
+
     def as_json(self) -> dict[str, object]:
         """Return everything, as JSON values."""
         return {
@@ -62,7 +69,11 @@ class Quantization:
             "data": None if self.data is None else str(self.data),
             "format": self.form,
             "opset": self.opset,
-            "layers": {"integer": self.integer_layers, "all": self.layers},
+            "layers": {
+                "integer": self.integer_layers,
+                "all": self.layers,
+                "rolled_back": self.rolled_back,
+            },
             "nodes": [_node_json(node) for node in self.nodes],
             "bytes_before": self.bytes_before,
             "bytes_after": self.bytes_after,
@@ -81,4 +92,5 @@ def _node_json(node: QuantizedNode) -> dict[str, object]:
         "operator": node.op_type,
         "outcome": node.outcome.value,
         "reason": None if node.reason is None else node.reason.as_json(),
+        "channels": node.channels,
     }

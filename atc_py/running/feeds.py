@@ -36,16 +36,16 @@ __all__ = [
 ]
 
 _DRAWN = 8
-"""Bytes of a number as it is drawn, before it gets its dtype."""
+"""Bytes of a random number before conversion to its dtype."""
 
 _UNREAD = 64 << 20
-"""Bytes of an array that are read whatever the model takes."""
+"""Bytes of an array that are read even if no input accepts it."""
 
 _MOST_NAMES = 20
 """Names that a message lists."""
 
 _INTEGER_SPAN = 16
-"""Random integers lie in [0, 16): small enough to be indices, large enough to differ."""
+"""Random integers are in [0, 16): small enough to be indices, large enough to differ."""
 
 
 def read_feeds(
@@ -56,7 +56,7 @@ def read_feeds(
     Args:
         given: the texts.
         ports: the inputs, or the outputs, that the data may be for.
-        sink: takes ARRAY_OF_OTHER_NAME where a lone array is taken for a lone port.
+        sink: takes ARRAY_OF_OTHER_NAME where a lone array is used for a lone port.
 
     Raises:
         AtcError: a file cannot be read, names something that is not among the ports, or is the
@@ -67,7 +67,7 @@ def read_feeds(
         name, path = _split(text, ports)
         if not path:
             raise BAD_RUN_INPUT.error(f"{text!r} names no file", help="write FILE or NAME=FILE")
-        arrays = _read(Path(path), name, ports, Sink() if sink is None else sink)
+        arrays = _read_arrays(Path(path), name, ports, Sink() if sink is None else sink)
         for twice in arrays.keys() & feeds.keys():
             raise BAD_RUN_INPUT.error(
                 f"data for {twice} are given twice, the second time in {path}",
@@ -149,26 +149,28 @@ def _split(text: str, ports: Sequence[Port]) -> tuple[str | None, str]:
             return port.name, text[len(port.name) + 1 :]
     name, separator, path = text.partition("=")
     if separator and not os.path.exists(text):  # noqa: PTH110  (a Path raises for long names)
-        raise _unknown(name, ports, path)
+        raise _unknown_name(name, ports, path)
     return None, text
 
 
-def _read(path: Path, name: str | None, ports: Sequence[Port], sink: Sink) -> dict[str, Array]:
+def _read_arrays(
+    path: Path, name: str | None, ports: Sequence[Port], sink: Sink
+) -> dict[str, Array]:
     """Return the arrays in `path`, by port name."""
     if path.suffix == ".npz":
-        arrays = read_npz(path, _most(ports))
+        arrays = read_npz(path, _most_bytes(ports))
         if name is None:
             picked = _pick_all(arrays, ports, path, sink)
         else:
-            picked = _picked(arrays, _port(name, ports, path), path)
+            picked = _picked_array(arrays, _port(name, ports, path), path)
         return {
-            port.name: _meant(picked[port.name], port, path)
+            port.name: _with_stated_dtype(picked[port.name], port, path)
             for port in ports
             if port.name in picked
         }
     port = _port(name, ports, path)
     if path.suffix == ".npy":
-        return {port.name: _meant(read_npy(path, _most([port])), port, path)}
+        return {port.name: _with_stated_dtype(read_npy(path, _most_bytes([port])), port, path)}
     if path.suffix == ".pb":
         from atc_py.frontend.reading.tensor_file import read_tensor
 
@@ -176,7 +178,7 @@ def _read(path: Path, name: str | None, ports: Sequence[Port], sink: Sink) -> di
     return {port.name: _load_raw(path, port)}
 
 
-def _most(ports: Iterable[Port]) -> int | None:
+def _most_bytes(ports: Iterable[Port]) -> int | None:
     """Return the bytes beyond which an array is refused unread; below, both shapes are reported.
 
     None where a port has open dims.
@@ -203,14 +205,14 @@ def _port(name: str | None, ports: Sequence[Port], path: Path) -> Port:
     return ports[0]
 
 
-def _picked(arrays: Mapping[str, Array], port: Port, path: Path) -> dict[str, Array]:
+def _picked_array(arrays: Mapping[str, Array], port: Port, path: Path) -> dict[str, Array]:
     """Pick the array of an .npz for the port that the user named: that of its name, or a lone one."""
     if port.name in arrays:
         return {port.name: arrays[port.name]}
     if len(arrays) == 1:
         return {port.name: next(iter(arrays.values()))}
     raise BAD_RUN_INPUT.error(
-        f'{path} has no array "{port.name}"; it has {_listed(arrays)}',
+        f'{path} has no array "{port.name}"; it has {_joined_names(arrays)}',
         place=Place(str(path)),
         help=f"save the array as {port.name}, or in a file of its own",
     )
@@ -226,30 +228,30 @@ def _pick_all(
         return dict(arrays)
     if len(arrays) > 1 or len(ports) > 1:
         raise BAD_RUN_INPUT.error(
-            f"{path} has arrays for names that the model does not have: {_listed(unknown)}",
+            f"{path} has arrays for names that the model does not have: {_joined_names(unknown)}",
             place=Place(str(path)),
-            help=f"names are {_listed(names)}; save the arrays under them, "
+            help=f"names are {_joined_names(names)}; save the arrays under them, "
             f"or write NAME={path} for a file with one array",
         )
     sink.add(
         ARRAY_OF_OTHER_NAME.diagnostic(
             f'{path} has one array, "{unknown[0]}"; it is used for "{names[0]}"',
             place=Place(str(path)),
-            help=f"write {names[0]}={path} where that is meant",
+            help=f"write {names[0]}={path} if that is intended",
         )
     )
     return {names[0]: arrays[unknown[0]]}
 
 
-def _listed(names: Iterable[str]) -> str:
+def _joined_names(names: Iterable[str]) -> str:
     """Join names as `a, b, c`; of very many the first."""
     rows = list(names)
     more = f" and {len(rows) - _MOST_NAMES} more" if len(rows) > _MOST_NAMES else ""
     return ", ".join(rows[:_MOST_NAMES]) + more
 
 
-def _meant(array: Array, port: Port, path: Path) -> Array:
-    """Return `array` with the element type that its file could not name: numpy has no bfloat16."""
+def _with_stated_dtype(array: Array, port: Port, path: Path) -> Array:
+    """Return `array` with the port's dtype if its file could not name it: numpy has no bfloat16."""
     if not is_raw_pair(array.dtype):
         return array
     if port.dtype is not DType.BFLOAT16:
@@ -284,7 +286,7 @@ def _load_raw(path: Path, port: Port) -> Array:
     return np.frombuffer(data, port.dtype.numpy).reshape(closed_shape(port.shape))
 
 
-def _unknown(name: str, ports: Sequence[Port], path: str) -> AtcError:
+def _unknown_name(name: str, ports: Sequence[Port], path: str) -> AtcError:
     """Return the diagnostic for data under a name that the model does not have."""
     known = ", ".join(port.name for port in ports)
     return BAD_RUN_INPUT.error(

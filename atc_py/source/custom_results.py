@@ -1,6 +1,6 @@
-"""Types of what operators give that the list has and ONNX does not define.
+"""Types of the results of operators that are on the list and that ONNX does not define.
 
-Dims may be open, None; then they are worked out as far as they can be. Sources: CANN's
+Dims may be open, None; then results are inferred as far as possible. Sources: CANN's
 operators of these names, as the notes of their specifications read them.
 """
 
@@ -39,7 +39,7 @@ class ContradictionError(ValueError):
     """A node contradicts the definition of its operator.
 
     Attributes:
-        reason: what it does, as the rest of a sentence that begins with the operator.
+        reason: the contradiction, as the rest of a sentence that begins with the operator.
         field: the attribute or input at fault.
     """
 
@@ -178,7 +178,7 @@ def _batch_multi_class_nms(inputs: Inputs, attributes: Attributes) -> tuple[Resu
 
 
 def _check_boxes(boxes: Dims, scores: Dims, *, turned: bool) -> None:
-    """Refuse boxes that scores do not go with."""
+    """Refuse boxes that do not match the scores."""
     images, count, classes = scores
     allowed: list[Dims] = [
         (images, each, 4, count) if turned else (images, count, each, 4) for each in (1, classes)
@@ -190,7 +190,7 @@ def _check_boxes(boxes: Dims, scores: Dims, *, turned: bool) -> None:
 
 
 def _embedding_bag(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
-    """Return a row for each bag: a row of indices, or what lies between two offsets."""
+    """Return a row for each bag: a row of indices, or the indices between two offsets."""
     weight, indices = _input(inputs, 0), _input(inputs, 1)
     offsets, factors = ([*inputs[2:], None, None])[:2]
     if indices.rank != (_MATRIX if offsets is None else 1):
@@ -247,7 +247,7 @@ CUSTOM_RESULTS: Mapping[str, Callable[[Inputs, Attributes], tuple[Result, ...]]]
     "EmbeddingBag": _embedding_bag,
     "RoiExtractor": _roi_extractor,
 }
-"""By operator: what a node gives, from its inputs and attributes."""
+"""By operator: the results of a node, from its inputs and attributes."""
 
 
 # Parts ------------------------------------------------------------------------------------------

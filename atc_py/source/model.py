@@ -1,7 +1,7 @@
 """The source model: an ONNX graph as far as it is known before it is compiled.
 
 Checking and lowering read the same objects: plain values and nodes, no protobuf. Types may be open
-and data may be absent; what lowering needs of a tensor it asks for with `required_dtype`,
+and data may be absent; lowering reads the facts of a tensor with `required_dtype`,
 `required_dims`, `shape` and `rank`.
 """
 
@@ -192,7 +192,7 @@ class SourceBranch:
     """A graph that a node runs or does not run.
 
     Attributes:
-        nodes: what is left after folding, producers first; what they take from around the branch
+        nodes: those left after folding, producers first; tensors that they take from around it
             are tensors of the graph around it.
         outputs: the tensors that the branch returns, by position.
     """

@@ -1,4 +1,4 @@
-"""What became of the nodes of a quantized model."""
+"""Outcomes for the nodes of a quantized model."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ class QuantizedNode:
         reason: why it is not on int8, without full stop; None where it is.
         help: what to do, where that is not what always is to be done for such an outcome.
         scope: the subgraph that it stands in, as in `SourceNode`; "" at the top.
+        channels: of a convolution on int8, the channels of its data; None where unknown.
     """
 
     index: int
@@ -49,3 +50,4 @@ class QuantizedNode:
     reason: Words | None = None
     help: Words | None = None
     scope: str = ""
+    channels: int | None = None

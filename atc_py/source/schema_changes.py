@@ -1,4 +1,4 @@
-"""What changed between two versions of an ONNX operator: operands, dtypes and attributes."""
+"""Changes between two versions of an ONNX operator: operands, dtypes and attributes."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _INPUT = Words("input ", "输入 ")
 _OUTPUT = Words("output ", "输出 ")
 _ATTRIBUTE = Words("attribute ", "属性 ")
 
-_TOLD = {"input-added", "input-removed", "attribute-added", "attribute-removed"}
-"""Kinds that say half of what an attribute's turn into an input says."""
+_IMPLIED = {"input-added", "input-removed", "attribute-added", "attribute-removed"}
+"""Kinds implied by an attribute that became an input."""
 
 _MOST_ELEMENTS = 6
 """Dtypes of a new operand that are named; more are counted."""
@@ -54,14 +54,14 @@ def changes(before: OperatorSchema, after: OperatorSchema) -> tuple[Change, ...]
     """Return the changes in `after`; operands first, then dtypes, then attributes."""
     inputs = _Matched(_INPUT, "input", before.inputs, after.inputs)
     outputs = _Matched(_OUTPUT, "output", before.outputs, after.outputs)
-    found = [*_ending(before, after)]
-    turned = [*_turned(before, after)]
+    found = [*_operator_end(before, after)]
+    turned = [*_attributes_turned(before, after)]
     names = {change.name.lower() for change in turned}
     pairs = [*inputs.pairs, *outputs.pairs]
-    rest = [*inputs.changes(), *outputs.changes(), *_dtypes(pairs), *_ties(pairs)]
+    rest = [*inputs.changes(), *outputs.changes(), *_dtypes(pairs), *_ties_loosened(pairs)]
     rest += _attributes(before, after)
     found += turned
-    found += (each for each in rest if each.kind not in _TOLD or each.name.lower() not in names)
+    found += (each for each in rest if each.kind not in _IMPLIED or each.name.lower() not in names)
     return tuple(found)
 
 
@@ -102,17 +102,19 @@ class _Matched:
         return [(self._was[row.name], row) for row in self._after if row.name in self._was]
 
     def changes(self) -> Iterator[Change]:
-        """Yield operands that are gone, new, renamed, elsewhere, or may be left out."""
+        """Yield operands that were removed, added, renamed, moved, or became optional."""
         kept = {row.name for row in self._was.values()}
         for row in self._before:
             if row.name not in kept:
-                yield Change(f"{self._kind}-removed", row.name, _removed(self._noun, row.name))
+                yield Change(
+                    f"{self._kind}-removed", row.name, _operand_removed(self._noun, row.name)
+                )
         for row in self._after:
             was = self._was.get(row.name)
             if was is None:
                 yield self._added(row)
             else:
-                yield from self._changed(was, row)
+                yield from self._operand_changes(was, row)
 
     def _added(self, row: FormalParameter) -> Change:
         """Return a new operand."""
@@ -120,7 +122,7 @@ class _Matched:
         details = {"optional": row.optional, "dtypes": sorted(row.elements)}
         return Change(f"{self._kind}-added", row.name, words, details)
 
-    def _changed(self, was: FormalParameter, row: FormalParameter) -> Iterator[Change]:
+    def _operand_changes(self, was: FormalParameter, row: FormalParameter) -> Iterator[Change]:
         """Yield an operand that both versions have."""
         name = row.name
         if was.name != name:
@@ -141,7 +143,7 @@ class _Matched:
             yield Change(f"{self._kind}-occurrence", name, words, details)
 
 
-def _removed(noun: Words, name: str) -> Words:
+def _operand_removed(noun: Words, name: str) -> Words:
     """Return `input X removed`."""
     return Words(f"{noun.en}{name} removed", f"删除{noun.zh}{name}")
 
@@ -167,8 +169,8 @@ def _standing(row: FormalParameter) -> Words:
     return Words("optional", "可选") if row.optional else Words("", "")
 
 
-def _ending(before: OperatorSchema, after: OperatorSchema) -> Iterator[Change]:
-    """Yield the operator's end."""
+def _operator_end(before: OperatorSchema, after: OperatorSchema) -> Iterator[Change]:
+    """Yield the deprecation of the operator."""
     if after.deprecated and not before.deprecated:
         words = Words("the operator is deprecated and ends here", "该算子自此废弃")
         yield Change("deprecated", after.op, words)
@@ -176,19 +178,21 @@ def _ending(before: OperatorSchema, after: OperatorSchema) -> Iterator[Change]:
         yield Change("restored", after.op, Words("the operator is not deprecated", "该算子未废弃"))
 
 
-def _turned(before: OperatorSchema, after: OperatorSchema) -> Iterator[Change]:
+def _attributes_turned(before: OperatorSchema, after: OperatorSchema) -> Iterator[Change]:
     """Yield attributes that became inputs, and the reverse; the case of a name may change."""
-    for name, row in _moved(before, after):
+    for name, row in _attributes_moved(before, after):
         new = "" if name == row.name else f" {row.name}"
         words = Words(f"attribute {name} became input{new}", f"属性 {name} 变为输入{new}")
         yield Change("became-input", row.name, words + _facts(row), {"before": name})
-    for name, row in _moved(after, before):
+    for name, row in _attributes_moved(after, before):
         new = "" if name == row.name else f" {name}"
         words = Words(f"input {row.name} became attribute{new}", f"输入 {row.name} 变为属性{new}")
         yield Change("became-attribute", name, words, {"before": row.name})
 
 
-def _moved(one: OperatorSchema, other: OperatorSchema) -> Iterator[tuple[str, FormalParameter]]:
+def _attributes_moved(
+    one: OperatorSchema, other: OperatorSchema
+) -> Iterator[tuple[str, FormalParameter]]:
     """Yield attributes of `one` that are inputs of `other` and neither of them has as both."""
     also = {row.name.lower() for row in one.inputs} | {name.lower() for name in other.attributes}
     inputs = {row.name.lower(): row for row in other.inputs}
@@ -223,8 +227,8 @@ def _dtypes(pairs: Iterable[tuple[FormalParameter, FormalParameter]]) -> Iterato
         yield Change("dtypes", variable or names[0], words, details)
 
 
-def _ties(pairs: Iterable[tuple[FormalParameter, FormalParameter]]) -> Iterator[Change]:
-    """Yield operands that had to share one dtype and need not any more, or the other way round."""
+def _ties_loosened(pairs: Iterable[tuple[FormalParameter, FormalParameter]]) -> Iterator[Change]:
+    """Yield operands that no longer have to share one dtype, or now have to."""
     rows = [(was, row) for was, row in pairs if len(was.elements) > 1 < len(row.elements)]
     before = {row.name: was.type_name for was, row in rows}
     after = {row.name: row.type_name for _, row in rows}
@@ -246,10 +250,10 @@ def _ties(pairs: Iterable[tuple[FormalParameter, FormalParameter]]) -> Iterator[
 
 
 def _attributes(before: OperatorSchema, after: OperatorSchema) -> Iterator[Change]:
-    """Yield attributes that are gone, new, or of another type, default or duty."""
+    """Yield attributes that were removed, added, or changed in type, default or necessity."""
     for name in before.attributes:
         if name not in after.attributes:
-            yield Change("attribute-removed", name, _removed(_ATTRIBUTE, name))
+            yield Change("attribute-removed", name, _operand_removed(_ATTRIBUTE, name))
     for name, row in after.attributes.items():
         was = before.attributes.get(name)
         if was is None:
@@ -265,7 +269,7 @@ def _default(row: AttributeSchema) -> Words:
     """Return `, default 1`; nothing where there is none."""
     if row.default is None:
         return Words("", "")
-    text = _plain(row.default)
+    text = _value_text(row.default)
     return Words(f", default {text}", f"，默认 {text}")
 
 
@@ -294,13 +298,17 @@ def _attribute_changed(was: AttributeSchema, row: AttributeSchema) -> Iterator[C
 
 def _value(value: object) -> Words:
     """Return a default as text."""
-    return Words("none", " 无") if value is None else Words(_plain(value), f" {_plain(value)}")
+    return (
+        Words("none", " 无")
+        if value is None
+        else Words(_value_text(value), f" {_value_text(value)}")
+    )
 
 
-def _plain(value: object) -> str:
+def _value_text(value: object) -> str:
     """Return a value as text; floats with the digits that float32 has."""
     if isinstance(value, tuple):
-        return f"[{', '.join(_plain(item) for item in value)}]"
+        return f"[{', '.join(_value_text(item) for item in value)}]"
     if isinstance(value, float):
         text = f"{value:.7g}"
         return f"{text}.0" if text.lstrip("-").isdigit() else text

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["find_problems"]
 
 _MAX_OPSET = 30
-"""No opset of ONNX is near it yet; a larger number is a slip of the finger."""
+"""No opset of ONNX is near it yet; a larger number is a typing error."""
 
 _PYTHON: dict[AttributeType, tuple[type, ...]] = {
     AttributeType.INT: (int,),
@@ -38,7 +38,7 @@ def find_problems(spec: OpSpec) -> Iterator[Problem]:
 
 
 def _opsets(spec: OpSpec) -> Iterator[Problem]:
-    """Yield either opsets in ascending order, or `custom: true`."""
+    """Yield problems unless there are opsets in ascending order, or `custom: true`."""
     if spec.custom and spec.opsets:
         yield Problem(("opsets",), "a custom operator has no opsets", "delete one", key=True)
     if not spec.custom and not spec.opsets:
@@ -52,9 +52,9 @@ def _opsets(spec: OpSpec) -> Iterator[Problem]:
 
 
 def _operands(spec: OpSpec) -> Iterator[Problem]:
-    """Yield names, positions and shapes of inputs and outputs."""
+    """Yield problems with names, positions and shapes of inputs and outputs."""
     for section, rows in (("inputs", spec.inputs), ("outputs", spec.outputs)):
-        yield from _repeated((section,), [row.name for row in rows])
+        yield from _repeated_names((section,), [row.name for row in rows])
         for position, row in enumerate(rows):
             yield from _operand((section, position), row)
             yield from _span((section, position), row)
@@ -62,30 +62,32 @@ def _operands(spec: OpSpec) -> Iterator[Problem]:
             earlier = spec.inputs[:position] if section == "inputs" else spec.inputs
             known = [other.name for other in earlier]
             if row.same_as is not None and row.same_as not in known:
-                message = f"same_as names {row.same_as!r}, which is no input before this operand"
+                message = (
+                    f"same_as names {row.same_as!r}, which is not an input before this operand"
+                )
                 help_ = f"inputs that can be named: {', '.join(known) or 'none'}"
                 yield Problem((section, position, "dtypes"), message, help_)
     for name in spec.quantized:
         if spec.operand(name) is None:
             names = ", ".join(row.name for row in (*spec.inputs, *spec.outputs))
-            message = f"quantized names {name!r}, which is no operand"
+            message = f"quantized names {name!r}, which is not an operand"
             yield Problem(("quantized", name), message, f"operands are {names}", key=True)
 
 
 def _variadic(path: DataPath, row: OperandSpec, rows: Sequence[OperandSpec]) -> Iterator[Problem]:
-    """Yield a variadic operand takes what the others leave, so they must be certain."""
+    """Yield problems of a variadic operand: it takes all other inputs, so these must be certain."""
     if not row.variadic:
         return
-    behind = rows[rows.index(row) + 1 :]
+    later = rows[rows.index(row) + 1 :]
     if any(other.variadic for other in rows if other is not row):
         yield Problem(path, "only one operand can be variadic", "make one of them ordinary")
-    elif any(other.optional for other in behind):
-        message = "an optional operand stands behind a variadic one"
+    elif any(other.optional for other in later):
+        message = "an optional operand comes after a variadic one"
         yield Problem(path, message, "move the variadic one to the end")
 
 
 def _operand(path: DataPath, row: OperandSpec) -> Iterator[Problem]:
-    """Yield one operand by itself."""
+    """Yield problems of one operand by itself."""
     if row.layout is not None and len(row.layout) != row.rank:
         message = f"layout {row.layout} has {len(row.layout)} letters, rank is {row.rank}"
         yield Problem((*path, "layout"), message, "write a letter for each dimension of the rank")
@@ -105,12 +107,12 @@ def _operand(path: DataPath, row: OperandSpec) -> Iterator[Problem]:
             step: DataPath = (*path, "beyond", "dtypes", position)
             yield Problem(step, f"{dtype.value} is taken without it", "delete one of the two")
     if isinstance(row.dtypes, tuple):
-        yield from _repeated((*path, "dtypes"), [dtype.value for dtype in row.dtypes])
+        yield from _repeated_names((*path, "dtypes"), [dtype.value for dtype in row.dtypes])
 
 
 def _attributes(spec: OpSpec) -> Iterator[Problem]:
-    """Yield names of attributes, their values and bounds."""
-    yield from _repeated(("attributes",), [row.name for row in spec.attributes])
+    """Yield problems with names of attributes, their values and bounds."""
+    yield from _repeated_names(("attributes",), [row.name for row in spec.attributes])
     for position, row in enumerate(spec.attributes):
         path = ("attributes", position)
         yield from _span(path, row)
@@ -122,7 +124,7 @@ def _attributes(spec: OpSpec) -> Iterator[Problem]:
 
 
 def _values(path: DataPath, row: AttributeSpec) -> Iterator[Problem]:
-    """Yield defaults and allowed values have the attribute's type."""
+    """Yield defaults and allowed values of another type than the attribute."""
     given: list[tuple[DataPath, Value | None, AttributeType]] = [
         ((*path, "default"), row.default, row.type),
         ((*path, "listed_default"), row.listed_default, row.type),
@@ -132,21 +134,21 @@ def _values(path: DataPath, row: AttributeSpec) -> Iterator[Problem]:
     for position, scalar in enumerate(row.one_of):
         given.append(((*path, "one_of", position), scalar, row.type.element))
     for where, value, type_ in given:
-        if value is not None and not _fits(value, type_):
+        if value is not None and not _is_of_type(value, type_):
             message = f"{value!r} is not of type {type_.value}"
             yield Problem(where, message, f"attribute {row.name} has type {row.type.value}")
 
 
-def _fits(value: Value, type_: AttributeType) -> bool:
+def _is_of_type(value: Value, type_: AttributeType) -> bool:
     """Return True if `value` can be an attribute of type `type_`."""
     if type_.is_list:
-        return isinstance(value, tuple) and all(_fits(item, type_.element) for item in value)
+        return isinstance(value, tuple) and all(_is_of_type(item, type_.element) for item in value)
     allowed = _PYTHON.get(type_, ())
     return isinstance(value, allowed) and isinstance(value, bool) == (type_ is AttributeType.BOOL)
 
 
 def _bounds(path: DataPath, row: AttributeSpec) -> Iterator[Problem]:
-    """Yield `range` bounds numbers, `each` elements of lists; the lower bound comes first."""
+    """Yield misused bounds: `range` is for numbers, `each` for lists; the lower one comes first."""
     numeric = row.type.element in {AttributeType.INT, AttributeType.FLOAT}
     for key, bounds, takes in (
         ("range", row.range, numeric and not row.type.is_list),
@@ -163,15 +165,15 @@ def _bounds(path: DataPath, row: AttributeSpec) -> Iterator[Problem]:
 
 
 def _span(path: DataPath, row: AttributeSpec | OperandSpec) -> Iterator[Problem]:
-    """Yield `since` is not after `until`."""
+    """Yield a problem if `since` is after `until`."""
     if row.since is not None and row.until is not None and row.since > row.until:
         message = f"since {row.since} is after until {row.until}"
         yield Problem((*path, "since"), message, "both are opsets that still have it")
 
 
-def _repeated(path: DataPath, names: Sequence[str]) -> Iterator[Problem]:
-    """Yield names that stand twice; each is an item of the list at `path`, or the item's `name`."""
+def _repeated_names(path: DataPath, names: Sequence[str]) -> Iterator[Problem]:
+    """Yield names that occur twice; each is an item of the list at `path`, or the item's `name`."""
     for position, name in enumerate(names):
         if name in names[:position]:
-            message = f"{name} stands twice in {path[-1]}"
+            message = f"{name} occurs twice in {path[-1]}"
             yield Problem((*path, position, "name"), message, "keep one of the two")

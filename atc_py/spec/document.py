@@ -1,7 +1,7 @@
-"""YAML text to plain data that remembers where every key and value stood.
+"""YAML text to plain data that remembers the position of every key and value.
 
 The subset is small: mappings with names as keys, sequences, text, numbers and booleans. Anchors,
-aliases, tags, empty values and repeated keys are refused, so a file means what it looks like.
+aliases, tags, empty values and repeated keys are refused, so a file means what it appears to mean.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def read_document(text: str, file: str) -> Document:
     if found is not None:
         before = text[: found.start()]
         mark = Mark(before.count("\n") + 1, found.start() - before.rfind("\n"))
-        message = f"character U+{ord(found.group()):04X} cannot stand in YAML"
+        message = f"character U+{ord(found.group()):04X} is not allowed in YAML"
         raise spec_error(file, mark, message, "delete the character; files are UTF-8 text")
     return _Reader(text, file).read()
 
@@ -122,18 +122,18 @@ class _Reader:
 
     def read(self) -> Document:
         """Return the one document of the text."""
-        self._next()
-        event = self._next()
+        self._next_event()
+        event = self._next_event()
         if not isinstance(event, yaml.DocumentStartEvent):
             raise self._error(Mark(1, 1), "the file is empty", "it must be a mapping: op, opsets")
-        self._document.data = self._value(self._next(), ())
-        self._next()
-        event = self._next()
+        self._document.data = self._value(self._next_event(), ())
+        self._next_event()
+        event = self._next_event()
         if not isinstance(event, yaml.StreamEndEvent):
             raise self._fault(event, "a second document starts here", "write one operator a file")
         return self._document
 
-    def _next(self) -> yaml.Event:
+    def _next_event(self) -> yaml.Event:
         """Return the next event."""
         try:
             return next(self._events)
@@ -161,19 +161,19 @@ class _Reader:
     def _mapping(self, path: DataPath) -> dict[str, Any]:
         """Return a mapping whose start was read."""
         mapping: dict[str, Any] = {}
-        while not isinstance(event := self._next(), yaml.MappingEndEvent):
+        while not isinstance(event := self._next_event(), yaml.MappingEndEvent):
             key = self._key(event)
             inner = (*path, key)
             if key in mapping:
                 first = self._document.keys[inner]
-                message = f"key {key!r} stands here and in line {first.line}"
+                message = f"key {key!r} occurs here and in line {first.line}"
                 raise self._fault(event, message, "keep one of the two")
             self._document.keys[inner] = _mark(event)
-            mapping[key] = self._value(self._next(), inner)
+            mapping[key] = self._value(self._next_event(), inner)
         return mapping
 
     def _key(self, event: yaml.Event) -> str:
-        """Return the name that a key is."""
+        """Return the name that the key event holds."""
         self._refuse_references(event)
         if not isinstance(event, yaml.ScalarEvent) or not _NAME.fullmatch(event.value):
             help_ = "keys are names of letters, digits and underscores"
@@ -183,7 +183,7 @@ class _Reader:
     def _sequence(self, path: DataPath) -> list[Any]:
         """Return a sequence whose start was read."""
         items: list[Any] = []
-        while not isinstance(event := self._next(), yaml.SequenceEndEvent):
+        while not isinstance(event := self._next_event(), yaml.SequenceEndEvent):
             items.append(self._value(event, (*path, len(items))))
         return items
 

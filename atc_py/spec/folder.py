@@ -1,4 +1,4 @@
-"""Folders of specifications that users write: their files, read whole, with every fault in them."""
+"""Folders of users' specifications: all their files, with every fault in them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["FolderContents", "SpecFile", "place_order", "read_folder", "spec_fil
 _SUFFIXES = {".yaml", ".yml"}
 _MOST_FILES = 4096
 _MOST_ENTRIES = 100_000
-"""Limits on what lies below a folder; beyond them the wrong folder was named."""
+"""Limits on the contents of a folder; beyond them the wrong folder was named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def spec_files(path: Path) -> tuple[Path, ...]:
 
     Raises:
         AtcError: FILE_NOT_FOUND or FILE_UNREADABLE where there is no such folder, BAD_SPEC where no
-            YAML file lies below it, or too many do.
+            YAML file is below it, or too many are.
     """
     place = Place(str(path))
     try:
@@ -75,10 +75,10 @@ def spec_files(path: Path) -> tuple[Path, ...]:
         raise FILE_UNREADABLE.error(message, place=place) from error
     if not exists:
         raise FILE_NOT_FOUND.error(f"{path} does not exist", place=place)
-    found = tuple(_below(path)) if is_folder else (path,)
+    found = tuple(_files_below(path)) if is_folder else (path,)
     if not found:
         help_ = "name a folder with one .yaml file an operator, flat or in group folders"
-        raise BAD_SPEC.error(f"no YAML file lies below {path}", place=place, help=help_)
+        raise BAD_SPEC.error(f"{path} contains no YAML file", place=place, help=help_)
     return tuple(sorted(found))
 
 
@@ -102,7 +102,7 @@ def read_folder(path: Path) -> FolderContents:
         files.append(file)
         other = first.setdefault(each.stem, file)
         if other is not file:
-            faults.append(_second(other, spec, document))
+            faults.append(_duplicate_fault(other, spec, document))
     return FolderContents(len(paths), tuple(files), tuple(sorted(faults, key=place_order)))
 
 
@@ -112,7 +112,7 @@ def place_order(fault: Diagnostic) -> tuple[str, int, int]:
     return (place.file or "", place.line or 0, place.column or 0)
 
 
-def _second(first: SpecFile, spec: OpSpec, document: Document) -> Diagnostic:
+def _duplicate_fault(first: SpecFile, spec: OpSpec, document: Document) -> Diagnostic:
     """Return the fault of a second file for an operator."""
     if first.spec.op == spec.op:
         message = f"{spec.op} is described here and in {first.path}"
@@ -121,7 +121,7 @@ def _second(first: SpecFile, spec: OpSpec, document: Document) -> Diagnostic:
     return problem_at(document, Problem(("op",), message, "delete one of the two files"))
 
 
-def _below(folder: Path) -> Iterator[Path]:
+def _files_below(folder: Path) -> Iterator[Path]:
     """Yield the YAML files below a folder."""
     entries = files = 0
     for parent, folders, names in os.walk(folder, onerror=_refuse):
@@ -130,14 +130,14 @@ def _below(folder: Path) -> Iterator[Path]:
         mine = [name for name in names if _is_yaml(name)]
         files += len(mine)
         if entries > _MOST_ENTRIES or files > _MOST_FILES:
-            message = f"below {folder} lie more than {_MOST_FILES} YAML or {_MOST_ENTRIES} files"
+            message = f"{folder} contains more than {_MOST_FILES} YAML or {_MOST_ENTRIES} files"
             help_ = "name a folder that holds specifications alone"
             raise BAD_SPEC.error(message, place=Place(str(folder)), help=help_)
         yield from (Path(parent, name) for name in mine)
 
 
 def _is_yaml(name: str) -> bool:
-    """Return True if a file of that name is taken for a specification."""
+    """Return True if a file of that name counts as a specification."""
     return not name.startswith(".") and Path(name).suffix.lower() in _SUFFIXES
 
 

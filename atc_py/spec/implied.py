@@ -1,7 +1,7 @@
 """Rules that operands and attributes imply, and the list of all rules of an operator.
 
 A row that says `rank: 4` or `one_of: [0, 1]` demands as much as a line under `constraints`; here
-both become rules, so that everything after this looks at rules alone.
+both become rules, so that later code only reads rules.
 """
 
 # Annotations are not postponed here: msgspec reads them when the structs are made.
@@ -63,13 +63,13 @@ class OperandAbsent(Rule, frozen=True, kw_only=True):
 
 
 class OperandPresent(Rule, frozen=True, kw_only=True):
-    """The input or output, which is not optional, is there."""
+    """The input or output, which is not optional, is present."""
 
     tensor: str
 
 
 class AttrInRange(Rule, frozen=True, kw_only=True):
-    """The attribute lies between two bounds, both included."""
+    """The attribute is between two bounds, both included."""
 
     attribute: str
     range: tuple[Number, Number]
@@ -107,7 +107,7 @@ def rules_of(spec: OpSpec) -> tuple[Rule, ...]:
 def _operand_rules(spec: OpSpec, row: OperandSpec, *, is_input: bool) -> Iterator[Rule]:
     """Return the rules that one input or output implies.
 
-    The dtype of an output that shares an input's is that input's affair.
+    The dtype of an output that shares an input's is checked at that input.
     """
     if not row.optional and is_input:
         yield OperandPresent(tensor=row.name, line=row.line)
@@ -126,14 +126,14 @@ def _operand_rules(spec: OpSpec, row: OperandSpec, *, is_input: bool) -> Iterato
     if is_input and row.name in spec.quantized:
         yield DtypeQuantized(tensor=row.name, dtype=spec.quantized[row.name], line=row.line)
     if row.carried:
-        yield _rewritten(row, tuple(row.carried), "cast-through")
+        yield _dtypes_rewritten(row, tuple(row.carried), "cast-through")
     if row.beyond:
-        yield _rewritten(row, row.beyond.dtypes, row.beyond.rewrite)
+        yield _dtypes_rewritten(row, row.beyond.dtypes, row.beyond.rewrite)
     if row.rank is not None:
         yield RankIs(tensor=row.name, rank=row.rank, line=row.line)
 
 
-def _rewritten(row: OperandSpec, dtypes: tuple[DType, ...], rewrite: str) -> Rule:
+def _dtypes_rewritten(row: OperandSpec, dtypes: tuple[DType, ...], rewrite: str) -> Rule:
     """Return the rule that some dtypes are rewritten."""
     return DtypeExcluded(
         tensor=row.name, dtypes=dtypes, level=Level.REWRITE, rewrite=rewrite, line=row.line

@@ -1,4 +1,4 @@
-"""Levels of rows and rules: which ask for a rewrite, by what name, and which take a deviation."""
+"""Levels of rows and rules: those with a rewrite and its name, and those with a deviation."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Row(NamedTuple):
 
 
 def check_rewrites(spec: OpSpec) -> Iterator[Problem]:
-    """Yield names of rewrites that there are not; a check that reports one looks it up."""
+    """Yield names of rewrites that do not exist; a check that reports one looks it up."""
     for row in _rows(spec):
         if row.rewrite is not None and row.rewrite not in REWRITES:
             message = f"no rewrite is called {row.rewrite!r}"

@@ -38,10 +38,10 @@ ONNX_DOMAINS = frozenset({"", "ai.onnx"})
 """Both names of ONNX's own operator domain."""
 
 USER_GROUP = "user"
-"""The group of users' new operators whose files lie in no folder of a group."""
+"""The group of users' new operators whose files are not in the folder of a group."""
 
 _LIKENESS = 0.75
-"""How like a name must be to be called near, by difflib's ratio; Expand and Pad have 0.67."""
+"""Least similarity of a near name, by difflib's ratio; Expand and Pad have 0.67."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,8 @@ class Library:
     def overlay(self, folder: Path) -> Library:
         """Return a library in which the specifications below `folder` come before these.
 
-        The files lie flat in the folder or in folders of groups. They are all read now, so that a
-        broken one is told at once. `folder` may be a single file.
+        The files are in the folder itself or in folders of groups. They are all read now, so that a
+        broken one is reported at once. `folder` may be a single file.
 
         Raises:
             AtcError: BAD_SPEC with every fault of every file, FILE_NOT_FOUND or FILE_UNREADABLE
@@ -86,7 +86,7 @@ class Library:
             raise AtcError(*contents.faults)
         upper = Library(folder)
         upper._below = self
-        upper._take(contents, self)
+        upper._add_files(contents, self)
         return upper
 
     def index(self) -> tuple[IndexEntry, ...]:
@@ -113,7 +113,7 @@ class Library:
         return spec if spec.custom or domain in ONNX_DOMAINS else None
 
     def lookup(self, name: str) -> OpSpec | None:
-        """Return the specification that people mean by `name`: any case, or the list's spelling."""
+        """Return the specification of the operator `name`, in any case or in the list's spelling."""
         wanted = folded(name)
         found = self._by_stem(wanted)
         if found is not None:
@@ -134,7 +134,7 @@ class Library:
         specs.update((spec.op, spec) for spec in own)
         return tuple(sorted(specs.values(), key=lambda spec: (folded(spec.op), spec.op)))
 
-    def _take(self, contents: FolderContents, below: Library) -> None:
+    def _add_files(self, contents: FolderContents, below: Library) -> None:
         """Fill the library with files that are read already."""
         self._entries = {}
         for path, spec in ((file.path, file.spec) for file in contents.files):
@@ -147,7 +147,7 @@ class Library:
             self._loaded[path.stem] = mine
 
     def _replaces(self, entry: IndexEntry) -> bool:
-        """Return True if an own specification stands for that of a lower library."""
+        """Return True if an own specification overrides one of a lower library."""
         own = self._load(entry.stem)
         if own is None or self._below is None:
             return False
@@ -155,7 +155,7 @@ class Library:
         return lower is not None and stem_of(lower.op) == entry.stem
 
     def _by_stem(self, wanted: str) -> OpSpec | None:
-        """Return the specification whose file has that name but for case and underscores."""
+        """Return the specification whose file name matches except for case and underscores."""
         for stem in self._index():
             if folded(stem) == wanted:
                 return self._load(stem)
@@ -183,7 +183,7 @@ class Library:
 def _refuse_second(first: IndexEntry | None, second: IndexEntry) -> None:
     """Refuse a second file for one operator."""
     if first is not None:
-        message = f"{second.path.name} lies in the groups {first.group} and {second.group}"
+        message = f"{second.path.name} is in the groups {first.group} and {second.group}"
         place = Place(str(second.path), line=1, column=1)
         raise BAD_SPEC.error(message, place=place, help="delete one of the two files")
 

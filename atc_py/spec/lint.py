@@ -1,4 +1,4 @@
-"""Linting: what is wrong, or doubtful, with specifications that load."""
+"""Linting: errors and doubtful points in specifications that load."""
 
 from __future__ import annotations
 
@@ -105,15 +105,15 @@ def _findings(file: SpecFile, onnx: Definitions) -> Iterator[Diagnostic]:
     versions = () if spec.custom else onnx.versions(spec.op)
     errors = [*check_levels(spec), *_example(spec)]
     if not spec.custom:
-        errors += _names(spec, versions) if versions else [_unknown(spec)]
+        errors += _names(spec, versions) if versions else [_unknown_operator(spec)]
     for problem in errors:
         yield problem_at(file.document, problem)
     for problem in _opsets(spec, versions):
         yield problem_at(file.document, problem, DOUBTFUL_SPEC)
 
 
-def _unknown(spec: OpSpec) -> Problem:
-    """Return ONNX does not have the operator."""
+def _unknown_operator(spec: OpSpec) -> Problem:
+    """Return the problem of an operator that ONNX does not have."""
     help_ = "correct the spelling, or write custom: true instead of opsets"
     return Problem(("op",), f"ONNX has no operator {spec.op}", help_)
 
@@ -150,8 +150,8 @@ def _opsets(spec: OpSpec, versions: Sequence[Definition]) -> Iterator[Problem]:
             continue
         at = versions[-1 if ends else 0].since_version
         numbers = compressed(tuple(spec.opsets[position] for position in positions))
-        standing = f"ONNX {'ended' if ends else 'has'} {spec.op} {'at' if ends else 'from'} {at}"
-        message = f"listed at {numbers}, {standing}{'' if ends else ' on'}"
+        standing = f"ended {spec.op} at {at}" if ends else f"has {spec.op} since {at}"
+        message = f"listed at {numbers}, ONNX {standing}"
         help_ = "no model can have it there; delete these opsets unless a list names them"
         yield Problem(("opsets", positions[0]), message, help_)
 
@@ -178,7 +178,7 @@ def _names(spec: OpSpec, versions: Sequence[Definition]) -> Iterator[Problem]:
 def _versions_of(
     spec: OpSpec, row: OperandSpec | AttributeSpec, versions: Sequence[Definition]
 ) -> Sequence[Definition]:
-    """Return the versions a row speaks of: at its listed opsets and at its first one.
+    """Return the versions that a row covers: at its listed opsets and at its first one.
 
     Rows for opsets that are not listed serve models that are restated. Empty where the row is for
     opsets that are newer than the versions known.

@@ -38,9 +38,9 @@ def read_spec(path: str | Path) -> tuple[OpSpec, Document]:
     """
     file = Path(path)
     document = _with_other_list(read_document(_text(file), str(file)), file)
-    spec = _checked(document)
+    spec = _specification_of(document)
     if stem_of(spec.op) != file.stem:
-        message = f"{spec.op} belongs into {stem_of(spec.op)}.yaml, this file is {file.name}"
+        message = f"{spec.op} belongs in {stem_of(spec.op)}.yaml, this file is {file.name}"
         raise spec_error(str(file), document.mark(("op",)), message, "rename the file")
     return spec, document
 
@@ -51,7 +51,7 @@ def parse_spec(text: str, file: str) -> OpSpec:
     Raises:
         AtcError: BAD_SPEC with file, line and column of every fault.
     """
-    return _checked(read_document(text, file))
+    return _specification_of(read_document(text, file))
 
 
 def _with_other_list(document: Document, file: Path) -> Document:
@@ -71,7 +71,7 @@ def _with_other_list(document: Document, file: Path) -> Document:
     return merged(document, read_document(_text(others[0]), str(others[0])))
 
 
-def _checked(document: Document) -> OpSpec:
+def _specification_of(document: Document) -> OpSpec:
     """Return the specification of a document that is well-formed YAML."""
     _remember_lines(document)
     spec = convert(document)
@@ -113,7 +113,7 @@ def _text(file: Path) -> str:
             f"{file} cannot be read: {error.strerror}", place=Place(str(file))
         ) from error
     if raw is None:
-        message = f"{file} is no regular file"
+        message = f"{file} is not a regular file"
         raise FILE_UNREADABLE.error(message, place=Place(str(file)))
     if len(raw) > MAX_BYTES:
         message = f"a specification has at most {MAX_BYTES} bytes, this file has more"

@@ -110,7 +110,7 @@ class OperandSpec(_Part, frozen=True, kw_only=True):
         rank: number of dimensions, or None when it is free.
         layout: a letter for each dimension, by which rules name them.
         optional: may be absent.
-        variadic: stands for one or more; only one operand can, and those behind it are required.
+        variadic: stands for one or more; only one operand can, and those after it are required.
         supported: False where the list says that it is not supported yet.
         otherwise: what follows when it is used though it is not supported.
         rewrite: name of the rewrite where that is what follows.
@@ -149,7 +149,7 @@ class OperandSpec(_Part, frozen=True, kw_only=True):
 
     def exists_at(self, opset: int) -> bool:
         """Return True if the operator has it at `opset`."""
-        return _within(self.since, opset, self.until)
+        return _is_within(self.since, opset, self.until)
 
 
 class OlderDefault(_Part, frozen=True, kw_only=True):
@@ -204,7 +204,7 @@ class AttributeSpec(_Part, frozen=True, kw_only=True):
 
     def exists_at(self, opset: int) -> bool:
         """Return True if the operator has it at `opset`."""
-        return _within(self.since, opset, self.until)
+        return _is_within(self.since, opset, self.until)
 
     def default_at(self, opset: int) -> Value | None:
         """Return the default that holds at `opset`; None when there is none."""
@@ -304,7 +304,7 @@ class OpSpec(_Part, frozen=True, kw_only=True):
 
     @property
     def file_name(self) -> str:
-        """`op_specs/base/nn/conv.yaml`, wherever the folder lies; a user's file as the user named it."""
+        """`op_specs/base/nn/conv.yaml`, wherever the folder is; a user's file as the user named it."""
         return self.shown_as or _shown(self.path)
 
     def place_of(self, line: int) -> str:
@@ -354,6 +354,6 @@ def compressed(numbers: tuple[int, ...]) -> str:
     return ", ".join(str(r[0]) if len(r) == 1 else f"{r[0]}-{r[-1]}" for r in runs)
 
 
-def _within(since: int | None, opset: int, until: int | None) -> bool:
-    """Return True if `opset` lies between two bounds, of which either may be open."""
+def _is_within(since: int | None, opset: int, until: int | None) -> bool:
+    """Return True if `opset` is between two bounds, either of which may be open."""
     return (since is None or since <= opset) and (until is None or opset <= until)

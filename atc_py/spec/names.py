@@ -13,7 +13,7 @@ def stem_of(op_type: str) -> str:
     """Return the stem of an operator's file: its type in snake case.
 
     `BatchNormalization` is `batch_normalization`, `PRelu` is `p_relu`, `GatherND` is `gather_nd`,
-    `AdaptiveMaxPool2D` is `adaptive_max_pool2d`; a digit starts no word.
+    `AdaptiveMaxPool2D` is `adaptive_max_pool2d`; a digit does not start a word.
     """
     return _WORD_START.sub("_", op_type).lower()
 

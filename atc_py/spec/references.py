@@ -82,7 +82,7 @@ def _conditions(spec: OpSpec, path: DataPath, when: When) -> Iterator[Problem]:
 
 
 def _tensor(spec: OpSpec, path: DataPath, name: str) -> Iterator[Problem]:
-    """Yield an operand must be called `name`."""
+    """Yield a problem unless an operand is called `name`."""
     if spec.operand(name) is None:
         names = [row.name for row in (*spec.inputs, *spec.outputs)]
         help_ = f"inputs and outputs: {', '.join(names) or 'none'}"
@@ -90,14 +90,14 @@ def _tensor(spec: OpSpec, path: DataPath, name: str) -> Iterator[Problem]:
 
 
 def _attribute(spec: OpSpec, path: DataPath, name: str) -> Iterator[Problem]:
-    """Yield an attribute must be called `name`."""
+    """Yield a problem unless an attribute is called `name`."""
     if spec.attribute(name) is None:
         help_ = f"attributes: {', '.join(row.name for row in spec.attributes) or 'none'}"
         yield Problem(path, f"{spec.op} has no attribute {name!r}", help_)
 
 
 def _number(spec: OpSpec, path: DataPath, name: str) -> Iterator[Problem]:
-    """Yield an attribute called `name` must be a number or a list of numbers."""
+    """Yield a problem unless attribute `name` is a number or a list of numbers."""
     row = spec.attribute(name)
     if row is not None and row.type.element not in _NUMBERS:
         message = f"the rule is for numbers, {name} is of type {row.type.value}"
@@ -105,7 +105,7 @@ def _number(spec: OpSpec, path: DataPath, name: str) -> Iterator[Problem]:
 
 
 def _dim(spec: OpSpec, path: DataPath, dim: str, tensors: list[str]) -> Iterator[Problem]:
-    """Yield the layouts of `tensors` must have the letter `dim`."""
+    """Yield a problem unless the layouts of `tensors` have the letter `dim`."""
     for tensor in tensors:
         operand = spec.operand(tensor)
         if operand is None:

@@ -1,6 +1,6 @@
 """Rewrites of nodes that the list forbids: their names and words, and the code of each.
 
-A rewrite is found by its name. Its words stand in REWRITES; its condition is the rule of a
+A rewrite is found by its name. Its words are in REWRITES; its condition is the rule of a
 specification that names it; its code is what `performs` has registered, in lowering or in a pass.
 To add one, add its words here, name it in a rule, and put `@performs("its-name")` on the function
 that does it: tests hold the three together.
@@ -21,7 +21,7 @@ Function = TypeVar("Function", bound="Callable[..., Any]")
 
 REWRITES: dict[str, Words] = {
     "add-bias": Words(
-        "C is added behind the product, scaled by beta",
+        "C is added after the product, scaled by beta",
         "C 乘以 beta 后加到乘积上",
     ),
     "align-ranks": Words(
@@ -37,7 +37,7 @@ REWRITES: dict[str, Words] = {
         "先转换为能精确表示其值的清单类型，再转换回来",
     ),
     "count-from-front": Words(
-        "what is counted from the end is counted from the front",
+        "negative positions are counted from the front",
         "将从末尾计数改为从开头计数",
     ),
     "dissolve": Words(
@@ -53,7 +53,7 @@ REWRITES: dict[str, Words] = {
         "改用目标算子自己的属性表示是否计入填充",
     ),
     "explicit-pads": Words(
-        "automatic pads are worked out and written as explicit ones",
+        "automatic pads are computed and written as explicit ones",
         "计算出自动填充的大小，改写为显式 pads",
     ),
     "gather-steps": Words(

@@ -1,4 +1,4 @@
-"""What every rule has beside its arguments: level, conditions, place, how CANN departs from ONNX."""
+"""Facts of every rule beside its arguments: level, conditions, place, how CANN departs from ONNX."""
 
 # Annotations are not postponed here: msgspec reads them when the structs are made.
 from enum import Enum
@@ -70,7 +70,7 @@ class Deviation(_Struct, frozen=True, kw_only=True):
 
 
 class When(_Struct, frozen=True, kw_only=True):
-    """Under which conditions a rule is asked at all; every one that is given must hold.
+    """Conditions under which a rule applies; every one that is given must hold.
 
     Attributes:
         precision_mode: the mode of the compilation.
@@ -95,7 +95,7 @@ class Rule(_Struct, frozen=True, kw_only=True, tag_field="rule", tag=stem_of):
     """Facts that every rule has besides its arguments.
 
     Attributes:
-        level: what follows when it does not hold.
+        level: the consequence if it does not hold.
         rewrite: name of the rewrite into what the list allows, where that is the level.
         when: conditions, or None when it is always asked.
         deviation: how CANN departs from ONNX there, where that is why its level is accuracy.

@@ -56,7 +56,7 @@ class AttrOneOf(Rule, frozen=True, kw_only=True):
 
 
 class AttrEachInRange(Rule, frozen=True, kw_only=True):
-    """Every element of the attribute lies between two bounds, both included."""
+    """Every element of the attribute is between two bounds, both included."""
 
     attribute: Text
     range: tuple[Number, Number]
@@ -102,21 +102,21 @@ class ProductAtMost(Rule, frozen=True, kw_only=True):
 
 
 class AxisInRank(Rule, frozen=True, kw_only=True):
-    """The attribute's axes lie in [-r, r - 1], r being the rank of the tensor."""
+    """The attribute's axes are in [-r, r - 1], r being the rank of the tensor."""
 
     attribute: Text
     tensor: Text
 
 
 class AxesInRank(Rule, frozen=True, kw_only=True):
-    """The values of the input `axes` lie in [-r, r - 1], r being the rank of the tensor."""
+    """The values of the input `axes` are in [-r, r - 1], r being the rank of the tensor."""
 
     axes: Text
     tensor: Text
 
 
 class AxisIs(Rule, frozen=True, kw_only=True):
-    """The attribute names `axis` of the tensor, or dims of 1 alone lie between the two."""
+    """The attribute names `axis` of the tensor, or only dims of 1 are between the two."""
 
     attribute: Text
     tensor: Text
@@ -162,7 +162,7 @@ class ValuesSumIsExtent(Rule, frozen=True, kw_only=True):
 
 
 class DimInRange(Rule, frozen=True, kw_only=True):
-    """A dimension of the tensor lies between two bounds, both included."""
+    """A dimension of the tensor is between two bounds, both included."""
 
     tensor: Text
     dim: DimName
@@ -201,7 +201,7 @@ class RankIsNot(Rule, frozen=True, kw_only=True):
 
 
 class RankInRange(Rule, frozen=True, kw_only=True):
-    """The rank of the tensor lies between two bounds, both included."""
+    """The rank of the tensor is between two bounds, both included."""
 
     tensor: Text
     range: tuple[Number, Number]
@@ -253,7 +253,7 @@ class DtypeExcluded(Rule, frozen=True, kw_only=True):
 
 
 class ElementCountInRange(Rule, frozen=True, kw_only=True):
-    """The number of elements of the tensor lies between two bounds, both included."""
+    """The number of elements of the tensor is between two bounds, both included."""
 
     tensor: Text
     range: tuple[Number, Number]
@@ -324,7 +324,7 @@ class SamePaddingEven(Rule, frozen=True, kw_only=True):
 
 
 class OutputShapeWithinFull(Rule, frozen=True, kw_only=True):
-    """The attribute, an output shape, is no larger than what `tensor` and window `other` cover."""
+    """The attribute, an output shape, is at most the size that `tensor` and window `other` cover."""
 
     attribute: Text
     tensor: Text

@@ -1,8 +1,8 @@
-"""Data to `OpSpec`: msgspec holds it against the structs, and faults are put into plain words.
+"""Data to `OpSpec`: msgspec validates it by the structs, and faults are put into plain words.
 
-msgspec stops at the first fault, so a document with faults is held against the structs part by
-part: one fault is told of each row, beside every key that is unknown. msgspec says at which path a
-fault lies; the help line lists the keys or values that the struct allows there, read from the
+msgspec stops at the first fault, so a document with faults is validated part by part:
+one fault is reported for each row, and every unknown key. msgspec names the path of a
+fault; the help line lists the keys or values that the struct allows there, read from the
 struct itself.
 """
 
@@ -61,7 +61,7 @@ def convert(document: Document) -> OpSpec:
     try:
         return msgspec.convert(document.data, OpSpec)
     except msgspec.ValidationError as error:
-        faults = list(_faults(document)) or [_translated(document, _message(error))]
+        faults = list(_faults(document)) or [_diagnostic_of(document, _message(error))]
         raise AtcError(*sorted(faults, key=_position)) from error
 
 
@@ -79,10 +79,10 @@ def _faults(document: Document) -> Iterator[Diagnostic]:
     fields = {field.encode_name: field for field in msgspec.structs.fields(OpSpec)}
     unknown = data.keys() - fields.keys()
     for name in unknown:
-        yield _translated(document, _Message(f"Object contains unknown field `{name}`"))
+        yield _diagnostic_of(document, _Message(f"Object contains unknown field `{name}`"))
     for name, field in fields.items():
         if name not in data and field.required and not unknown:
-            yield _translated(document, _Message(f"Object missing required field `{name}`"))
+            yield _diagnostic_of(document, _Message(f"Object missing required field `{name}`"))
     for name in data.keys() & fields.keys():
         yield from _faults_of_part(document, f".{name}", data[name], fields[name].type)
 
@@ -101,14 +101,16 @@ def _faults_of_part(document: Document, path: str, value: Any, type_: Any) -> It
 def _faults_of_row(document: Document, path: str, value: Any, type_: Any) -> Iterator[Diagnostic]:
     """Yield the unknown keys of the value at `path`, and its first other fault.
 
-    Beside an unknown key, which may be another one misspelled, none is said to be missing.
+    Beside an unknown key, which may be a misspelled one, no key is reported as missing.
     """
     misspelled = False
     while (message := _refusal(value, type_)) is not None:
         what, where, key = message
         if misspelled and not where and _MISSING.match(what):
             return
-        yield _translated(document, _Message(what, path + _named(message, value, type_), key))
+        yield _diagnostic_of(
+            document, _Message(what, path + _failing_path(message, value, type_), key)
+        )
         unknown = _UNKNOWN.match(what)
         if unknown is None or where or unknown[1] not in value:
             return
@@ -117,7 +119,7 @@ def _faults_of_row(document: Document, path: str, value: Any, type_: Any) -> Ite
 
 
 def _refusal(value: Any, type_: Any) -> _Message | None:
-    """Return msgspec's complaint where it cannot make the value's type."""
+    """Return msgspec's complaint if it cannot convert the value to the type."""
     try:
         msgspec.convert(value, type_)
     except msgspec.ValidationError as error:
@@ -131,7 +133,7 @@ def _message(error: msgspec.ValidationError) -> _Message:
     return _Message(match[1], match[3] or "", match[2] is not None) if match else _Message("")
 
 
-def _named(message: _Message, value: Any, type_: Any) -> str:
+def _failing_path(message: _Message, value: Any, type_: Any) -> str:
     """Return the path of a message about `value`, with the failing key for msgspec's `[...]`.
 
     That stands for any key of a free mapping, and no key at all is said where a key is at fault.
@@ -146,11 +148,11 @@ def _named(message: _Message, value: Any, type_: Any) -> str:
     return message.where
 
 
-def _translated(document: Document, message: _Message) -> Diagnostic:
+def _diagnostic_of(document: Document, message: _Message) -> Diagnostic:
     """Return the diagnostic for a message of msgspec."""
     what = message.what
     path = _parse_path(message.where)
-    allowed = _allowed(path, document.data)
+    allowed = _allowed_values(path, document.data)
     label = f"{_path_text(path)}: " if path else ""
     mark = document.mark(path, key=message.key)
     if unknown := _UNKNOWN.match(what):
@@ -164,7 +166,7 @@ def _translated(document: Document, message: _Message) -> Diagnostic:
 
 
 def _in_words(what: str, value: Any) -> str:
-    """Return a message of msgspec about `value`, in the words of those who write YAML."""
+    """Return a message of msgspec about `value`, in YAML terms."""
     if invalid := _INVALID.match(what):
         what = f"unknown value {invalid[1]!r}"
     if "matching regex" in what:
@@ -197,7 +199,7 @@ def _path_text(path: DataPath) -> str:
     return "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in path).lstrip(".")
 
 
-def _allowed(path: DataPath, data: Any) -> str:
+def _allowed_values(path: DataPath, data: Any) -> str:
     """Return the values allowed at `path`, in words."""
     kinds: list[inspect.Type] = [inspect.type_info(OpSpec)]
     for step in path:
@@ -206,18 +208,18 @@ def _allowed(path: DataPath, data: Any) -> str:
         ]
         if tags:
             return f"allowed values: {', '.join(tags)}"
-        kinds = _inner(kinds, step, data)
+        kinds = _types_at_step(kinds, step, data)
         data = _step(data, step)
-    structs = [kind for kind in _chosen(kinds, data) if isinstance(kind, inspect.StructType)]
+    structs = [kind for kind in _tagged_kinds(kinds, data) if isinstance(kind, inspect.StructType)]
     if structs:
         return f"allowed keys: {', '.join(_keys(structs))}"
     return f"allowed here: {' or '.join(filter(None, map(_words, kinds)))}"
 
 
-def _inner(kinds: list[inspect.Type], step: str | int, data: Any) -> list[inspect.Type]:
-    """Return the types that can stand at `step` of a value with one of the types `kinds`."""
+def _types_at_step(kinds: list[inspect.Type], step: str | int, data: Any) -> list[inspect.Type]:
+    """Return the types that are allowed at `step` of a value with one of the types `kinds`."""
     inner: list[inspect.Type] = []
-    for kind in _chosen(kinds, data):
+    for kind in _tagged_kinds(kinds, data):
         if isinstance(kind, inspect.StructType):
             inner += [field.type for field in kind.fields if field.encode_name == step]
         elif isinstance(kind, inspect.DictType):
@@ -226,10 +228,10 @@ def _inner(kinds: list[inspect.Type], step: str | int, data: Any) -> list[inspec
             inner.append(kind.item_type)
         elif isinstance(kind, inspect.TupleType) and isinstance(step, int):
             inner += kind.item_types[step : step + 1]
-    return _flat(inner)
+    return _flattened_kinds(inner)
 
 
-def _flat(kinds: list[inspect.Type]) -> list[inspect.Type]:
+def _flattened_kinds(kinds: list[inspect.Type]) -> list[inspect.Type]:
     """Return `kinds` with unions replaced by their members."""
     flat: list[inspect.Type] = []
     for kind in kinds:
@@ -237,7 +239,7 @@ def _flat(kinds: list[inspect.Type]) -> list[inspect.Type]:
     return flat
 
 
-def _chosen(kinds: list[inspect.Type], data: Any) -> list[inspect.Type]:
+def _tagged_kinds(kinds: list[inspect.Type], data: Any) -> list[inspect.Type]:
     """Return those of `kinds` that the tag in `data` chooses; all of them where there is no tag."""
     chosen: list[inspect.Type] = [
         kind
@@ -274,4 +276,4 @@ def _words(kind: inspect.Type) -> str:
 
 def _union_words(kind: inspect.Type) -> str:
     """Return a type that may be a union, in words."""
-    return " or ".join(filter(None, map(_words, _flat([kind]))))
+    return " or ".join(filter(None, map(_words, _flattened_kinds([kind]))))

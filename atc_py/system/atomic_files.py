@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import CANNOT_WRITE
-from atc_py.system.file_locks import create_held, take_over
+from atc_py.system.file_locks import create_locked, remove_if_unlocked
 from atc_py.system.signal_guard import undisturbed
 
 if TYPE_CHECKING:
@@ -93,9 +93,9 @@ def _temporary(target: Path) -> tuple[int, Path]:
     """Create and lock a new file beside `target`; remove those of dead writers."""
     for number in range(_WRITERS):
         path = target.with_name(f".{target.name[:_NAME_PART]}.{number}.tmp")
-        handle = create_held(path)
-        if handle is None and take_over(path):
-            handle = create_held(path)
+        handle = create_locked(path)
+        if handle is None and remove_if_unlocked(path):
+            handle = create_locked(path)
         if handle is not None:
             return handle, path
     raise FileExistsError(errno.EEXIST, "too many temporary files of that name beside it")
@@ -145,7 +145,7 @@ def _commit(
         file.close()
     if mode is not None:
         temporary.chmod(mode)
-    # Open until it has its name: closing lets go of it, and others would take it for left behind.
+    # Open until it has its name: closing unlocks it, and others would judge it stale.
     temporary.replace(target)
     file.close()
     if durable:

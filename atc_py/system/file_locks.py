@@ -1,8 +1,8 @@
 """Files that a process holds while it works with them, so that others see whether it still lives.
 
-The hold is an advisory lock, which the system lets go of when the process ends, however it ends.
-What is there and not held was left behind by a process that was killed, and may go. Systems
-without such locks (Windows) have nothing that could be told apart: there nothing is taken over.
+The hold is an advisory lock, which the system releases when the process ends, however it ends.
+A file that exists and is not locked is stale: its process was killed. It may be removed. Systems
+without such locks (Windows) cannot tell these files apart: there none is removed or reused.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["create_held", "take_over"]
+__all__ = ["create_locked", "remove_if_unlocked"]
 
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL
 _OPEN = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _MODE = 0o666
-"""What the process' umask leaves of it, as for any new file."""
+"""Mode before the process's umask, as for any new file."""
 
 
-def create_held(path: Path) -> int | None:
-    """Return a new file, open for reading and writing and held until it is closed.
+def create_locked(path: Path) -> int | None:
+    """Return a new file, open for reading and writing and locked until it is closed.
 
     Returns:
-        Its descriptor; None where there is something of that name already.
+        Its descriptor; None if the name is taken.
 
     Raises:
-        OSError: the system makes no file there.
+        OSError: the system cannot create the file.
     """
     while True:
         try:
@@ -39,17 +39,17 @@ def create_held(path: Path) -> int | None:
         except FileExistsError:
             return None
         try:
-            if _hold(handle) is not False and _is_named(handle, path):
+            if _try_lock(handle) is not False and _is_named(handle, path):
                 return handle
         except BaseException:
             os.close(handle)
             raise
-        # Between the two calls another process took it for left behind, and removes it.
+        # Between the two calls another process may have judged it stale and removed it.
         os.close(handle)
 
 
-def take_over(path: Path) -> bool:
-    """Remove a file that nobody holds; whether its name is free now."""
+def remove_if_unlocked(path: Path) -> bool:
+    """Remove the file if it is unlocked; return True if its name is free now."""
     if sys.platform == "win32":
         return False
     try:
@@ -59,8 +59,8 @@ def take_over(path: Path) -> bool:
     except OSError:
         return False
     try:
-        # Who removes a file holds it; so the name cannot have become that of another one since.
-        if not (_hold(handle) and _is_named(handle, path)):
+        # Only the holder of the lock removes a file, so the name still belongs to this one.
+        if not (_try_lock(handle) and _is_named(handle, path)):
             return False
         path.unlink()
     except OSError:
@@ -71,8 +71,8 @@ def take_over(path: Path) -> bool:
     return True
 
 
-def _hold(handle: int) -> bool | None:
-    """Lock an open file: True, or False where another one has it, or None where nobody can."""
+def _try_lock(handle: int) -> bool | None:
+    """Lock an open file: True, False if another process has it, None if there are no locks."""
     if sys.platform == "win32":
         return None
     import fcntl

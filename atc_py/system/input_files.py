@@ -1,4 +1,4 @@
-"""Files that users hand in: opened, read up to a bound, decoded; each fault with its own way out."""
+"""Files that users give: opened, read up to a bound, decoded; each fault with its own hint."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def read_text(path: Path, most: int) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        # The decoder counts from behind a byte order mark where there is one.
+        # The decoder counts from the end of a byte order mark if there is one.
         raise FILE_NOT_TEXT.error(
             f"{path} is not UTF-8 text: byte 0x{error.object[error.start]:02x}",
             place=Place(str(path), line=error.object.count(b"\n", 0, error.start) + 1),

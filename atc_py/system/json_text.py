@@ -9,7 +9,7 @@ from typing import Any
 __all__ = ["MAX_DEPTH", "escaped", "finite", "format_json", "is_deep"]
 
 MAX_DEPTH = 64
-"""Nesting of documents that are read and printed again; what prints them takes a call a level."""
+"""Nesting of documents that are read and printed again; printing them takes one call per level."""
 
 
 def format_json(value: Any, indent: int = 2) -> str:
@@ -26,7 +26,7 @@ def escaped(document: str) -> str:
     """Return an equivalent JSON document with unprintable characters escaped.
 
     JSON itself asks for escapes up to U+001F alone. Beyond are commands of terminals too (U+009B
-    begins one), marks that turn the reading direction, and bytes of file names that are no UTF-8.
+    begins one), marks that turn the reading direction, and bytes of file names that are not UTF-8.
     """
     odd = {char for char in set(document) if not char.isprintable()} - {"\n"}
     if not odd:
@@ -36,7 +36,7 @@ def escaped(document: str) -> str:
 
 
 def finite(value: Any) -> Any:
-    """Put None in the place of each number that JSON cannot name: infinities and NaN."""
+    """Put None in place of each number that JSON cannot name: infinities and NaN."""
     if isinstance(value, dict):
         return {name: finite(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):

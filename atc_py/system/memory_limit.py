@@ -1,6 +1,6 @@
 """How much memory work may take: what the user says, or what the machine has for this process.
 
-Sizes that a file asks for are held against the limit before anything of them is allocated. What
+Sizes that a file asks for are compared with the limit before anything of them is allocated. What
 is bounded are data: constants, inputs, results, scratch. The interpreter and its libraries come on
 top, which is why the default leaves a quarter of the machine to them and to others.
 """
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from atc_py.diag import Place
 
 __all__ = [
-    "MEND_SYSTEM",
     "RAISE_IT",
+    "RAISE_SYSTEM_LIMITS",
     "format_size",
     "limited_memory",
     "machine_memory",
@@ -36,10 +36,12 @@ __all__ = [
 ]
 
 RAISE_IT = "raise --max-memory, or use a machine with more memory"
-"""The way out of a refusal that this limit made."""
+"""The hint of a refusal that this limit caused."""
 
-MEND_SYSTEM = "raise the limits of the process (`ulimit -v`, `ulimit -u`) or of its control group"
-"""The way out of a refusal that the system made."""
+RAISE_SYSTEM_LIMITS = (
+    "raise the limits of the process (`ulimit -v`, `ulimit -u`) or of its control group"
+)
+"""The hint of a refusal that the system caused."""
 
 _OWN, _OWN_THREAD = 256 * 1024**2, 32 * 1024**2
 """Bytes of addresses that libraries take: at least, and for each thread of BLAS but the first.
@@ -76,7 +78,7 @@ def limited_memory(size: int | str | None) -> Iterator[None]:
     """Hold what the block does to `size` bytes, or a text such as `4G`; None changes nothing.
 
     Raises:
-        AtcError: BAD_OPTION for what is no size.
+        AtcError: BAD_OPTION if it is not a size.
     """
     if size is None:
         yield
@@ -120,7 +122,7 @@ def require_own_memory(others: int = 0) -> None:
         raise MEMORY_LIMIT.error(
             f"atc-py and its libraries need about {format_size(wanted)} of addresses for {count} "
             f"threads of BLAS, `ulimit` leaves {format_size(left)}",
-            help=f"{MEND_SYSTEM}, or set OPENBLAS_NUM_THREADS=1",
+            help=f"{RAISE_SYSTEM_LIMITS}, or set OPENBLAS_NUM_THREADS=1",
         )
 
 
@@ -134,7 +136,7 @@ def parse_size(size: int | str) -> int:
     nbytes = int(float(found[1]) * _UNITS[found[2].upper()]) if found else -1
     if nbytes < _LEAST:
         raise BAD_OPTION.error(
-            f"{str(size)[:40]!r} is no size of memory",
+            f"{str(size)[:40]!r} is not a valid memory size",
             help="write bytes, or a number with K, M, G or T, at least 1M: --max-memory 4G",
         )
     return nbytes
@@ -151,7 +153,7 @@ def format_size(nbytes: int) -> str:
 
 @lru_cache(maxsize=1)
 def machine_memory() -> int:
-    """Return the most bytes this process can have: machine, control group and limits."""
+    """Return the bytes available to this process: least of machine, control group and limits."""
     known = [_physical(), *_group_limits(Path("/proc/self/cgroup"), Path("/sys/fs/cgroup"))]
     known += _process_limits()
     return min((each for each in known if each > 0), default=_UNKNOWN_MACHINE)

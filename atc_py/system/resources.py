@@ -1,4 +1,4 @@
-"""Where the data files lie: `op_specs/` and `templates/`, in a checkout or in a wheel."""
+"""Location of the data files: `op_specs/` and `templates/`, in a checkout or in a wheel."""
 
 from __future__ import annotations
 

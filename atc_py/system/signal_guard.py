@@ -1,4 +1,4 @@
-"""Moments in which a signal must not raise: something is made, and nobody knows of it yet."""
+"""Moments in which a signal must not raise: something is made that no handler can clean up yet."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MOMENT = _Moment()
 def undisturbed() -> Iterator[None]:
     """Defer signal handlers during a block of one or two system calls.
 
-    What they put off is done at its end, so that it is raised where what was made is known.
+    Postponed signals are raised at its end, where the new object is known.
     Handlers run in the main thread alone; in others this does nothing.
     """
     if threading.current_thread() is not threading.main_thread():

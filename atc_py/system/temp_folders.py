@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag import AtcError
 from atc_py.diag.codes import CANNOT_WRITE
-from atc_py.system.file_locks import create_held, take_over
+from atc_py.system.file_locks import create_locked, remove_if_unlocked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,20 +28,20 @@ _HOLD = ".held"
 _FULL = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT})
 _ELSEWHERE = "name a folder with more room in the environment variable TMPDIR"
 _UNHELD_FOR = 3600
-"""Seconds after which a folder without the file that is held is no folder that just comes up."""
+"""Seconds after which a folder without its lock file counts as stale, not as just made."""
 
 
 @contextmanager
 def work_folder() -> Iterator[Path]:
     """Create a folder of this process and remove it when the block ends.
 
-    Folders that killed processes of this user left behind are removed first.
+    Folders that killed processes of this user left are removed first.
 
     Raises:
         AtcError: CANNOT_WRITE where the system has no room for temporary files.
     """
     try:
-        _remove_left_behind(Path(tempfile.gettempdir()))
+        _remove_stale(Path(tempfile.gettempdir()))
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
     except OSError as error:
         message = f"there is no room for temporary files: {error.strerror or error}"
@@ -49,7 +49,7 @@ def work_folder() -> Iterator[Path]:
     handle: int | None = None
     try:
         with suppress(OSError):
-            handle = create_held(folder / _HOLD)
+            handle = create_locked(folder / _HOLD)
         yield folder
     except AtcError as error:
         found = [_as_temporary(each, folder) for each in error.diagnostics]
@@ -68,25 +68,25 @@ def work_folder() -> Iterator[Path]:
 
 
 def _as_temporary(found: Diagnostic, folder: Path) -> Diagnostic:
-    """Return a finding; of a file in `folder` that cannot be written, with another way out."""
+    """Return a finding; of a file in `folder` that cannot be written, with another hint."""
     file = found.place.file if found.place else None
     if found.code is not CANNOT_WRITE or not file or folder not in Path(file).parents:
         return found
     return replace(found, help=_ELSEWHERE)
 
 
-def _remove_left_behind(base: Path) -> None:
-    """Remove the folders in `base` that are this user's and that nobody holds any more."""
+def _remove_stale(base: Path) -> None:
+    """Remove the folders in `base` that are this user's and that no process holds any more."""
     for folder in base.glob(f"{_PREFIX}*"):
         with suppress(OSError):
             facts = folder.lstat()
             mine = not hasattr(os, "getuid") or facts.st_uid == os.getuid()
-            if mine and not folder.is_symlink() and _is_left_behind(folder, facts.st_mtime):
+            if mine and not folder.is_symlink() and _is_stale(folder, facts.st_mtime):
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-def _is_left_behind(folder: Path, changed: float) -> bool:
+def _is_stale(folder: Path, changed: float) -> bool:
     """Return True if the process that made `folder` is gone."""
     if (folder / _HOLD).exists():
-        return take_over(folder / _HOLD)
+        return remove_if_unlocked(folder / _HOLD)
     return time.time() - changed > _UNHELD_FOR

@@ -34,6 +34,8 @@ class QuantRules:
         roll_back: most channels that the data of an int8 layer can have for the layer to be taken
             back to float16; 0 where no layer is.
         requant: what becomes of a chain from AscendDequant to AscendQuant.
+        flat_slope: LeakyRelu after AscendDequant counts as Relu if its slope is nearer to 0 than
+            this.
         obeys_round_mode: dtypes of results that AscendQuant rounds as its round_mode says; it
             rounds others to the nearest integer, ties to even.
         cuts_offsets: True if an offset of AscendQuant that is no integer loses its fraction where a
@@ -44,6 +46,7 @@ class QuantRules:
 
     roll_back: int = 0
     requant: Requant = Requant.SINGLE
+    flat_slope: float = 0.0
     obeys_round_mode: frozenset[DType] = frozenset({DType.INT4, DType.INT8, DType.INT16})
     cuts_offsets: bool = False
     needs_channels: bool = False

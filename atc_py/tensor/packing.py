@@ -17,8 +17,9 @@ from atc_py.tensor.shapes import closed_shape
 from atc_py.tensor.storage import (
     FRACTAL_ROWS,
     MATRIX_RANK,
+    SMALL_CHANNELS,
     blocks_of,
-    c0_of,
+    depth_of,
     group_blocks,
     stored_shape,
 )
@@ -47,7 +48,7 @@ def pack(array: NDArray[Any], origin: Format, storage: Storage | None) -> NDArra
         storage: where the elements go; None leaves them row by row.
 
     Raises:
-        ImpossibleStorageError: such a tensor cannot lie in `storage`.
+        ImpossibleStorageError: such a tensor cannot have that `storage`.
     """
     dtype = DType.from_numpy(array.dtype)
     shape = closed_shape(stored_shape(array.shape, origin, storage, dtype))
@@ -55,8 +56,9 @@ def pack(array: NDArray[Any], origin: Format, storage: Storage | None) -> NDArra
         return np.ascontiguousarray(array).reshape(shape)
     if _is_nhwc_map(origin, storage):
         array = array.transpose(_TO_NCHW)
-    packer, _ = _ORDERS[_order(storage, array.ndim)]
-    return np.ascontiguousarray(packer(array, storage, c0_of(dtype))).reshape(shape)
+    packer, _ = _ORDERS[_order_row(storage, array.ndim)]
+    packed = packer(array, storage, depth_of(storage, dtype))
+    return np.ascontiguousarray(packed).reshape(shape)
 
 
 def unpack(
@@ -73,7 +75,7 @@ def unpack(
         storage: where the elements are; None for row by row.
 
     Raises:
-        ImpossibleStorageError: such a tensor cannot lie in `storage`.
+        ImpossibleStorageError: such a tensor cannot have that `storage`.
     """
     dtype = DType.from_numpy(packed.dtype)
     stored = closed_shape(stored_shape(shape, origin, storage, dtype))
@@ -82,7 +84,7 @@ def unpack(
         return np.array(packed)
     is_nhwc = _is_nhwc_map(origin, storage)
     logical = tuple(shape[axis] for axis in _TO_NCHW) if is_nhwc else shape
-    _, unpacker = _ORDERS[_order(storage, len(shape))]
+    _, unpacker = _ORDERS[_order_row(storage, len(shape))]
     array = unpacker(packed, logical, storage)
     return np.array(array.transpose(_TO_NHWC) if is_nhwc else array, order="C")
 
@@ -92,7 +94,7 @@ def _is_nhwc_map(origin: Format, storage: Storage) -> bool:
     return origin is Format.NHWC and storage.format is not Format.FRACTAL_NZ
 
 
-def _order(storage: Storage, rank: int) -> str:
+def _order_row(storage: Storage, rank: int) -> str:
     """Return the row of `_ORDERS` for tensors of `rank` in `storage`."""
     if storage.format is not Format.FRACTAL_Z:
         name: str = storage.format.value
@@ -102,8 +104,8 @@ def _order(storage: Storage, rank: int) -> str:
     return "filter" if storage.groups == 1 else "grouped filter"
 
 
-def _padded(array: Array, shape: Shape) -> Array:
-    """Return `array` with zeros behind its end along each axis, up to `shape`."""
+def _zero_padded(array: Array, shape: Shape) -> Array:
+    """Return `array` with zeros after its end along each axis, up to `shape`."""
     if array.shape == shape:
         return array
     result = np.zeros(shape, array.dtype)
@@ -111,7 +113,7 @@ def _padded(array: Array, shape: Shape) -> Array:
     return result
 
 
-def _cut(array: Array, shape: Shape) -> Array:
+def _cropped(array: Array, shape: Shape) -> Array:
     """Return the first elements of `array` along each axis."""
     return array[tuple(slice(dim) for dim in shape)]
 
@@ -120,7 +122,7 @@ def _pack_map(x: Array, _storage: Storage, c0: int) -> Array:
     """Return [N, C, H, W] as [N, C1, H, W, C0]."""
     batch, channels, height, width = x.shape
     c1 = blocks_of(channels, c0)
-    blocked = _padded(x, (batch, c1 * c0, height, width)).reshape(batch, c1, c0, height, width)
+    blocked = _zero_padded(x, (batch, c1 * c0, height, width)).reshape(batch, c1, c0, height, width)
     ordered: Array = blocked.transpose(0, 1, 3, 4, 2)
     return ordered
 
@@ -128,13 +130,13 @@ def _pack_map(x: Array, _storage: Storage, c0: int) -> Array:
 def _unpack_map(packed: Array, shape: Shape, _storage: Storage) -> Array:
     """Return the inverse of `_pack_map`."""
     batch, c1, height, width, c0 = packed.shape
-    return _cut(packed.transpose(0, 1, 4, 2, 3).reshape(batch, c1 * c0, height, width), shape)
+    return _cropped(packed.transpose(0, 1, 4, 2, 3).reshape(batch, c1 * c0, height, width), shape)
 
 
 def _pack_matrix(x: Array, _storage: Storage, c0: int) -> Array:
     """Return [K, N] as [K1, N1, 16, C0]."""
     k1, n1 = blocks_of(x.shape[0], c0), blocks_of(x.shape[1], FRACTAL_ROWS)
-    blocked = _padded(x, (k1 * c0, n1 * FRACTAL_ROWS)).reshape(k1, c0, n1, FRACTAL_ROWS)
+    blocked = _zero_padded(x, (k1 * c0, n1 * FRACTAL_ROWS)).reshape(k1, c0, n1, FRACTAL_ROWS)
     ordered: Array = blocked.transpose(0, 2, 3, 1)
     return ordered
 
@@ -142,14 +144,14 @@ def _pack_matrix(x: Array, _storage: Storage, c0: int) -> Array:
 def _unpack_matrix(packed: Array, shape: Shape, _storage: Storage) -> Array:
     """Return the inverse of `_pack_matrix`."""
     k1, n1, rows, c0 = packed.shape
-    return _cut(packed.transpose(0, 3, 1, 2).reshape(k1 * c0, n1 * rows), shape)
+    return _cropped(packed.transpose(0, 3, 1, 2).reshape(k1 * c0, n1 * rows), shape)
 
 
 def _pack_diagonals(x: Array, c0: int) -> Array:
     """Return [blocks, outputs, inputs, H, W] as [blocks, C1, H, W, N1, 16, C0]."""
     blocks, outputs, inputs, height, width = x.shape
     n1, c1 = blocks_of(outputs, FRACTAL_ROWS), blocks_of(inputs, c0)
-    padded = _padded(x, (blocks, n1 * FRACTAL_ROWS, c1 * c0, height, width))
+    padded = _zero_padded(x, (blocks, n1 * FRACTAL_ROWS, c1 * c0, height, width))
     blocked = padded.reshape(blocks, n1, FRACTAL_ROWS, c1, c0, height, width)
     ordered: Array = blocked.transpose(0, 3, 5, 6, 1, 2, 4)
     return ordered
@@ -162,7 +164,7 @@ def _unpack_diagonals(packed: Array, shape: Shape) -> Array:
     c1 = blocks_of(inputs, c0)
     blocked = packed.reshape(blocks, c1, height, width, n1, rows, c0)
     ordered = blocked.transpose(0, 4, 5, 1, 6, 2, 3)
-    return _cut(ordered.reshape(blocks, n1 * rows, c1 * c0, height, width), shape)
+    return _cropped(ordered.reshape(blocks, n1 * rows, c1 * c0, height, width), shape)
 
 
 def _pack_filter(x: Array, _storage: Storage, c0: int) -> Array:
@@ -182,7 +184,7 @@ def _pack_grouped(x: Array, storage: Storage, c0: int) -> Array:
     filters = x.shape[0] // groups
     merged, blocks, _, _ = group_blocks(groups, channels, filters, c0)
     split = x.reshape(groups, filters, channels, height, width)
-    whole = _padded(split, (blocks * merged, *split.shape[1:]))
+    whole = _zero_padded(split, (blocks * merged, *split.shape[1:]))
     whole = whole.reshape(blocks, merged, filters, channels, height, width)
     square = np.zeros((blocks, merged, filters, merged, channels, height, width), x.dtype)
     each = np.arange(merged)
@@ -203,14 +205,14 @@ def _unpack_grouped(packed: Array, shape: Shape, storage: Storage) -> Array:
     each = np.arange(merged)
     whole = square[:, each, :, each].swapaxes(0, 1)
     split = whole.reshape(blocks * merged, filters, channels, height, width)
-    return _cut(split, (groups, *split.shape[1:])).reshape(shape)
+    return _cropped(split, (groups, *split.shape[1:])).reshape(shape)
 
 
 def _pack_nz(x: Array, _storage: Storage, c0: int) -> Array:
     """Return [..., H, W] as [..., W1, H1, 16, C0]."""
     *outer, height, width = x.shape
     h1, w1 = blocks_of(height, FRACTAL_ROWS), blocks_of(width, c0)
-    padded = _padded(x, (*outer, h1 * FRACTAL_ROWS, w1 * c0))
+    padded = _zero_padded(x, (*outer, h1 * FRACTAL_ROWS, w1 * c0))
     blocked = padded.reshape(*outer, h1, FRACTAL_ROWS, w1, c0)
     return np.moveaxis(blocked, -2, -4)
 
@@ -218,7 +220,7 @@ def _pack_nz(x: Array, _storage: Storage, c0: int) -> Array:
 def _unpack_nz(packed: Array, shape: Shape, _storage: Storage) -> Array:
     """Return the inverse of `_pack_nz`."""
     *outer, w1, h1, rows, c0 = packed.shape
-    return _cut(np.moveaxis(packed, -4, -2).reshape(*outer, h1 * rows, w1 * c0), shape)
+    return _cropped(np.moveaxis(packed, -4, -2).reshape(*outer, h1 * rows, w1 * c0), shape)
 
 
 def _pack_depthwise(x: Array, storage: Storage, c0: int) -> Array:
@@ -227,7 +229,7 @@ def _pack_depthwise(x: Array, storage: Storage, c0: int) -> Array:
     multiplier = x.shape[0] // channels
     c1 = blocks_of(channels, c0)
     split = x.reshape(channels, multiplier, height, width)
-    blocked = _padded(split, (c1 * c0, *split.shape[1:])).reshape(c1, c0, *split.shape[1:])
+    blocked = _zero_padded(split, (c1 * c0, *split.shape[1:])).reshape(c1, c0, *split.shape[1:])
     square = np.zeros((c1, height, width, multiplier, c0, c0), x.dtype)
     each = np.arange(c0)
     square[..., each, each] = blocked.transpose(0, 3, 4, 2, 1)
@@ -240,7 +242,24 @@ def _unpack_depthwise(packed: Array, shape: Shape, storage: Storage) -> Array:
     each = np.arange(c0)
     blocked = packed[..., each, each].transpose(0, 4, 3, 1, 2)
     split = blocked.reshape(c1 * c0, multiplier, height, width)
-    return _cut(split, (storage.groups, *split.shape[1:])).reshape(shape)
+    return _cropped(split, (storage.groups, *split.shape[1:])).reshape(shape)
+
+
+def _pack_small(x: Array, storage: Storage, c0: int) -> Array:
+    """Return [N, C, H, W] as [K1, N1, 16, C0], k counting the four channels of each tap."""
+    outputs, _, height, width = x.shape
+    padded = _zero_padded(x, (outputs, SMALL_CHANNELS, height, width))
+    rows = padded.transpose(2, 3, 1, 0).reshape(-1, outputs)
+    return _pack_matrix(rows, storage, c0)
+
+
+def _unpack_small(packed: Array, shape: Shape, storage: Storage) -> Array:
+    """Return the inverse of `_pack_small`."""
+    outputs, channels, height, width = shape
+    rows = _unpack_matrix(packed, (SMALL_CHANNELS * height * width, outputs), storage)
+    taps = rows.reshape(height, width, SMALL_CHANNELS, outputs)
+    filters: Array = taps[:, :, :channels].transpose(3, 2, 0, 1)
+    return filters
 
 
 _ORDERS: dict[
@@ -250,6 +269,7 @@ _ORDERS: dict[
     Format.NC1HWC0.value: (_pack_map, _unpack_map),
     Format.FRACTAL_NZ.value: (_pack_nz, _unpack_nz),
     Format.C1HWNCOC0.value: (_pack_depthwise, _unpack_depthwise),
+    Format.FRACTAL_Z_C04.value: (_pack_small, _unpack_small),
     "matrix": (_pack_matrix, _unpack_matrix),
     "filter": (_pack_filter, _unpack_filter),
     "grouped filter": (_pack_grouped, _unpack_grouped),

@@ -105,7 +105,9 @@ def encode_graph(parts: GraphWords) -> Words:
 def decode_graph(words: Words) -> GraphWords:
     """Return the parts of graph words; bits 63:48 have no meaning."""
     return GraphWords(
-        _factor(words & _FACTOR), _unsigned(words, 32, 8), _signed(_unsigned(words, 40, 8), 8)
+        _factor(words & _FACTOR),
+        _unsigned(words, 32, 8),
+        _twos_complement(_unsigned(words, 40, 8), 8),
     )
 
 
@@ -130,14 +132,14 @@ def decode_hardware(words: Words) -> HardwareWords:
     return HardwareWords(
         scale=_factor(words & _FACTOR_19),
         shift=_unsigned(words, 32, 4) + 1,
-        offset=_signed(_unsigned(words, 37, 9), 9),
+        offset=_twos_complement(_unsigned(words, 37, 9), 9),
         relu=_unsigned(words, 47, 1) != 0,
         signed=_unsigned(words, 46, 1) != 0,
     )
 
 
 def is_a_list(shape: Dims) -> bool:
-    """Return True if factors of this shape are one or lie along one axis: [C], [1, C, 1, 1].
+    """Return True if factors of this shape are one or are along one axis: [C], [1, C, 1, 1].
 
     A matrix of as many factors as there are channels does not say which is whose.
     """
@@ -185,7 +187,7 @@ def _unsigned(words: Words, first: int, bits: int) -> Integers:
     return field.astype(np.int64)
 
 
-def _signed(values: Integers, bits: int) -> Integers:
+def _twos_complement(values: Integers, bits: int) -> Integers:
     """Return numbers of `bits` bits as two's complement."""
     sign = 1 << (bits - 1)
     numbers: Integers = (values ^ sign) - sign

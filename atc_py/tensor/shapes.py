@@ -131,7 +131,7 @@ def window_count(
         pads: padding before and after them.
         reach: elements from the first of a window to the last, both included.
         stride: elements from one window to the next.
-        ceil: a last window may overhang the padding behind, unless it would start there: ONNX's
+        ceil: a last window may overhang the padding after the axis, unless it starts there: ONNX's
             ceil_mode. One that is larger than the axis may be that one.
     """
     room = length + sum(pads) - reach

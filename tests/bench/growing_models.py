@@ -21,7 +21,7 @@ DIMS = (1, 8)
 
 
 def elementwise_chain(nodes: int) -> onnx.ModelProto:
-    """Return functions of each element one behind the other, which become launches of many."""
+    """Return functions of each element one after the other, which become launches of many."""
     model = _Model(DIMS)
     for at in range(nodes):
         model.add(FUNCTIONS[at % len(FUNCTIONS)])
@@ -29,7 +29,7 @@ def elementwise_chain(nodes: int) -> onnx.ModelProto:
 
 
 def softmax_chain(nodes: int) -> onnx.ModelProto:
-    """Return kernels one behind the other of which no two become one launch."""
+    """Return kernels one after the other of which no two become one launch."""
     model = _Model(DIMS)
     for _ in range(nodes):
         model.add("Softmax", axis=-1)
@@ -66,7 +66,7 @@ def many_constants(nodes: int) -> onnx.ModelProto:
 
 
 def many_outputs(nodes: int) -> onnx.ModelProto:
-    """Return a chain of sums with constants of which every result is handed out."""
+    """Return a chain of sums with constants of which every result is returned."""
     model = _Model(DIMS)
     outputs = [
         model.add("Add", model.last, model.constant(np.full(DIMS, at / 8))) for at in range(nodes)
@@ -75,7 +75,7 @@ def many_outputs(nodes: int) -> onnx.ModelProto:
 
 
 def convolutions(nodes: int) -> onnx.ModelProto:
-    """Return conv, BatchNormalization and Relu, one behind the other."""
+    """Return conv, BatchNormalization and Relu, one after the other."""
     model = _Model((1, 4, 4, 4))
     norm = [np.full(4, number, np.float32) for number in (1.0, 0.1, 0.0, 1.0)]
     for at in range(nodes // 3):
@@ -120,7 +120,7 @@ def equal_nodes(nodes: int) -> onnx.ModelProto:
 
 
 def parts_of_one(nodes: int) -> onnx.ModelProto:
-    """Return one Split of as many results as there are nodes behind it."""
+    """Return one Split of as many results as there are nodes after it."""
     count = nodes - 2
     model = _Model((1, count))
     names = [f"part{at}" for at in range(count)]
@@ -210,7 +210,7 @@ class _Model:
         return self.last
 
     def finished(self, outputs: Sequence[str]) -> onnx.ModelProto:
-        """Return the model that hands out `outputs`, of dims that their makers know."""
+        """Return the model that returns `outputs`, of dims that their makers know."""
         graph = helper.make_graph(
             self.nodes,
             "grown",

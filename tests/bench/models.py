@@ -74,7 +74,7 @@ _ROLE_BEFORE = {"Relu": "filter", "Sum": "residual"}
 
 
 def _next_operator(conv: onnx.NodeProto, users: dict[str, onnx.NodeProto]) -> str:
-    """Return the operator behind a convolution and its normalization."""
+    """Return the operator after a convolution and its normalization."""
     user = users.get(conv.output[0])
     while user is not None and user.op_type in {"BatchNormalization", "Mul", "Add"}:
         user = users.get(user.output[0])
@@ -82,7 +82,7 @@ def _next_operator(conv: onnx.NodeProto, users: dict[str, onnx.NodeProto]) -> st
 
 
 _GAINS = {"filter": 2.0, "linear": 1.0, "residual": 0.25, "classifier": 1.0}
-"""Variance of a filter's result over that of its input: 2 makes up for the ReLU behind it; less
+"""Variance of a filter's result over that of its input: 2 makes up for the ReLU after it; less
 where sums of many blocks would grow without end and softmax would saturate."""
 
 

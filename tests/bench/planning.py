@@ -59,7 +59,7 @@ def _prove(graph: Graph, alignment: int) -> None:
 
 
 def deep(count: int) -> Graph:
-    """Return residual blocks of two convolutions, a function and a sum, one behind the other."""
+    """Return residual blocks of two convolutions, a function and a sum, one after the other."""
     graph = Graph("deep", Phase.LAID_OUT)
     narrow = TensorType(DType.FLOAT16, (1, 16, 8, 8))
     wide = TensorType(DType.FLOAT16, (1, 64, 8, 8))
@@ -87,7 +87,7 @@ def tangled(count: int) -> Graph:
 
 
 def _finished(graph: Graph) -> Graph:
-    """Return the graph with engines, its last value handed out."""
+    """Return the graph with engines, its last value returned."""
     for node in graph.nodes:
         node.engine = Engine.AICORE
     graph.add_output(graph.nodes[-1].output)

@@ -58,7 +58,7 @@ class Side:
     """A node near the limit of a rule.
 
     Attributes:
-        expect: on which side it lies.
+        expect: on which side it is.
         what: how it differs from the example, in words.
         change: how it differs.
         opset: the version of ONNX's domain that it is built for.

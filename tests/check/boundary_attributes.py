@@ -107,13 +107,13 @@ def positive(rule: AttrPositive, ground: Ground) -> Iterator[Side]:
 
 @boundary(AttrInRange, ATTR_OUT_OF_RANGE)
 def in_range(rule: AttrInRange, ground: Ground) -> Iterator[Side]:
-    """Yield the bounds, and what lies just past them."""
+    """Yield the bounds, and what is just past them."""
     yield from _bounds(rule.attribute, rule.range, ground)
 
 
 @boundary(AttrEachInRange, ATTR_OUT_OF_RANGE)
 def each_in_range(rule: AttrEachInRange, ground: Ground) -> Iterator[Side]:
-    """Yield the bounds, and what lies just past them, in every place."""
+    """Yield the bounds, and what is just past them, in every place."""
     yield from _bounds(rule.attribute, rule.range, ground)
 
 

@@ -51,7 +51,7 @@ def permutation(rule: AttrPermutation, ground: Ground) -> Iterator[Side]:
 
 @boundary(AxisInRank, ATTR_OUT_OF_RANGE, "tensor")
 def axis_in_rank(rule: AxisInRank, ground: Ground) -> Iterator[Side]:
-    """Yield the first and the last axis, counted from either end, and what lies past them."""
+    """Yield the first and the last axis, counted from either end, and what is past them."""
     start = ground.items(rule.attribute)
     yield from _in_rank(
         rule.attribute, start, ground, lambda axes: ground.set(rule.attribute, axes)
@@ -60,7 +60,7 @@ def axis_in_rank(rule: AxisInRank, ground: Ground) -> Iterator[Side]:
 
 @boundary(AxesInRank, VALUE_OUT_OF_RANGE, "tensor")
 def axes_in_rank(rule: AxesInRank, ground: Ground) -> Iterator[Side]:
-    """Yield the first and the last axis, counted from either end, and what lies past them."""
+    """Yield the first and the last axis, counted from either end, and what is past them."""
     start = ground.values(rule.axes) or (0,)
     yield from _in_rank(rule.axes, start, ground, lambda axes: ground.constant(rule.axes, axes))
 

@@ -289,7 +289,7 @@ class Ground:
 
 
 def reranked(shape: Sequence[int], rank: int) -> tuple[int, ...]:
-    """Return a shape of another rank: its last dims left out, or more of them behind it."""
+    """Return a shape of another rank: its last dims left out, or more of them after it."""
     return (*shape[:rank], *[shape[-1] if shape else 1] * (rank - len(shape)))
 
 

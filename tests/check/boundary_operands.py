@@ -80,7 +80,7 @@ def rank_is_not(rule: RankIsNot, ground: Ground) -> Iterator[Side]:
 
 @boundary(RankInRange, RANK_NOT_LISTED, "tensor")
 def rank_in_range(rule: RankInRange, ground: Ground) -> Iterator[Side]:
-    """Yield the bounds, and what lies just past them."""
+    """Yield the bounds, and what is just past them."""
     for bound, past in zip(rule.range, (-1, 1), strict=True):
         if not math.isinf(bound):
             rank = int(bound)

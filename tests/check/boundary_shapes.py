@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @boundary(DimInRange, DIM_OUT_OF_RANGE, "tensor")
 def dim_in_range(rule: DimInRange, ground: Ground) -> Iterator[Side]:
-    """Yield the bounds, and what lies just past them."""
+    """Yield the bounds, and what is just past them."""
     for bound, past in zip(rule.range, (-1, 1), strict=True):
         if math.isinf(bound):
             continue
@@ -142,7 +142,7 @@ def count_is_one_or_extent(rule: CountIsOneOrExtent, ground: Ground) -> Iterator
 
 @boundary(ElementCountInRange, DIM_OUT_OF_RANGE, "tensor")
 def element_count(rule: ElementCountInRange, ground: Ground) -> Iterator[Side]:
-    """Yield the bounds, and what lies just past them."""
+    """Yield the bounds, and what is just past them."""
     for bound, past in zip(rule.range, (-1, 1), strict=True):
         for count, make in ((int(bound), inside), (int(bound) + past, outside)):
             yield make(f"{count} elements", ground.resized(rule.tensor, (count,)))

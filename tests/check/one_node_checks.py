@@ -40,7 +40,7 @@ def check_node(
 ) -> ModelCheck:
     """Return the check of a model of one node.
 
-    A node that folds away is never held against its rules; here every node stays, so that the
+    A node that folds away is never compared with its rules; here every node stays, so that the
     rules of operators like Constant and Shape can be asked as well.
 
     Args:

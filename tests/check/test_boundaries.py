@@ -1,4 +1,4 @@
-"""Every rule of every operator: what lies just inside passes, what lies just outside fails."""
+"""Every rule of every operator: what is just inside passes, what is just outside fails."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Outcome:
 
     Attributes:
         rule: the rule.
-        side: on which side the node lies.
+        side: on which side the node is.
         check: the whole check.
         findings: those of the rule.
     """

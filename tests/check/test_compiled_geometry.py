@@ -104,7 +104,7 @@ def test_finding_is_named_by_operator_and_field(tmp_path: Path) -> None:
     assert other.fingerprint == found.fingerprint
 
 
-def test_every_node_is_told_however_many_are_alike(tmp_path: Path) -> None:
+def test_every_node_is_reported_however_many_are_alike(tmp_path: Path) -> None:
     indices = {"i": ints(9), "j": ints(8)}
     nodes = [
         helper.make_node("Gather", ["x", "i"], ["a"], "first"),
@@ -141,7 +141,7 @@ def test_nodes_whose_own_dims_are_known_are_tried(tmp_path: Path) -> None:
     assert only(model).place.node_name == "pool"
 
 
-def test_shape_arithmetic_of_open_dims_is_no_error(tmp_path: Path) -> None:
+def test_shape_arithmetic_of_open_dims_is_not_an_error(tmp_path: Path) -> None:
     # It folds away with fixed dims, which one choice tries: the index is beyond the shape there.
     nodes = [
         helper.make_node("Shape", ["x"], ["s"], "shape"),

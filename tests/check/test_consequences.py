@@ -1,4 +1,4 @@
-"""Findings that merely follow from another one are not told."""
+"""Findings that merely follow from another one are not reported."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_convert_says_no_more_than_check(tmp_path: Path) -> None:
     assert [each.code for each in caught.value.diagnostics] == [UNKNOWN_OPERATOR]
 
 
-def test_what_is_wrong_by_itself_after_such_a_node_is_still_told(tmp_path: Path) -> None:
+def test_what_is_wrong_by_itself_after_such_a_node_is_still_reported(tmp_path: Path) -> None:
     far = node("LRN", ["m"], ["y"], "norm", size=4)
     check = checked(model(UNLISTED, far), tmp_path)
     assert {each.rule.partition("/")[0] for each in check.findings} == {"com.foo::Foo", "LRN"}

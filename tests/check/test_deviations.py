@@ -1,4 +1,4 @@
-"""Where CANN departs from ONNX: told of the nodes whose result it changes, and of no others."""
+"""Where CANN departs from ONNX: reported for the nodes whose result it changes, and of no others."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def agree(found: Array, expected: Array) -> bool:
     return found.shape == expected.shape and np.allclose(found, expected, rtol=4e-3, atol=4e-3)
 
 
-def told(case: Case, folder: Path) -> int:
+def reported(case: Case, folder: Path) -> int:
     """Return the number of findings that tell that CANN departs from ONNX."""
     found = checked(case.model(), folder).findings
     assert all(each.standing is not Standing.ERROR for each in found)
@@ -187,20 +187,20 @@ def told(case: Case, folder: Path) -> int:
 
 
 @pytest.mark.parametrize("case", HIT, ids=named)
-def test_node_whose_result_cann_changes_is_told_and_follows_onnx(
+def test_node_whose_result_cann_changes_is_reported_and_follows_onnx(
     case: Case, tmp_path: Path
 ) -> None:
     expected = case.onnx_result()
     assert not agree(case.cann_result(), expected)
-    assert told(case, tmp_path) == 1
+    assert reported(case, tmp_path) == 1
     options = {"precision_mode": "allow_fp32_to_fp16"}
     assert agree(run_with_atc_py(case.model(), case.feeds, tmp_path, **options)["y0"], expected)
 
 
 @pytest.mark.parametrize("case", MISSED, ids=named)
-def test_node_that_cann_computes_as_onnx_does_is_not_told(case: Case, tmp_path: Path) -> None:
+def test_node_that_cann_computes_as_onnx_does_is_not_reported(case: Case, tmp_path: Path) -> None:
     assert agree(case.cann_result(), case.onnx_result())
-    assert told(case, tmp_path) == 0
+    assert reported(case, tmp_path) == 0
 
 
 def test_every_deviation_is_hit_by_a_case() -> None:

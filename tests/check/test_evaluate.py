@@ -103,7 +103,7 @@ def test_open_dim_is_unknown_and_names_the_input_to_fix(tmp_path: Path) -> None:
     assert (fixed.standing, fixed.shape_hint) == (Standing.SUPPORTED, "")
 
 
-def test_open_dim_that_decides_nothing_is_no_finding(tmp_path: Path) -> None:
+def test_open_dim_that_decides_nothing_is_not_a_finding(tmp_path: Path) -> None:
     proto = onnx_files.model([node("Relu", ["x"], ["y"])], {"x": (FLOAT, ["N", 3])}, ["y"])
     assert checked(proto, tmp_path).findings == ()
 
@@ -209,7 +209,7 @@ def test_custom_operator_is_found_in_any_domain(tmp_path: Path) -> None:
     assert model.operators[0].listed
 
 
-def test_fault_of_onnx_is_told_beside_findings(tmp_path: Path) -> None:
+def test_fault_of_onnx_is_reported_beside_findings(tmp_path: Path) -> None:
     nodes = [conv("bad", strides=[64, 1]), node("Relu", ["y"], ["z"], "relu", color=3)]
     model = checked(onnx_files.model(nodes, IMAGE, ["z"], filters()), tmp_path)
     assert [(f.code, f.place and f.place.node_name) for f in model.faults] == [(BAD_MODEL, "relu")]
@@ -279,7 +279,7 @@ def test_fingerprint_stays_when_the_value_changes(tmp_path: Path) -> None:
     assert only(checked(other, tmp_path)).fingerprint != prints[0]
 
 
-def test_width_past_its_limit_is_told_with_its_limit(tmp_path: Path) -> None:
+def test_width_past_its_limit_is_reported_with_its_limit(tmp_path: Path) -> None:
     inputs: onnx_files.Ports = {"x": (FLOAT, [1, 3, 8, 4097])}
     finding = only(checked(onnx_files.model([conv()], inputs, ["y"], filters()), tmp_path))
     assert finding.code is DIM_OUT_OF_RANGE

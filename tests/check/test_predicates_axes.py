@@ -117,7 +117,7 @@ def test_axes_in_an_attribute(rule: Rule, value: Any, x: SourceTensor, expected:
             IN_RANK,
             constant(np.zeros((1025, 1024))),
             CUBE,
-            "unknown: I has more than 1048576 elements, which are not looked at",
+            "unknown: I has more than 1048576 elements, which are not read",
         ),
         (INPUT_ONE, constant([0, -2]), FLAT, "holds"),
         (INPUT_ONE, constant([1]), FLAT, "fails: 3 on axis 1 (1x3x1x?)"),

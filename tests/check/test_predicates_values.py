@@ -21,7 +21,7 @@ EQUAL = ValuesEqual(tensor="I", value=0)
 TENTH = ValuesEqual(tensor="I", value=0.1)
 KNOWN = ValuesKnown(tensor="I")
 BIG = constant(np.broadcast_to(np.int64(5), (1025, 1024)))
-TOO_BIG = "unknown: I has more than 1048576 elements, which are not looked at"
+TOO_BIG = "unknown: I has more than 1048576 elements, which are not read"
 GRID = np.arange(20).reshape(4, 5) - 13
 
 

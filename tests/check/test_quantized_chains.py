@@ -161,7 +161,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("change", "op", "field", "allowed", "observed"), BROKEN)
-def test_broken_link_is_told_at_its_node_with_the_value_seen(
+def test_broken_link_is_reported_at_its_node_with_the_value_seen(
     change: dict[str, Any], op: str, field: str, allowed: str, observed: str, tmp_path: Path
 ) -> None:
     found = errors(chain(**change), tmp_path)
@@ -178,7 +178,7 @@ def test_integer_layer_says_what_it_takes(tmp_path: Path) -> None:
         assert part in finding.help.en
 
 
-def test_int8_by_floats_is_told_once_and_where_it_is(tmp_path: Path) -> None:
+def test_int8_by_floats_is_reported_once_and_where_it_is(tmp_path: Path) -> None:
     floats = np.ones((4, 3, 3, 3), np.float32)
     quant = node("AscendQuant", ["x"], ["q"], scale=20.0, offset=0.0)
     plain = [quant, node("Conv", ["q", "w"], ["c"], "conv"), node("Relu", ["c"], ["y"], "relu")]
@@ -192,7 +192,7 @@ def test_int8_by_floats_is_told_once_and_where_it_is(tmp_path: Path) -> None:
         assert [(each.place.op_type, each.observed.en) for each in wrong] == [("Conv", "float32")]
 
 
-def test_sums_that_are_not_dequantized_are_told_where_they_are_used(tmp_path: Path) -> None:
+def test_sums_that_are_not_dequantized_are_reported_where_they_are_used(tmp_path: Path) -> None:
     (finding,) = errors(chain(used="sum"), tmp_path)
     assert (finding.place.op_type, finding.observed.en) == ("Sigmoid", "int32")
 

@@ -41,22 +41,22 @@ def mixed(*, batch: int | str = 1) -> Sketch:
 
 
 @pytest.mark.parametrize("batch", [1, "n"])
-def test_layers_are_told_with_what_became_of_them(tmp_path: Path, batch: int | str) -> None:
+def test_layers_are_reported_with_what_became_of_them(tmp_path: Path, batch: int | str) -> None:
     model = checked(mixed(batch=batch).model(), tmp_path)
-    told = [each for each in model.findings if each.code in {LAYER_ON_INT8, LAYER_ON_FLOATS}]
-    assert [(each.code.name, each.standing, each.place.node) for each in told] == [
+    reported = [each for each in model.findings if each.code in {LAYER_ON_INT8, LAYER_ON_FLOATS}]
+    assert [(each.code.name, each.standing, each.place.node) for each in reported] == [
         ("layer-on-int8", Standing.REWRITE, 3),
         ("layer-on-int8", Standing.REWRITE, 7),
         ("quantized-layer-on-floats", Standing.ACCURACY, 10),
     ]
-    assert {each.rule for each in told} == {"Conv/quantized/integer", "Conv/quantized/float"}
-    assert told[0].message.en == "Conv of a quantized model runs on int8"
-    assert told[0].message.zh == "Conv 属于量化模型，将以 int8 运行"
-    assert told[2].message.en == (
+    assert {each.rule for each in reported} == {"Conv/quantized/integer", "Conv/quantized/float"}
+    assert reported[0].message.en == "Conv of a quantized model runs on int8"
+    assert reported[0].message.zh == "Conv 属于量化模型，将以 int8 运行"
+    assert reported[2].message.en == (
         "Conv takes quantized data and weights to run on int8, found its weights are not quantized"
     )
-    assert "其权重未量化" in told[2].message.zh
-    assert all(each.help.en and each.help.zh for each in told)
+    assert "其权重未量化" in reported[2].message.zh
+    assert all(each.help.en and each.help.zh for each in reported)
     assert not any(each.standing is Standing.ERROR for each in model.findings)
     assert [each.outcome.value for each in model.layers] == ["integer", "integer", "float"]
 
@@ -83,8 +83,8 @@ def test_what_has_no_counterpart_is_an_error_with_its_reason(tmp_path: Path) -> 
     assert model.layers == ()
 
 
-def test_what_is_folded_away_is_not_told(tmp_path: Path) -> None:
-    # Blocks have no counterpart, but constants of them can be worked out.
+def test_what_is_folded_away_is_not_reported(tmp_path: Path) -> None:
+    # Blocks have no counterpart, but constants of them can be computed.
     s = Sketch(21)
     table = s.dq(s.weight([[1, 2, 3, 4]], I8), [[1.0, 2.0]], [[0, 0]], axis=1, block_size=2)
     s.output(s.op("Add", s.qdq(s.input("x", [1, 4]), 0.5), table))

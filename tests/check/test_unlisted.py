@@ -9,7 +9,7 @@ import onnx.defs
 import pytest
 
 from atc_py.check.alternatives import EXPORTED, FUSED, WRITTEN
-from atc_py.check.unlisted import NEWEST_LISTED, way_out
+from atc_py.check.unlisted import NEWEST_LISTED, hint_for_unlisted
 from atc_py.frontend.reading.history import history
 from atc_py.source import OperatorSchema
 from atc_py.spec import all_specs, library
@@ -54,7 +54,7 @@ def _schema(op: str, since: int, *body: str) -> OperatorSchema:
 
 
 def _way(op_type: str, domain: str = "") -> Words:
-    return way_out(op_type, domain, history(), library())
+    return hint_for_unlisted(op_type, domain, history(), library())
 
 
 def _operators(text: str) -> set[str]:
@@ -72,7 +72,7 @@ def test_newest_listed_opset_is_that_of_the_list() -> None:
 
 def test_late_operator_of_an_exporter_is_exported_at_an_older_opset() -> None:
     found = _way("LayerNormalization")
-    assert "ONNX has LayerNormalization from opset 17 on" in found.en
+    assert "ONNX has LayerNormalization since opset 17" in found.en
     assert "export the model at opset 13" in found.en
     assert "ReduceMean" in found.en
     assert "opset 17" in found.zh
@@ -80,16 +80,14 @@ def test_late_operator_of_an_exporter_is_exported_at_an_older_opset() -> None:
 
 def test_late_operator_without_such_an_export_says_since_when_and_what_to_do() -> None:
     found = _way("Trilu")
-    assert (
-        "from opset 14 on, the newest opset listed is 13; multiply by a constant mask" in found.en
-    )
+    assert "since opset 14, the newest opset listed is 13; multiply by a constant mask" in found.en
     assert "Trilu" in found.zh
     assert "export" not in _way("GroupNormalization").en.partition(";")[0]
 
 
 def test_function_of_listed_operators_can_be_inlined() -> None:
     fake = FakeHistory(_schema("Thing", 9, "Add", "Mul"))
-    found = way_out("Thing", "", fake, library())
+    found = hint_for_unlisted("Thing", "", fake, library())
     assert "a function of listed operators (Add, Mul)" in found.en
     assert "onnx.inliner.inline_selected_functions" in found.en
     assert "Add, Mul" in found.zh
@@ -105,15 +103,15 @@ def test_function_of_listed_operators_can_be_inlined() -> None:
 def test_function_of_other_operators_names_those_that_are_missing(
     body: tuple[str, ...], text: str
 ) -> None:
-    found = way_out("Thing", "", FakeHistory(_schema("Thing", 9, *body)), library())
+    found = hint_for_unlisted("Thing", "", FakeHistory(_schema("Thing", 9, *body)), library())
     assert text in found.en
     assert "Foo" in found.zh
 
 
 def test_operator_that_nothing_is_known_of_runs_on_the_host() -> None:
-    found = way_out("Thing", "", FakeHistory(_schema("Thing", 27)), library())
+    found = hint_for_unlisted("Thing", "", FakeHistory(_schema("Thing", 27)), library())
     assert found.en == (
-        "ONNX has Thing from opset 27 on, the newest opset listed is 13; write it with listed "
+        "ONNX has Thing since opset 27, the newest opset listed is 13; write it with listed "
         "operators, or run this part of the model on the host"
     )
 
@@ -150,8 +148,8 @@ def test_name_like_no_other_says_where_the_list_is() -> None:
         ("QLinearAdd", "com.microsoft", "AscendQuant"),
         ("MatMulNBits", "com.microsoft", "AscendQuant"),
         ("DequantizeLinear", "com.microsoft", "AscendQuant"),
-        ("Conv", "com.ms.internal.nhwc", "Conv is onnxruntime's own"),
-        ("CDist", "com.microsoft", "CDist is onnxruntime's own and none of ONNX's"),
+        ("Conv", "com.ms.internal.nhwc", "Conv is an operator of onnxruntime"),
+        ("CDist", "com.microsoft", "CDist is an operator of onnxruntime, not of ONNX"),
         ("Scaler", "ai.onnx.ml", "classical machine learning"),
         ("Adam", "ai.onnx.preview.training", "for inference"),
         ("Gradient", "ai.onnx.training", "for inference"),
@@ -159,10 +157,10 @@ def test_name_like_no_other_says_where_the_list_is() -> None:
         ("ATen", "aten", "PyTorch's own"),
         ("aten_mul", "pkg.onnxscript.torch_lib", "onnx.inliner.inline_local_functions"),
         ("Conv", "my.company", "leave the node's domain empty"),
-        ("Trilu", "my.company", "another one than ONNX's Trilu"),
+        ("Trilu", "my.company", "differs from ONNX's Trilu"),
         ("BatchMatmul", "my.company", "BatchMatMul is listed"),
-        ("Thing", "my.company", "operators of domain my.company are none of ONNX's"),
-        ("Thing", "com.microsoftish", "operators of domain com.microsoftish are none"),
+        ("Thing", "my.company", "operators of domain my.company are not ONNX operators"),
+        ("Thing", "com.microsoftish", "operators of domain com.microsoftish are not"),
     ],
 )
 def test_operator_of_another_domain_gets_the_domains_way(
@@ -180,7 +178,7 @@ def test_both_names_of_onnx_own_domain_are_the_same() -> None:
 # The table --------------------------------------------------------------------------------------
 
 
-def test_every_operator_of_onnx_has_a_way_out_in_both_languages() -> None:
+def test_every_operator_of_onnx_has_a_hint_in_both_languages() -> None:
     with Failures() as failures:
         for name in NOT_LISTED:
             with failures.of(name):

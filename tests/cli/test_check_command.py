@@ -158,7 +158,7 @@ def test_one_unreadable_file_does_not_keep_the_others_from_it(
     assert done.json["models"][0]["faults"][0]["code"] == "ATC2001"
 
 
-def test_file_that_is_no_model_is_told(atc: Atc, tmp_path: Path) -> None:
+def test_file_that_is_not_a_model_is_reported(atc: Atc, tmp_path: Path) -> None:
     (tmp_path / "text.onnx").write_text("no model", encoding="utf-8")
     done = atc("check", "text.onnx")
     assert done.status == 3
@@ -270,3 +270,9 @@ def test_documents_are_utf_8_whatever_the_terminal_takes(bad: Path) -> None:
     )
     assert done.returncode == 1
     assert json.loads(done.stdout.decode("utf-8"))["lang"] == "zh"
+
+
+def test_json_and_its_format_ask_for_the_same(atc: Atc, model: Path) -> None:
+    done = atc("check", model, "--json", "--format", "json")
+    assert done.status == 0
+    assert done.json["models"][0]["verdict"] == "supported"

@@ -138,7 +138,7 @@ def test_interrupt_is_quiet(atc: Atc, model: Path, monkeypatch: pytest.MonkeyPat
     assert "interrupted" in done.err
 
 
-def test_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+def test_reader_that_goes_away_is_not_an_error(tmp_path: Path) -> None:
     command = f"{sys.executable} -m atc_py explain --json | head -n 1"
     done = subprocess.run(
         ["/bin/bash", "-o", "pipefail", "-c", command],

@@ -41,7 +41,7 @@ def test_formats_are_those_of_the_report() -> None:
     assert _FORMATS == FORMATS
 
 
-def test_text_names_the_first_bad_layer_first(atc: Atc, overflow: tuple[str, ...]) -> None:
+def test_text_names_the_first_failing_layer_first(atc: Atc, overflow: tuple[str, ...]) -> None:
     done = atc(*overflow)
     assert done.status == 0
     assert done.out.startswith("first failing layer: n_sum (ReduceSum), ReduceSumD in float16")
@@ -170,7 +170,7 @@ def test_suggestion_is_in_the_json_and_the_page(atc: Atc, overflow: tuple[str, .
     assert "2 nodes in float32 reach" in Path("page.html").read_text(encoding="utf-8")
 
 
-def test_model_that_misses_fails_and_is_told_of_the_suggestion(
+def test_model_that_misses_fails_and_names_the_suggestion(
     atc: Atc, overflow: tuple[str, ...]
 ) -> None:
     done = atc(*overflow, "--fail-under", "cosine=0.99")

@@ -245,8 +245,8 @@ def test_offline_model_is_not_converted_again(atc: Atc) -> None:
     assert atc("convert", "net.onnx", "-o", "net.om").status == 0
     Path("net.om").rename("net")
     found = "it is a zip archive, as offline models are, not a protobuf"
-    mend = "give the ONNX model that it was made from"
-    refused(atc("convert", "net", "-o", "again.om"), 3, "ATC2003", found, mend)
+    hint = "give the ONNX model that it was made from"
+    refused(atc("convert", "net", "-o", "again.om"), 3, "ATC2003", found, hint)
 
 
 def external_model(location: str) -> onnx.ModelProto:

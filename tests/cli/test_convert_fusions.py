@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def gates(atc: Atc) -> Path:  # noqa: ARG001  (its folder)
-    """Return swish once as a whole, and once with a gate that the model hands out."""
+    """Return swish once as a whole, and once with a gate that the model returns."""
     ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [4]) for name in "xyzg"]
     nodes = [
         helper.make_node("Sigmoid", ["x"], ["s"], "gate"),
@@ -45,6 +45,7 @@ def test_report_has_matches_effects_and_misses(atc: Atc, gates: Path) -> None:
     assert "an output of the model" in swish["nearest_miss"]["reason"]
     assert set(result["ub_fusion"]) == {
         "merge-conv-elemwise", "merge-matmul-elemwise", "merge-elemwise",
+        "merge-dequant", "merge-requant",
     }  # fmt: skip
 
 

@@ -197,7 +197,7 @@ def test_file_system_that_is_read_only_is_named(
     def refuse(*_: object) -> None:
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
-    monkeypatch.setattr(atomic, "create_held", refuse)
+    monkeypatch.setattr(atomic, "create_locked", refuse)
     done = workshop(*WRITERS["model.om"])
     assert done.status == 3
     assert "Read-only file system" in done.err

@@ -63,7 +63,7 @@ def test_home_that_is_none_costs_the_template_cache_alone(tmp_path: Path, home: 
     ],
     ids=["ascii", "unknown"],
 )
-def test_names_that_are_no_text_work_in_every_locale(
+def test_names_that_are_not_text_work_in_every_locale(
     tmp_path: Path, locale: dict[str, str]
 ) -> None:
     small_model(tmp_path, f"{ODD}.onnx")
@@ -88,7 +88,7 @@ def test_names_that_are_no_text_work_in_every_locale(
         "run small.om --random 1",
     ],
 )
-def test_reader_that_leaves_early_is_no_error(tmp_path: Path, command: str) -> None:
+def test_reader_that_leaves_early_is_not_an_error(tmp_path: Path, command: str) -> None:
     small_model(tmp_path)
     start = "" if "small.onnx" in command else "atc-py convert small.onnx >/dev/null && "
     done = shell(tmp_path, f"{start}atc-py {command} | head -c 1 >/dev/null")
@@ -97,7 +97,7 @@ def test_reader_that_leaves_early_is_no_error(tmp_path: Path, command: str) -> N
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of other systems count otherwise")
 @pytest.mark.parametrize("megabytes", [60, 420])
-def test_memory_that_the_system_refuses_is_told(tmp_path: Path, megabytes: int) -> None:
+def test_memory_that_the_system_refuses_is_reported(tmp_path: Path, megabytes: int) -> None:
     small_model(tmp_path)
     limit = f"ulimit -v {megabytes * 1024}; export OPENBLAS_NUM_THREADS=1"
     for command in ("check small.onnx", "convert small.onnx", "compare small.onnx"):

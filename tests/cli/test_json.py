@@ -74,7 +74,7 @@ FAILING: dict[str, tuple[tuple[int, Line], ...]] = {
 
 
 def commands(group: click.Group, *before: str) -> Iterator[str]:
-    """Yield every command that is no group."""
+    """Yield every command that is not a group."""
     for name, command in group.commands.items():
         if isinstance(command, click.Group):
             yield from commands(command, *before, name)

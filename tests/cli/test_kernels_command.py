@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def model(tmp_path: Path) -> str:
     """Return two rectifiers of two shapes, a sum, and an operator that is left to write.
 
-    All results are handed out, so that nothing is launched together.
+    All results are returned, so that nothing is launched together.
     """
     nodes = [
         helper.make_node("Relu", ["x"], ["a"], name="first"),
@@ -216,14 +216,14 @@ def test_pipe_is_refused_unopened(atc: Atc, tmp_path: Path, command: str, name: 
     os.mkfifo(tmp_path / name)
     done = atc(command, name, *(("-o", "new") if command == "convert" else ()))
     assert done.status == 3
-    told = done.out if command == "check" else done.err
-    assert "error[ATC2002" in told
-    assert f"cannot read {name}: it is a pipe, a device or a socket, not a file" in told
-    assert "help: save what comes through it as a file" in told
+    output = done.out if command == "check" else done.err
+    assert "error[ATC2002" in output
+    assert f"cannot read {name}: it is a pipe, a device or a socket, not a file" in output
+    assert "help: save what comes through it as a file" in output
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_model_of_huawei_s_own_format_is_told(atc: Atc, tmp_path: Path, command: str) -> None:
+def test_model_of_huawei_s_own_format_is_reported(atc: Atc, tmp_path: Path, command: str) -> None:
     (tmp_path / "m.om").write_bytes(b"IMOD" + bytes(1000))
     done = atc(command, "m.om", *(("-o", "new") if command == "convert" else ()))
     assert done.status == 3
@@ -256,7 +256,7 @@ def test_missing_file_has_one_code_in_every_command(
     assert f"cannot read {name}: " in done.out + done.err
 
 
-def test_file_that_is_no_model_is_refused(atc: Atc, tmp_path: Path) -> None:
+def test_file_that_is_not_a_model_is_refused(atc: Atc, tmp_path: Path) -> None:
     (tmp_path / "bad.om").write_bytes(b"PK\x03\x04 broken")
     assert atc("kernels", str(tmp_path / "bad.om")).status == 3
     assert atc("kernels", str(tmp_path / "none.om")).status == 3

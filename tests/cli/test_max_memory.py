@@ -159,7 +159,7 @@ def test_inputs_that_are_too_large_are_refused(atc: Atc) -> None:
 def test_every_command_with_data_takes_the_limit(atc: Atc, command: str) -> None:
     done = atc(command, "gone.onnx", "--max-memory", "lots")
     assert (done.status, done.err[:14]) == (2, "error[ATC1001 ")
-    assert "'lots' is no size of memory" in done.err
+    assert "'lots' is not a valid memory size" in done.err
     assert atc(command, "gone.onnx", "--max-memory", "1G").status == 3
 
 

@@ -135,7 +135,7 @@ def test_validate_of_a_good_folder(atc: Atc) -> None:
     assert (one.status, one.out) == (0, "1 specification, no fault\n")
 
 
-def test_validate_with_a_warning_is_no_failure(atc: Atc) -> None:
+def test_validate_with_a_warning_is_not_a_failure(atc: Atc) -> None:
     write("mine/celu.yaml", "Celu", "opsets: [11, 12]")
     done = atc("ops", "validate", "mine")
     assert (done.status, done.out) == (0, "1 specification, no fault, 1 warning\n")
@@ -203,7 +203,7 @@ def test_users_specifications_are_listed_and_shown(atc: Atc) -> None:
     assert atc("ops", "show", "swish").status == 2
 
 
-def test_broken_specification_of_a_user_is_told_at_once(atc: Atc) -> None:
+def test_broken_specification_of_a_user_is_reported_at_once(atc: Atc) -> None:
     write("mine/relu.yaml", more="extra: 1\n")
     for command in (("list",), ("show", "Conv")):
         done = atc("ops", *command, "--op-specs", "mine")

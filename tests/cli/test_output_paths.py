@@ -53,7 +53,7 @@ FOLDERS = {"convert --kernels", "convert --dump-ir", "kernels", "run"}
 
 
 @pytest.mark.parametrize("command", WRITERS)
-def test_standard_streams_and_devices_are_no_outputs(atc: Atc, om: Path, command: str) -> None:
+def test_standard_streams_and_devices_are_not_outputs(atc: Atc, om: Path, command: str) -> None:
     assert om.exists()
     Path("cal.csv").write_text(CALIBRATION)
     Path("log").write_text("older")
@@ -80,7 +80,7 @@ def test_standard_streams_and_devices_are_no_outputs(atc: Atc, om: Path, command
 
 
 @pytest.mark.parametrize("output", ["sub", "sub.om", "/dev/null", "pipe"])
-def test_output_that_is_no_file_is_refused_at_once(atc: Atc, output: str) -> None:
+def test_output_that_is_not_a_file_is_refused_at_once(atc: Atc, output: str) -> None:
     Path("sub").mkdir()
     Path("sub.om").mkdir()
     os.mkfifo("pipe")
@@ -143,7 +143,7 @@ def test_model_without_a_name_is_not_blamed_on_the_output(atc: Atc, model: str) 
 
 
 @pytest.mark.parametrize("command", [each for each in WRITERS if each not in FOLDERS])
-def test_missing_folder_is_told_before_any_work(
+def test_missing_folder_is_reported_before_any_work(
     atc: Atc, om: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     assert om.exists()

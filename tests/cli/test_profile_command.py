@@ -193,7 +193,7 @@ def test_wrong_calls_are_refused(
     assert measured.read_text() == TABLE
 
 
-def test_bad_table_is_refused_with_line_and_way_out(atc: Atc, tmp_path: Path) -> None:
+def test_bad_table_is_refused_with_line_and_hint(atc: Atc, tmp_path: Path) -> None:
     (tmp_path / "bad.csv").write_text(TABLE + "Foo,3,float16,1\n")
     done = atc("profile", "--calibrate", "bad.csv")
     assert done.status == 3

@@ -119,8 +119,8 @@ def test_metadata_say_it(
 
 def test_check_says_it_in_text_json_and_html(atc: Atc, layer: Path) -> None:
     assert f"\nBiases of int8 layers: {ASSUMED}\n" in atc("check", layer).out
-    told = atc("check", layer, "--quant-bias", "folded", "--lang", "zh").out
-    assert "int8 层的偏置：folded（由 --quant-bias 指定）" in told
+    output = atc("check", layer, "--quant-bias", "folded", "--lang", "zh").out
+    assert "int8 层的偏置：folded（由 --quant-bias 指定）" in output
     found = json.loads(atc("check", layer, "--json").out)
     said = {"convention": "unfolded", "source": "assumed", "text": ASSUMED}
     assert found["models"][0]["quant_bias"] == said

@@ -70,6 +70,8 @@ def test_quantize_says_what_it_wrote_and_what_stays_float(atc: Atc, quantized: P
     assert (done.status, done.err) == (0, "")
     lines = [line.split() for line in done.out.splitlines()]
     assert ["layers", "on", "int8", "1", "of", "2"] in lines
+    taken_back = "run on float16  1 of at most 16 input channels, on Ascend310, Ascend310P"
+    assert taken_back in done.out
     assert any(line[:4] == ["7", "gemm", "Gemm", "in"] for line in lines)
     assert "its data is not quantized" in done.out
     output = quantized.with_name("net.ascend.onnx")
@@ -84,10 +86,11 @@ def test_quantize_json_has_everything(atc: Atc, quantized: Path) -> None:
     assert done["output"] == "named.onnx"
     assert (done["model"], done["data"]) == (str(quantized), None)
     assert (done["format"], done["opset"]) == ("ascend", 13)
-    assert done["layers"] == {"integer": 1, "all": 2}
+    assert done["layers"] == {"integer": 1, "all": 2, "rolled_back": 1}
     conv, gemm = done["nodes"]
     assert conv == {
-        "node": 4, "name": "conv", "operator": "Conv", "outcome": "integer", "reason": None,
+        "node": 4, "name": "conv", "operator": "Conv", "outcome": "integer", "channels": 3,
+            "reason": None,
     }  # fmt: skip
     assert (gemm["name"], gemm["outcome"]) == ("gemm", "float")
     assert set(gemm["reason"]) == {"en", "zh"}
@@ -99,7 +102,7 @@ def test_quantize_goes_back_and_names_the_file_after_the_first(atc: Atc, quantiz
     atc("quantize", quantized)
     done = atc("quantize", quantized.with_name("net.ascend.onnx"), "--format", "qdq", "--json")
     assert done.json["output"] == str(quantized.with_name("net.qdq.onnx"))
-    assert done.json["layers"] == {"integer": 1, "all": 1}
+    assert done.json["layers"] == {"integer": 1, "all": 1, "rolled_back": 0}
 
 
 def test_weights_go_beside_the_model_when_asked(atc: Atc, quantized: Path) -> None:
@@ -124,7 +127,7 @@ def test_python_gives_the_same_record(quantized: Path, tmp_path: Path) -> None:
     assert caught.value.diagnostics[0].code is BAD_OPTION
 
 
-def test_a_scale_that_is_computed_is_told(atc: Atc, tmp_path: Path) -> None:
+def test_a_scale_that_is_computed_is_reported(atc: Atc, tmp_path: Path) -> None:
     path = tmp_path / "net.onnx"
     onnx.save(quantized_model(computed_scale=True), path)
     done = atc("quantize", path)
@@ -156,13 +159,13 @@ def test_a_model_in_the_wanted_form_is_refused(
     assert not Path("again.onnx").exists()
 
 
-def test_a_file_that_is_not_there_is_told(atc: Atc) -> None:
+def test_a_file_that_is_not_there_is_reported(atc: Atc) -> None:
     done = atc("quantize", "absent.onnx")
     assert done.status == 3
     assert "ATC2001" in done.err
 
 
-def test_a_file_that_is_no_model_is_told(atc: Atc, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_model_is_reported(atc: Atc, tmp_path: Path) -> None:
     (tmp_path / "text.onnx").write_text("no model")
     assert atc("quantize", "text.onnx").status == 3
 

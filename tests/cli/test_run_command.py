@@ -201,7 +201,7 @@ def test_offline_model_is_an_ordinary_zip_with_ordinary_arrays(om: Path, atc: At
 
 
 @pytest.mark.parametrize("command", ["info", "run"])
-def test_onnx_model_is_told_from_other_files(atc: Atc, model: Path, command: str) -> None:
+def test_onnx_model_is_distinguished_from_other_files(atc: Atc, model: Path, command: str) -> None:
     small = model.rename("my net.onnx")
     done = atc(command, small)
     assert (done.status, done.err[:14]) == (3, "error[ATC5001 ")

@@ -83,7 +83,7 @@ def test_archive_with_other_things_is_refused(atc: Atc, om: Path) -> None:
     good = npy(described("'<f4'", str(SHAPE)), FLOATS)
     cases: list[tuple[list[tuple[str, bytes]], str]] = [
         ([("x.npy", good), ("readme.txt", b"hello")], "readme.txt"),
-        ([("x", good)], "no .npy array"),
+        ([("x", good)], "not a .npy array"),
         ([("x.npy", good), ("folder/", b"")], "folder/"),
         ([], "holds no arrays"),
     ]
@@ -174,7 +174,7 @@ def test_numbers_without_sense_are_refused(atc: Atc, om: Path, arguments: tuple[
     assert (done.status, done.err[:14]) == (2, "error[ATC1001 ")
 
 
-def test_long_argument_is_no_bug(atc: Atc, om: Path) -> None:
+def test_long_argument_is_not_a_bug(atc: Atc, om: Path) -> None:
     assert atc("run", om, "-i", "z=" + "a" * 5000).status == 2
     assert atc("run", om, "-i", "a" * 5000).status == 3
 
@@ -190,7 +190,7 @@ def test_mismatch_in_json_is_one_document(atc: Atc, om: Path) -> None:
 
 
 @pytest.mark.parametrize("inputs", [None, [], 3])
-def test_inputs_that_are_no_mapping_are_refused(om: Path, inputs: Any) -> None:
+def test_inputs_that_are_not_mapping_are_refused(om: Path, inputs: Any) -> None:
     with (
         atc_py.load(om) as model,
         pytest.raises(atc_py.AtcError, match=r"ATC1007: inputs must be a mapping .* found"),
@@ -237,7 +237,7 @@ def test_arrays_of_other_names_are_refused_with_all_names(atc: Atc, om: Path) ->
     assert 'b.npz has no array "x"; it has mask, extra' in done.err
 
 
-def test_lone_array_is_no_input_of_a_model_with_two(tmp_path: Path) -> None:
+def test_lone_array_is_not_an_input_of_a_model_with_two(tmp_path: Path) -> None:
     np.savez(tmp_path / "b.npz", c=np.ones(3, np.float32))
     ports = [Port(name, DType.FLOAT32, (3,)) for name in "ab"]
     with pytest.raises(atc_py.AtcError, match="that the model does not have: c"):

@@ -189,7 +189,7 @@ def test_stdout_open_for_reading_only_cannot_be_written(tmp_path: Path) -> None:
         ("convert gone.onnx --json", 3),
     ],
 )
-def test_reader_that_is_gone_is_no_error(tmp_path: Path, command: str, status: int) -> None:
+def test_reader_that_is_gone_is_not_an_error(tmp_path: Path, command: str, status: int) -> None:
     done = shell(tmp_path, f"(sleep 0.2; exec atc-py {command}) | true")
     assert (done.returncode, done.stderr) == (status, "")
 

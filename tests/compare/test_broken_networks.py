@@ -8,7 +8,7 @@ import onnx
 import pytest
 
 import atc_py
-from atc_py.results.layer import Birth
+from atc_py.results.layer import ErrorOrigin
 from tests.compare.broken_networks import BROKEN
 
 if TYPE_CHECKING:
@@ -18,16 +18,16 @@ KEEP = "must_keep_origin_dtype"
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_first_bad_layer_is_the_one_that_goes_wrong(name: str, tmp_path: Path) -> None:
+def test_first_failing_layer_is_the_one_that_goes_wrong(name: str, tmp_path: Path) -> None:
     broken = BROKEN[name]()
     path = tmp_path / "model.onnx"
     onnx.save(broken.model, path)
     done = atc_py.compare_model(path, inputs=broken.feeds)
-    first = done.first_bad
+    first = done.first_failing
     assert first is not None
     assert first.source == broken.node
     assert broken.fault in "; ".join(first.faults)
-    assert first.birth is Birth.BORN
+    assert first.origin is ErrorOrigin.INTRODUCED
     reached = done.outputs.get("y")
     spoilt = reached is None or bool(done.layers[reached].faults)
     assert spoilt is not broken.harmless
@@ -39,7 +39,7 @@ def test_float32_has_no_bad_layer(name: str, tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     onnx.save(broken.model, path)
     done = atc_py.compare_model(path, inputs=broken.feeds, precision_mode=KEEP)
-    assert done.first_bad is None
+    assert done.first_failing is None
     assert all(layer.error < 1e-5 for layer in done.layers)
 
 

@@ -9,7 +9,7 @@ import onnx
 import pytest
 
 import atc_py
-from atc_py.results.layer import BAD_DISTANCE
+from atc_py.results.layer import FAILING_DISTANCE
 from tests.compare.broken_networks import built, node
 
 if TYPE_CHECKING:
@@ -40,15 +40,15 @@ def reduction(op: str) -> onnx.NodeProto:
 def test_mean_that_cancels_is_not_bad(op: str, tmp_path: Path) -> None:
     done = compared([reduction(op), node("Sub", "x m", "y")], tmp_path, balanced())
     (mean,) = (layer for layer in done.layers if layer.source == "n_m")
-    assert mean.figures.distance > 10 * BAD_DISTANCE
+    assert mean.figures.distance > 10 * FAILING_DISTANCE
     assert mean.cancels
-    assert done.first_bad is None
+    assert done.first_failing is None
 
 
 @pytest.mark.parametrize("op", ["ReduceMean", "ReduceSum"])
 def test_mean_that_cancels_and_matters_makes_its_reader_bad(op: str, tmp_path: Path) -> None:
     done = compared([reduction(op), node("Mul", "x m", "y")], tmp_path, balanced())
-    first = done.first_bad
+    first = done.first_failing
     assert first is not None
     assert first.source == "n_y"
     root = done.root_of(first)
@@ -56,10 +56,10 @@ def test_mean_that_cancels_and_matters_makes_its_reader_bad(op: str, tmp_path: P
     assert root.source == "n_m"
 
 
-def test_mean_that_is_handed_out_is_bad(tmp_path: Path) -> None:
+def test_mean_that_is_an_output_fails(tmp_path: Path) -> None:
     done = compared([node("ReduceMean", "x", "y", axes=[-1], keepdims=1)], tmp_path, balanced())
-    assert done.first_bad is not None
-    assert done.first_bad.source == "n_y"
+    assert done.first_failing is not None
+    assert done.first_failing.source == "n_y"
     assert not done.layers[done.outputs["y"]].cancels
 
 

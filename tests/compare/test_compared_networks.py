@@ -36,7 +36,7 @@ def test_mask_of_a_transformer_goes_with_its_softmax_and_overflows_nowhere() -> 
         pytest.skip("the shared models are not here")
     done = atc_py.compare_model(path)
     assert "ScaledMaskedSoftmax" in {layer.op for layer in done.layers}
-    assert done.first_bad is None
+    assert done.first_failing is None
 
 
 def test_means_of_a_normalization_that_cancel_are_not_called_bad() -> None:
@@ -44,5 +44,5 @@ def test_means_of_a_normalization_that_cancel_are_not_called_bad() -> None:
     if not path.is_file():
         pytest.skip("the shared models are not here")
     done = atc_py.compare_model(path)
-    assert done.first_bad is None
+    assert done.first_failing is None
     assert not any(layer.faults for layer in done.layers)

@@ -11,7 +11,7 @@ import pytest
 import atc_py
 from atc_py.compare.floors import dtype_floor
 from atc_py.compare.measure import Measure
-from atc_py.results.layer import BAD_DISTANCE
+from atc_py.results.layer import FAILING_DISTANCE
 from atc_py.tensor.dtypes import DType
 from tests.compare.broken_networks import built, node
 
@@ -67,18 +67,18 @@ def test_scores_that_float16_takes_for_zero_are_not_bad(last: str, tmp_path: Pat
     nodes += [] if last == "Sigmoid" else [node(last, "p", "y")]
     done = compared(nodes, tmp_path, x)
     output = done.layers[done.outputs["y"]]
-    assert output.figures.distance > BAD_DISTANCE
-    assert output.judged.distance <= BAD_DISTANCE
+    assert output.figures.distance > FAILING_DISTANCE
+    assert output.judged.distance <= FAILING_DISTANCE
     assert output.within_floor
     assert not output.faults
-    assert done.first_bad is None
+    assert done.first_failing is None
 
 
 def test_reader_that_needs_the_small_values_is_bad(tmp_path: Path) -> None:
     x = np.random.default_rng(0).uniform(-17.9, -16.9, (8, 64)).astype(np.float32)
     nodes = [node("Sigmoid", "x", "p"), node("Mul", "p much", "y")]
     done = compared(nodes, tmp_path, x, much=np.array([1e4], np.float32))
-    first = done.first_bad
+    first = done.first_failing
     assert first is not None
     assert first.source == "n_y"
     root = done.root_of(first)
@@ -90,13 +90,13 @@ def test_error_beyond_the_floor_is_bad_in_a_saturating_operator_too(tmp_path: Pa
     """Check logits near 2900, 2 apart in float16: errors are far above the floor."""
     x = np.random.default_rng(1).uniform(2900, 2903, (4, 16)).astype(np.float32)
     done = compared([node("Softmax", "x", "y", axis=-1)], tmp_path, x)
-    assert done.first_bad is not None
-    assert done.first_bad.source == "n_y"
+    assert done.first_failing is not None
+    assert done.first_failing.source == "n_y"
 
 
 def test_exp_has_no_floor(tmp_path: Path) -> None:
     """Check that Exp has none: it saturates at 0 alone, and is as exact there as anywhere."""
     x = np.random.default_rng(0).uniform(-17.9, -16.9, (8, 64)).astype(np.float32)
     done = compared([node("Exp", "x", "y")], tmp_path, x)
-    assert done.first_bad is not None
-    assert "underflow" in "; ".join(done.first_bad.faults)
+    assert done.first_failing is not None
+    assert "underflow" in "; ".join(done.first_failing.faults)

@@ -73,7 +73,7 @@ def test_values_without_a_magnitude_still_have_an_axis(values: np.ndarray) -> No
     assert not any(got.original)
 
 
-def test_first_bad_layer_comes_first_and_each_value_once(tmp_path: Path) -> None:
+def test_first_failing_layer_comes_first_and_each_value_once(tmp_path: Path) -> None:
     broken = BROKEN["tiny_variance"]()
     onnx.save(broken.model, tmp_path / "model.onnx")
     done = atc_py.compare_model(tmp_path / "model.onnx", inputs=broken.feeds, histograms=True)

@@ -49,8 +49,8 @@ def test_detector_in_float32_is_not_blamed_for_its_original(bias: float, tmp_pat
     assert own.original.max_absolute < 1e-6
     assert own.seen.snr < 80
     assert own.original.rmse == pytest.approx(own.seen.rmse, rel=1e-3)
-    assert done.first_bad is None
-    assert all(layer.birth.value == "none" for layer in done.layers)
+    assert done.first_failing is None
+    assert all(layer.origin.value == "none" for layer in done.layers)
     assert done.layers[done.outputs["y"]].figures.snr > EXACT_DB
     assert layer_of(done, "n_p").figures.snr > EXACT_DB
     assert layer_of(done, "n_p").own is own
@@ -82,7 +82,7 @@ def test_error_within_a_fused_operator_is_found_too(tmp_path: Path) -> None:
     done = compared(detector(-16.0, swish=True), tmp_path, precision_mode=KEEP)
     assert "Swish" in {layer.op for layer in done.layers}
     assert [own.source for own in done.own_errors] == ["n_scores"]
-    assert done.first_bad is None
+    assert done.first_failing is None
     assert done.layers[done.outputs["y"]].figures.snr > EXACT_DB
 
 
@@ -128,10 +128,10 @@ def test_errors_of_float16_are_not_put_down_to_the_original(name: str, tmp_path:
 def test_device_s_own_underflow_stays_its_own(tmp_path: Path) -> None:
     """Check products of two tiny scores, beyond float16 whatever the original makes of them."""
     done = compared(detector(), tmp_path)
-    assert done.first_bad is not None
-    assert done.first_bad.source == "n_score"
-    assert "underflow" in "; ".join(done.first_bad.faults)
-    assert done.first_bad.birth.value == "born"
+    assert done.first_failing is not None
+    assert done.first_failing.source == "n_score"
+    assert "underflow" in "; ".join(done.first_failing.faults)
+    assert done.first_failing.origin.value == "born"
 
 
 def test_onnx_s_evaluator_as_original_has_no_such_error(
@@ -162,7 +162,7 @@ def test_part_of_an_error_that_is_moved_is_passed_on(tmp_path: Path) -> None:
     done = compared(built(nodes, {"x": x}, constants), tmp_path, inputs={"x": x})
     part = done.layers[done.outputs["y"]]
     assert part.error > 2 * layer_of(done, "n_s").error > 0
-    assert part.birth.value == "passed on"
+    assert part.origin.value == "passed on"
 
 
 def exact(op: str, **attributes: Any) -> ExactNodes:

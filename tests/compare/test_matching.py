@@ -10,7 +10,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import atc_py
-from atc_py.results.layer import Birth
+from atc_py.results.layer import ErrorOrigin
 from tests.compare.broken_networks import built, node
 
 if TYPE_CHECKING:
@@ -50,10 +50,10 @@ def test_fused_node_stands_for_its_last_origin(tmp_path: Path) -> None:
     (alone,) = done.original_alone
     assert (alone.name, alone.reason) == ("n_c", "fused into the node after it")
     assert all(layer.figures.cosine > 0.9999 for layer in done.layers)
-    assert done.first_bad is None
+    assert done.first_failing is None
 
 
-def test_results_of_a_node_with_several_are_told_apart(tmp_path: Path) -> None:
+def test_results_of_a_node_with_several_are_distinguished(tmp_path: Path) -> None:
     split = helper.make_node("Split", ["x", "parts"], ["a", "b"], name="n_split", axis=1)
     model = built(
         [split, node("Sin", "a", "s"), node("Cos", "b", "c"), node("Sub", "s c", "y")],
@@ -98,8 +98,8 @@ def test_casts_that_were_put_in_are_layers_of_the_value_they_hand_on(tmp_path: P
         ("Sin", "y", "Sin"),
         ("Cast", "y", "Sin"),
     ]
-    assert done.layers[0].birth is Birth.BORN
-    assert done.layers[2].birth is Birth.PASSED_ON
+    assert done.layers[0].origin is ErrorOrigin.INTRODUCED
+    assert done.layers[2].origin is ErrorOrigin.PASSED_ON
 
 
 def test_nodes_of_a_branch_have_no_counterpart(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_nodes_of_a_branch_have_no_counterpart(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["force_fp16", "allow_fp32_to_fp16"])
-def test_origin_that_is_no_node_of_the_file_is_no_match(mode: str, tmp_path: Path) -> None:
+def test_origin_that_is_not_a_node_of_the_file_is_not_a_match(mode: str, tmp_path: Path) -> None:
     """Check that positions mean the same nodes, as functions are put in on both sides."""
     function = helper.make_function(
         "local", "Twice", ["a"], ["b"],

@@ -1,4 +1,4 @@
-"""Figures of a pair of arrays, held against plain formulas."""
+"""Figures of a pair of arrays, compared with plain formulas."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from atc_py.compare.measure import Measure
 from atc_py.diag import AtcError
 from atc_py.report.layers.formats import render_layers
 from atc_py.tensor.dtypes import DType
+from tests.check.test_quantized_models import mixed
 from tests.compare.broken_networks import built, node
 from tests.compare.judged_networks import rounded_codes
 from tests.networks.test_deploy_model import Network
@@ -38,6 +39,16 @@ def layer_of(done: LayerComparison, value: str) -> Layer:
     return next(layer for layer in done.layers if layer.value == value)
 
 
+@pytest.mark.parametrize(("soc", "taken"), [("Ascend310P3", True), ("sim", False)])
+def test_a_layer_that_the_soc_takes_back_is_named(soc: str, *, taken: bool, tmp_path: Path) -> None:
+    done = compared(mixed().model(), tmp_path, soc=soc)
+    layers = json.loads(render_layers("json", done))["layers"]
+    found = {each["source"] for each in layers if each["rolled_back"]}
+    assert found == ({"Conv_3", "Conv_7"} if taken else set())
+    told = "quantized in the original, taken back to float16 by the SoC"
+    assert (told in render_layers("text", done)) is taken
+
+
 @pytest.mark.parametrize("zero", ZEROS, ids=lambda zero: f"{zero.dtype}{zero}")
 def test_codes_that_moved_are_counted_in_steps(zero: np.ndarray, tmp_path: Path) -> None:
     model, x = rounded_codes(zero)
@@ -47,7 +58,7 @@ def test_codes_that_moved_are_counted_in_steps(zero: np.ndarray, tmp_path: Path)
     assert "50.000% of the codes moved, by up to 1 step" in "; ".join(codes.faults)
     assert "50.000% of the codes moved, by up to 2 steps" in "; ".join(made.faults)
     assert "codes moved by up to 2 steps of 1" in "; ".join(y.faults)
-    assert done.first_bad is codes
+    assert done.first_failing is codes
     assert "underflow" not in render_layers("text", done)
     assert "overflow" not in render_layers("text", done)
     found = {each["value"]: each for each in json.loads(render_layers("json", done))["layers"]}
@@ -81,10 +92,10 @@ def test_few_steps_of_many_are_not_bad(tmp_path: Path) -> None:
     done = compared(built(nodes, {"x": x}, constants), tmp_path, inputs={"x": x})
     codes = layer_of(done, "codes")
     assert (codes.figures.differing, codes.moved_steps, codes.faults) == (1.0, 1, ())
-    assert done.first_bad is None
+    assert done.first_failing is None
 
 
-def test_least_code_of_int8_is_no_overflow() -> None:
+def test_least_code_of_int8_is_not_an_overflow() -> None:
     measure = Measure(DType.INT8)
     measure.add(np.array([-128, 127], np.int8), np.array([-128, 127], np.int8))
     assert measure.figures().overflow.share == 0
@@ -107,7 +118,7 @@ def test_deploy_form_is_compared_with_its_own_qdq_form(tmp_path: Path) -> None:
     assert done.engines == ("onnxruntime",)
     assert not done.uncompared
     assert done.layers[done.outputs["y"]].figures.cosine > 0.999
-    assert done.first_bad is None
+    assert done.first_failing is None
     ops = {(layer.source_op, layer.op) for layer in done.layers}
     assert {("AscendQuant", "AscendQuant"), ("AscendQuant", "AscendRequant")} <= ops
     assert ("AscendAntiQuant", "AscendAntiQuant") in ops

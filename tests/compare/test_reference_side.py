@@ -130,7 +130,7 @@ def test_random_data_fit_the_roles() -> None:
 
 
 @pytest.mark.parametrize(("content", "code"), [(b"no model", "ATC3003"), (None, "ATC2001")])
-def test_file_that_is_no_model_is_a_coded_error(
+def test_file_that_is_not_a_model_is_a_coded_error(
     tmp_path: Path, content: bytes | None, code: str
 ) -> None:
     path = tmp_path / "model.onnx"

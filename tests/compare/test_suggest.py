@@ -94,7 +94,11 @@ def _gives_what_it_promises(found: Suggestion, broken: Broken, tmp_path: Path) -
         kept = model.run(broken.feeds)["y"]
     again = atc_py.compare_model(tmp_path / "model.onnx", inputs=broken.feeds, keep_dtype=keep)
     assert outputs(again) == outputs(found.after)
-    assert again.first_bad is None or broken.harmless or not again.layers[again.outputs["y"]].faults
+    assert (
+        again.first_failing is None
+        or broken.harmless
+        or not again.layers[again.outputs["y"]].faults
+    )
     assert np.isfinite(kept).all()
 
 
@@ -137,7 +141,7 @@ def test_drift_is_called_drift_and_takes_many_nodes(tmp_path: Path) -> None:
     broken = slow_drift()
     onnx.save(broken.model, tmp_path / "model.onnx")
     done = atc_py.compare_model(tmp_path / "model.onnx", inputs=broken.feeds)
-    first = done.first_bad
+    first = done.first_failing
     assert first is not None
     assert first.source == broken.node
     root = done.root_of(first)
@@ -191,7 +195,7 @@ def test_search_tells_how_far_it_is_and_the_best_so_far(tmp_path: Path) -> None:
     assert lines_of[-1].endswith("best so far 2 kept")
 
 
-def test_nothing_that_helps_is_no_suggestion(tmp_path: Path) -> None:
+def test_without_a_helpful_node_there_is_no_suggestion(tmp_path: Path) -> None:
     x = np.ones((2, 4), np.float32)
     model = built([node("Sin", "x", "y")], {"x": x}, {})
     found = searched(
@@ -233,7 +237,7 @@ def test_lines_of_the_user_stay_in_the_file(tmp_path: Path) -> None:
     assert found.text == "# mine\nn_norm\nn_sum\n"
 
 
-def test_node_without_a_float32_kernel_is_no_candidate(tmp_path: Path) -> None:
+def test_node_without_a_float32_kernel_is_not_a_candidate(tmp_path: Path) -> None:
     x = np.full((1, 16, 8, 8), 900, np.float32)
     nodes = [node("Conv", "x w", "c"), node("Sub", "c c", "d"), node("Mul", "d d", "y")]
     model = built(nodes, {"x": x}, {"w": np.ones((16, 16, 3, 3), np.float32)})
@@ -272,7 +276,7 @@ def test_several_samples_are_all_repaired(tmp_path: Path) -> None:
     assert done.suggestion.after.samples == 3
 
 
-def test_casts_and_changes_of_shape_are_no_candidates(tmp_path: Path) -> None:
+def test_casts_and_changes_of_shape_are_not_candidates(tmp_path: Path) -> None:
     x = np.ones((2, 4), np.float32)
     nodes = [
         node("Sin", "x", "a"),

@@ -128,7 +128,7 @@ def test_ranks_follow_the_definition() -> None:
         ((10, 3), [(10,)], False),
     ],
 )
-def test_scores_of_classes_are_told_by_their_shape(
+def test_scores_of_classes_are_recognized_by_their_shape(
     shape: tuple[int, ...], inputs: list[tuple[int, ...]], holds: bool
 ) -> None:
     assert holds_scores(np.zeros(shape, np.float32), inputs) is holds
@@ -163,14 +163,14 @@ def test_output_of_a_device_that_stopped_is_not_compared(tmp_path: Path) -> None
     assert finding.code.id == "ATC7002"
 
 
-def test_model_that_hands_out_its_input_misses_nothing(tmp_path: Path) -> None:
+def test_model_that_returns_its_input_misses_nothing(tmp_path: Path) -> None:
     x = np.ones((2, 4), np.float32)
     done = compared(built([node("Identity", "x", "y")], {"x": x}, {}), tmp_path, targets={"snr": 9})
     assert done.passed
     assert not done.uncompared
 
 
-def test_bad_layers_without_bad_outputs_are_told_with_the_outputs_figure(tmp_path: Path) -> None:
+def test_failing_layers_without_failing_outputs_show_the_outputs_figure(tmp_path: Path) -> None:
     broken = BROKEN["billion_mask"]()
     text = render_layers("text", compared(broken.model, tmp_path, inputs=broken.feeds))
     assert "layers fail, but their errors hardly reach the outputs: the worst of these, y, " in text

@@ -52,7 +52,7 @@ def test_camel_joins_words(name: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "expected"), [("else", "else_"), ("then", "then"), ("x", "x")])
-def test_words_that_cpp_has_taken_are_no_identifiers(name: str, expected: str) -> None:
+def test_words_that_cpp_has_taken_are_not_identifiers(name: str, expected: str) -> None:
     assert identifier(name) == expected
 
 

@@ -108,9 +108,9 @@ def test_links_within_the_folder_are_followed(tmp_path: Path) -> None:
     assert rendered(tmp_path, "{% include 'link.j2' %}") == "real"
 
 
-def test_pipes_are_no_templates(tmp_path: Path) -> None:
+def test_pipes_are_not_templates(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.j2")
-    assert "is no file" in refusal(tmp_path, "{% include 'pipe.j2' %}")
+    assert "is not a file" in refusal(tmp_path, "{% include 'pipe.j2' %}")
 
 
 def test_a_giant_template_is_refused(tmp_path: Path) -> None:

@@ -323,9 +323,7 @@ def test_a_template_that_is_not_text_is_refused(graph: Graph, add_node: AddNode,
     assert "does not render" in _refused(graph, own).message
 
 
-def test_a_template_that_is_mended_renders_again(
-    graph: Graph, add_node: AddNode, own: Path
-) -> None:
+def test_a_template_that_is_fixed_renders_again(graph: Graph, add_node: AddNode, own: Path) -> None:
     add_node(graph, "Relu")
     text = (own / "unary.cpp.j2").read_text()
     (own / "unary.cpp.j2").write_text("{{ nonsense }}")

@@ -1,4 +1,4 @@
-"""Stops `convert` at many instants and looks at what it leaves behind.
+"""Stops `convert` at many instants and checks the files that it leaves.
 
 `python -m tests.faults.kill_sweep [INSTANTS [MODEL]]`, or `make kill-sweep`. Each round begins with
 an older output, starts a conversion that would replace it, and sends a signal at its instant. Then

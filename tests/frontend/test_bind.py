@@ -105,7 +105,7 @@ def test_shapes_that_fit_no_input_are_refused(
     assert str(error.diagnostics[0].place) == "--input-shape"
 
 
-def test_initializer_is_no_input(tmp_path: Path) -> None:
+def test_initializer_is_not_an_input(tmp_path: Path) -> None:
     nodes = [helper.make_node("Add", ["x", "w"], ["y"])]
     inputs = {"w": (FLOAT, [3]), "x": (FLOAT, [2, 3])}
     weights = {"w": np.ones(3, np.float32)}

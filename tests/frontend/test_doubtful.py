@@ -1,4 +1,4 @@
-"""Slices behind windows that do not fit, which end the process in onnx's inference."""
+"""Slices after windows that do not fit, which end the process in onnx's inference."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def findings(proto: onnx.ModelProto, folder: Path) -> str:
         ("Pad", {"w": np.array([0, 0, -7, 0, 0, 0, 0, 0])}, {}),
     ],
 )
-def test_slice_behind_a_negative_dim_is_refused(
+def test_slice_after_a_negative_dim_is_refused(
     operator: str, weights: dict[str, np.ndarray], attributes: dict[str, Any], tmp_path: Path
 ) -> None:
     nodes = [node(operator, ["x", *weights], ["k"], **attributes), node("Relu", ["k"], ["m"])]
@@ -60,7 +60,7 @@ def test_slice_behind_a_negative_dim_is_refused(
     assert findings(proto, tmp_path) == "bad-node"
 
 
-def test_slice_behind_a_window_too_large_in_a_branch_is_refused(tmp_path: Path) -> None:
+def test_slice_after_a_window_too_large_in_a_branch_is_refused(tmp_path: Path) -> None:
     bounds = [onnx.numpy_helper.from_array(array, name) for name, array in BOUNDS.items()]
     inner = [node("MaxPool", ["x"], ["m"], kernel_shape=[9, 9]), SLICE]
     then = helper.make_graph(inner, "then", [], [onnx.ValueInfoProto(name="y")], bounds)

@@ -1,4 +1,4 @@
-"""Weights beside the model, and weights that lie where they must not."""
+"""Weights beside the model, and weights where they must not be."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ VALUES = np.arange(12, dtype=np.float32).reshape(3, 4)
 
 
 def external_model(*entries: dict[str, str]) -> onnx.ModelProto:
-    """Return a chain of Adds whose weights lie outside, at the places that `entries` say."""
+    """Return a chain of Adds whose weights are outside, at the places that `entries` say."""
     nodes, weights = [], {}
     for at in range(len(entries)):
         nodes.append(helper.make_node("Add", [f"v{at}", f"w{at}"], [f"v{at + 1}"]))

@@ -51,7 +51,7 @@ def test_device_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("target", ["/dev/zero", "/proc/self/mem", "/etc/passwd", "/"])
-def test_link_to_what_lies_elsewhere_is_refused(tmp_path: Path, target: str) -> None:
+def test_link_to_a_file_elsewhere_is_refused(tmp_path: Path, target: str) -> None:
     (tmp_path / "w.bin").symlink_to(target)
     path = onnx_files.save(external_model({"location": "w.bin"}), tmp_path)
     onnx_files.fails(lambda: read_model(path), EXTERNAL_DATA_OUTSIDE)
@@ -68,7 +68,7 @@ def test_chain_of_links_that_ends_outside_is_refused(tmp_path: Path) -> None:
     onnx_files.fails(lambda: read_model(path), EXTERNAL_DATA_OUTSIDE)
 
 
-def test_model_that_is_a_link_finds_its_weights_where_the_link_lies(tmp_path: Path) -> None:
+def test_model_that_is_a_link_finds_its_weights_where_the_link_is(tmp_path: Path) -> None:
     for name in ("real", "linked"):
         (tmp_path / name).mkdir()
     path = onnx_files.save(external_model({"location": "w.bin"}), tmp_path / "real")

@@ -199,7 +199,7 @@ def test_node_with_large_inputs_is_left_alone(tmp_path: Path) -> None:
     assert [each.op_type for each in file.fold({}, limit=400).source.nodes] == ["Add"]
 
 
-def test_large_constant_that_nothing_needs_is_no_error(tmp_path: Path) -> None:
+def test_large_constant_that_nothing_needs_is_not_an_error(tmp_path: Path) -> None:
     nodes = [
         node("ConstantOfShape", ["s"], ["huge"]),
         node("Expand", ["x", "s"], ["unused"]),

@@ -1,4 +1,4 @@
-"""Vectors that are no shapes: inference takes no memory and no time for their elements."""
+"""Vectors that are not shapes: inference takes no memory and no time for their elements."""
 
 from __future__ import annotations
 

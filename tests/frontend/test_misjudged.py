@@ -54,7 +54,7 @@ def spectrum(onesided: int | None, bins: int) -> onnx.ModelProto:
 
 
 @pytest.mark.parametrize(("onesided", "bins"), [(None, 9), (1, 9), (0, 16)])
-def test_spectrum_is_one_sided_unless_it_is_told_otherwise(
+def test_spectrum_is_one_sided_unless_stated_otherwise(
     onesided: int | None, bins: int, tmp_path: Path
 ) -> None:
     view = surveyed(spectrum(onesided, bins), tmp_path)
@@ -124,7 +124,7 @@ SOUND = {
 
 
 @pytest.mark.parametrize("what", SOUND)
-def test_what_may_be_sound_is_no_contradiction(what: str, tmp_path: Path) -> None:
+def test_what_may_be_sound_is_not_a_contradiction(what: str, tmp_path: Path) -> None:
     if what.startswith("attention") and onnx.defs.onnx_opset_version() < 23:
         pytest.skip("the installed onnx is too old")
     view = surveyed(SOUND[what], tmp_path)

@@ -136,8 +136,8 @@ def test_odd_attribute_leaves_the_type_open(tmp_path: Path) -> None:
     assert [each.element for each in view.outputs if each] == [""]
 
 
-def test_layer_on_int8_behind_a_slice_of_a_window_has_its_dims(tmp_path: Path) -> None:
-    # Slices behind windows are inferred a run later than the layers behind them.
+def test_layer_on_int8_after_a_slice_of_a_window_has_its_dims(tmp_path: Path) -> None:
+    # Slices after windows are inferred a run later than the layers after them.
     consts: dict[str, npt.NDArray[Any]] = {
         "f": np.ones((1, 1, 1, 1), np.float32),
         "from": np.array([2], np.int64),

@@ -72,7 +72,7 @@ def test_rank_follows_from_how_many_numbers_there_are(
     assert all(dim in {*shape, 1} for dim in known)
 
 
-def test_ranks_are_told_one_after_the_other(tmp_path: Path) -> None:
+def test_ranks_are_inferred_one_after_the_other(tmp_path: Path) -> None:
     """Check that each is known only when the one before it is."""
     nodes = [
         helper.make_node("Reshape", ["x", "three"], ["a"]),
@@ -118,7 +118,7 @@ def test_hard_sigmoid_of_opset_1_is_as_its_input(tmp_path: Path) -> None:
         ("ReduceSum", [2, 3], 3, {"keepdims": 0}),
     ],
 )
-def test_rank_that_no_tensor_has_is_not_told(
+def test_rank_that_no_tensor_has_is_not_inferred(
     op_type: str, shape: list[int], count: int, attributes: dict[str, Any], tmp_path: Path
 ) -> None:
     proto = of_x(op_type, shape, count, **attributes)
@@ -126,7 +126,7 @@ def test_rank_that_no_tensor_has_is_not_told(
 
 
 @pytest.mark.parametrize("op_type", ["Reshape", "Squeeze", "Unsqueeze", "Expand", "ReduceSum"])
-def test_nothing_is_told_where_nobody_knows_how_many_numbers_there_are(
+def test_nothing_is_inferred_where_the_count_of_numbers_is_unknown(
     op_type: str, tmp_path: Path
 ) -> None:
     attributes: dict[str, Any] = {"keepdims": 0} if op_type == "ReduceSum" else {}

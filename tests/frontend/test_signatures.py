@@ -34,7 +34,7 @@ def test_attribute_of_another_type_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["UNDEFINED", "GRAPH", "INT"])
-def test_kernel_that_is_no_list_is_refused(kind: str, tmp_path: Path) -> None:
+def test_kernel_that_is_not_a_list_is_refused(kind: str, tmp_path: Path) -> None:
     proto = pool(ceil_mode=1)
     (kernel,) = (each for each in proto.graph.node[0].attribute if each.name == "kernel_shape")
     kernel.type = onnx.AttributeProto.AttributeType.Value(kind)
@@ -46,7 +46,7 @@ def test_attribute_of_a_tool_is_passed_over(tmp_path: Path) -> None:
     assert len(onnx_files.source(pool(__note=1), tmp_path).nodes) == 1
 
 
-def test_too_few_inputs_of_a_variadic_node_are_told(tmp_path: Path) -> None:
+def test_too_few_inputs_of_a_variadic_node_are_reported(tmp_path: Path) -> None:
     proto = onnx_files.model([node("Concat", [], ["y"], axis=0)], X, ["y"])
     path = onnx_files.save(proto, tmp_path)
     assert "1 or more inputs" in str(onnx_files.fails(lambda: read_model(path), BAD_MODEL))
@@ -75,22 +75,22 @@ def test_output_declared_with_another_type_is_refused(tmp_path: Path) -> None:
     declared = helper.make_tensor_value_info("y", TensorProto.FLOAT16, [1, 1, 4, 4])
     proto.graph.output[0].CopyFrom(declared)
     error = onnx_files.fails(lambda: onnx_files.source(proto, tmp_path), BAD_MODEL)
-    assert "declared as float16, but what is computed is float32" in str(error)
+    assert "declared as float16, but the computed dtype is float32" in str(error)
 
 
 @pytest.mark.parametrize(
-    ("type_", "told"),
+    ("type_", "message"),
     [((FLOAT, [3]), "is of shape 2, as an input it is 3"), ((FLOAT, [1, 2]), "as an input it is"),
      ((TensorProto.FLOAT16, [2]), "is float32, as an input it is float16")],
 )  # fmt: skip
 def test_initializer_declared_otherwise_is_refused(
-    type_: tuple[int, list[int]], told: str, tmp_path: Path
+    type_: tuple[int, list[int]], message: str, tmp_path: Path
 ) -> None:
     inputs = {"x": (FLOAT, [2]), "w": type_}
     weights = {"w": np.ones(2, np.float32)}
     proto = onnx_files.model([node("Add", ["x", "w"], ["y"])], inputs, ["y"], weights)
     path = onnx_files.save(proto, tmp_path)
-    assert told in str(onnx_files.fails(lambda: read_model(path), BAD_MODEL))
+    assert message in str(onnx_files.fails(lambda: read_model(path), BAD_MODEL))
 
 
 @pytest.mark.parametrize("dims", [[2], ["N"], None])

@@ -296,7 +296,7 @@ def test_loops_are_reported(tmp_path: Path) -> None:
     onnx_files.fails(lambda: onnx_files.source(proto, tmp_path), UNSUPPORTED_FORM)
 
 
-def test_operators_in_use_are_told_before_types_are_asked(tmp_path: Path) -> None:
+def test_operators_in_use_are_known_before_types_are_inferred(tmp_path: Path) -> None:
     nodes = [node("Own", ["x"], ["a"], "n0", domain="own"), node("Gelu", ["a"], ["y"])]
     path = onnx_files.save(onnx_files.model(nodes, X, ["y"]), tmp_path)
     views = read_model(path).fold({}).source.nodes

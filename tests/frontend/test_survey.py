@@ -114,7 +114,7 @@ def test_node_that_breaks_onnx_is_a_fault_and_the_rest_is_known(
     assert [dims(each) for each in relus] == [(1, 3, 4, 4), None]
 
 
-def test_every_contradiction_is_told(tmp_path: Path) -> None:
+def test_every_contradiction_is_reported(tmp_path: Path) -> None:
     inputs: onnx_files.Ports = {
         "x": (FLOAT, [2, 3]),
         "v": (FLOAT, [7, 7]),
@@ -133,7 +133,7 @@ def test_every_contradiction_is_told(tmp_path: Path) -> None:
     }
 
 
-def test_values_that_are_no_tensors_say_so(tmp_path: Path) -> None:
+def test_values_that_are_not_tensors_say_so(tmp_path: Path) -> None:
     proto = onnx_files.model([node("SequenceAt", ["s", "i"], ["y"])], {}, ["y"], {"i": np.int64(0)})
     type_ = helper.make_tensor_type_proto(FLOAT, [2])
     proto.graph.input.append(helper.make_value_info("s", helper.make_sequence_type_proto(type_)))
@@ -192,7 +192,7 @@ def test_branches_are_looked_into(tmp_path: Path) -> None:
     assert only(view, "Relu").open_inputs == ("x",)
 
 
-def test_fault_in_a_branch_is_told_once(tmp_path: Path) -> None:
+def test_fault_in_a_branch_is_reported_once(tmp_path: Path) -> None:
     view = surveyed(branching("Add"), tmp_path)
     assert len(view.faults) == 1
     assert "takes 2 inputs" in view.faults[0].message
@@ -241,4 +241,4 @@ def test_output_that_is_declared_with_another_dtype_is_a_fault(tmp_path: Path) -
     proto.graph.output[0].type.tensor_type.elem_type = TensorProto.INT32
     view = surveyed(proto, tmp_path)
     assert [fault.code for fault in view.faults] == [BAD_MODEL]
-    assert "declared as int32, but what is computed is float32" in view.faults[0].message
+    assert "declared as int32, but the computed dtype is float32" in view.faults[0].message

@@ -111,7 +111,7 @@ def test_indices_of_a_negative_dim_are_kept_from_onnx(tmp_path: Path) -> None:
     assert view.faults
 
 
-def test_indices_behind_a_sound_window_are_inferred(tmp_path: Path) -> None:
+def test_indices_after_a_sound_window_are_inferred(tmp_path: Path) -> None:
     inputs: onnx_files.Ports = {"x": (FLOAT, [1, 1, 4, 3]), "d": (FLOAT, [2, 2, 5, 6])}
     nodes = [
         node("MaxPool", ["x"], ["p"], kernel_shape=[2, 1]),

@@ -91,7 +91,7 @@ def test_transposed_convolutions_are_typed_as_onnxruntime_does(
     agree(proto, tmp_path)
 
 
-def test_slices_in_a_row_behind_a_pool_with_ceil_mode(tmp_path: Path) -> None:
+def test_slices_in_a_row_after_a_pool_with_ceil_mode(tmp_path: Path) -> None:
     pool: dict[str, Any] = {"kernel_shape": [1, 1], "strides": [2, 2], "ceil_mode": 1}
     nodes = [
         helper.make_node("MaxPool", ["x"], ["a"], **pool),
@@ -131,7 +131,7 @@ def test_inputs_and_attributes_that_an_operator_lacks_are_refused(
     assert text in f"{found.message} {found.help}"
 
 
-def test_output_that_is_listed_twice_is_handed_out_once(tmp_path: Path) -> None:
+def test_output_that_is_listed_twice_is_returned_once(tmp_path: Path) -> None:
     proto = model([helper.make_node("Relu", ["x"], ["y"])], (2, 3))
     proto.graph.output.append(onnx.ValueInfoProto(name="y"))
     x = np.ones((2, 3), np.float32)

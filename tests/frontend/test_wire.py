@@ -1,4 +1,4 @@
-"""Cutting large data out of files, and files that are no protobuf."""
+"""Cutting large data out of files, and files that are not protobuf."""
 
 from __future__ import annotations
 
@@ -284,7 +284,7 @@ def test_forbidden_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("change", ["graph", "nodes", "opsets", "ir"])
-def test_protobuf_that_is_no_model_is_refused(change: str, tmp_path: Path) -> None:
+def test_protobuf_that_is_not_a_model_is_refused(change: str, tmp_path: Path) -> None:
     proto = small_model()
     if change == "graph":
         proto.ClearField("graph")

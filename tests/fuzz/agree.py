@@ -40,7 +40,7 @@ _COMBINATIONS = 2
 """Precision modes and SoCs that a model is tried with."""
 
 _OPEN_SHARE = 0.15
-"""How many of the models leave dims open, which the commands are told."""
+"""How many of the models leave dims open, which the commands are given."""
 
 _CONTROL_SHARE = 0.1
 """How many of the combinations have a finer control of precision."""

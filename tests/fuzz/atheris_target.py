@@ -24,7 +24,7 @@ _LARGEST = 2**16
 
 
 def mutated(data: bytes, largest: int, seed: int) -> bytes:
-    """Return `data` with one more mutation; where it is no model any more, another sound one.
+    """Return `data` with one more mutation; if it is not a model any more, another sound one.
 
     Args:
         data: a model, or what became of one.

@@ -59,7 +59,7 @@ def a_field(model: onnx.ModelProto, rng: random.Random) -> None:
 
 @mutation
 def inputs_of_a_node(model: onnx.ModelProto, rng: random.Random) -> None:
-    """Take away, blank, add or rewire an input; the new one may lie behind the node: a cycle."""
+    """Take away, blank, add or rewire an input; the new one may come after the node: a cycle."""
     node = _node(model, rng)
     at = rng.randrange(len(node.input)) if node.input else None
     action = rng.choice(("remove", "blank", "add", "rewire", "rewire", "hundred"))

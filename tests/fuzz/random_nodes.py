@@ -183,7 +183,7 @@ class _Changed:
             self.attributes[row.name] = value
 
     def _value(self, row: AttributeSpec) -> Any:
-        """Return a value of an attribute; None for one that is no number or text."""
+        """Return a value of an attribute; None for one that is neither number nor text."""
         rng, kind = self._rng, row.type.element
         if (self._spec.op, row.name) == ("GatherND", "batch_dims"):
             return rng.choice((0, 1, 2, 3))  # onnx's inference ends the process for negative ones

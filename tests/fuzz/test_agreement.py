@@ -78,7 +78,9 @@ CRASH = Verdict(crash="Traceback\nZeroDivisionError: by zero")
         (Pair(CRASH, REFUSED), "check crashes: ZeroDivisionError: by zero"),
     ],
 )
-def test_contradictions_are_told_from_verdicts_that_go_together(pair: Pair, kind: str) -> None:
+def test_contradictions_are_distinguished_from_verdicts_that_go_together(
+    pair: Pair, kind: str
+) -> None:
     assert pair.kind == kind
     tally = Tally()
     tally.take([Asked("a label", pair, 0.5)])
@@ -88,7 +90,7 @@ def test_contradictions_are_told_from_verdicts_that_go_together(pair: Pair, kind
 
 
 def test_contradiction_of_the_commands_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("atc_py.pipeline.trial.Trial.findings", lambda *_: [])
+    monkeypatch.setattr("atc_py.pipeline.trial.TrialCompilation.findings", lambda *_: [])
     tally = agreement(SEED, range(40))
     assert tally.kinds
     assert all(kind.startswith("convert alone refuses: ATC") for kind in tally.kinds)

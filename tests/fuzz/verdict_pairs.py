@@ -24,7 +24,7 @@ class Verdict:
     Attributes:
         errors: code and message of every error.
         undecided: whether something is not decided.
-        crash: the traceback of what is no coded refusal; "" for none.
+        crash: the traceback of an answer that is not a coded refusal; "" for none.
     """
 
     errors: tuple[tuple[str, str], ...] = ()

@@ -96,7 +96,7 @@ QUICK = settings(examples(150), suppress_health_check=[HealthCheck.function_scop
 
 
 def attempt(parse: Callable[[], object]) -> None:
-    """Parse, and check that a refusal is no bug's and has help."""
+    """Parse, and check that a refusal is not a bug and has help."""
     refused: tuple[Diagnostic, ...] = ()
     try:
         parse()
@@ -227,7 +227,7 @@ def test_bomb_of_arrays_is_refused_unread(tmp_path: Path) -> None:
     np.lib.format.write_array_header_1_0(head, facts)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("x.npy", head.getvalue() + bytes(1 << 27))
-    assert "claims 134217728 bytes of data, nothing here takes over" in refused_within(
+    assert "claims 134217728 bytes of data, no input accepts more than" in refused_within(
         path, 1 << 22
     )
 
@@ -258,7 +258,7 @@ def test_files_of_very_many_lines_are_refused(file: Path) -> None:
         FILES["keep"](file)
 
 
-def test_the_nearest_names_are_told_for_the_first_wrong_ones_alone(file: Path) -> None:
+def test_the_nearest_names_are_reported_for_the_first_wrong_ones_alone(file: Path) -> None:
     file.write_text("".join(f"wrong{number}\n" for number in range(1000)), encoding="utf-8")
     _, unknown = find_controls(PrecisionOptions(keep_dtype=file), MIXED, NAMES)
     assert len(unknown) == 1000

@@ -92,7 +92,7 @@ def test_cast_const_keeps_infinities_that_are_not_clipped() -> None:
 
 
 def test_cast_const_rounds_at_the_edge_like_the_dtype() -> None:
-    # 65520 lies halfway between 65504 and the first value that float16 does not have.
+    # 65520 is halfway between 65504 and the first value that float16 does not have.
     assert cast([65519.0, 65520.0, -65520.0], "float32", DType.FLOAT16).tolist() == [
         65504.0,
         65504.0,

@@ -156,11 +156,11 @@ def test_remove_nodes_gives_back_uses_and_keeps_order() -> None:
 def test_constants_are_listed_once_in_order_of_first_use() -> None:
     graph = Graph()
     data = DenseConst(np.zeros((2, 3), np.float16))
-    unused, second, first, handed_out = (graph.constant(n, data) for n in "udef")
+    unused, second, first, returned = (graph.constant(n, data) for n in "udef")
     graph.add_node("Add", [first, second], [("y", T)])
     graph.add_node("Add", [second, first], [("z", T)])
-    graph.add_output(handed_out)
-    assert list(graph.constants()) == [first, second, handed_out]
+    graph.add_output(returned)
+    assert list(graph.constants()) == [first, second, returned]
     assert unused not in list(graph.values())
 
 

@@ -44,7 +44,7 @@ def test_question_mark_is_a_dim_alone(type_: str) -> None:
         parse_graph(TEXT.replace("float32[?,?] ND", type_))
 
 
-def test_constant_with_open_dims_is_no_text() -> None:
+def test_constant_with_open_dims_is_not_text() -> None:
     with pytest.raises(AtcError, match="a constant has known dims"):
         parse_graph(line("const %c : float32[?] ND = splat 1.0"))
 

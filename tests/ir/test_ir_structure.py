@@ -144,11 +144,11 @@ def self_loop(graph: Graph) -> None:
 @pytest.mark.parametrize(
     ("damage", "expected"),
     [
-        (two_values_one_name, ["Opt 'Opt:z': 2 values are called %y, one may be"]),
-        (input_and_constant_share_a_name, ["2 values are called %x, one may be"]),
+        (two_values_one_name, ["Opt 'Opt:z': 2 values are called %y; only one may be"]),
+        (input_and_constant_share_a_name, ["2 values are called %x; only one may be"]),
         (two_nodes_one_name, ["Many 'One:y': another node has the same name"]),
-        (node_twice, ["Many 'Many:p': stands more than once among the graph's nodes"]),
-        (input_twice, ["%x stands more than once among the graph's inputs"]),
+        (node_twice, ["Many 'Many:p': occurs more than once among the graph's nodes"]),
+        (input_twice, ["%x occurs more than once among the graph's inputs"]),
         (output_of_no_producer, ["Opt 'Opt:z': its output %z names no node as its producer"]),
         (
             output_of_another_producer,
@@ -158,7 +158,7 @@ def self_loop(graph: Graph) -> None:
             input_with_producer,
             [
                 "One 'One:y': %x is its output and an input of the graph",
-                "One 'One:y': stands in a cycle: One:y -> One:y",
+                "One 'One:y': is in a cycle: One:y -> One:y",
             ],
         ),
         (input_with_data, ["%x is an input of the graph and has constant data"]),
@@ -193,14 +193,14 @@ def self_loop(graph: Graph) -> None:
             cycle,
             [
                 "One 'One:y': uses %z before it is computed",
-                "One 'One:y': stands in a cycle: One:y -> Opt:z -> One:y",
+                "One 'One:y': is in a cycle: One:y -> Opt:z -> One:y",
             ],
         ),
         (
             self_loop,
             [
                 "One 'One:y': uses %y before it is computed",
-                "One 'One:y': stands in a cycle: One:y -> One:y",
+                "One 'One:y': is in a cycle: One:y -> One:y",
             ],
         ),
     ],
@@ -218,6 +218,6 @@ def test_every_cycle_is_reported_once() -> None:
         nodes[user].set_input(0, nodes[producer].output)
     found = [message for message in messages(graph) if "cycle" in message]
     assert found == [
-        "One 'One:b': stands in a cycle: One:b -> One:c -> One:b",
-        "One 'One:d': stands in a cycle: One:d -> One:e -> One:d",
+        "One 'One:b': is in a cycle: One:b -> One:c -> One:b",
+        "One 'One:d': is in a cycle: One:d -> One:e -> One:d",
     ]

@@ -105,18 +105,20 @@ def test_network_is_parsed_into_its_parts() -> None:
         ("float16[1,64,56,56] NCHW@NC1HWC0", Storage(Format.NC1HWC0)),
         ("float16[64,32,3,3] NCHW@FRACTAL_Z", Storage(Format.FRACTAL_Z)),
         ("float16[64,32,3,3] NCHW@FRACTAL_Z(2)", Storage(Format.FRACTAL_Z, 2)),
+        ("float32[1,64,56,56] NCHW@NC1HWC0(C0=8)", Storage(Format.NC1HWC0, c0=8)),
+        ("float32[64,32,3,3] NCHW@FRACTAL_Z(2,C0=8)", Storage(Format.FRACTAL_Z, 2, 8)),
         ("int8[64,1,3,3] NCHW@C1HWNCoC0(64)", Storage(Format.C1HWNCOC0, 64)),
         ("float16[4,?,9] ND@FRACTAL_NZ", Storage(Format.FRACTAL_NZ)),
     ],
 )
-def test_storage_stands_behind_the_format(text: str, storage: Storage | None) -> None:
+def test_storage_follows_the_format(text: str, storage: Storage | None) -> None:
     whole = f"graph @g phase lowered {{\n  input %x : {text}\n  input %y : int8[] ND\n}}\n"
     graph = parse_graph(whole)
     assert graph.inputs[0].type.storage == storage
     assert print_graph(graph) == whole
 
 
-def test_one_group_is_no_group() -> None:
+def test_one_group_is_not_written() -> None:
     graph = parse_graph("graph @g phase lowered { input %x : int8[1,1,1,1] NCHW @FRACTAL_Z ( 1 ) }")
     assert graph.inputs[0].type.storage == Storage(Format.FRACTAL_Z)
 

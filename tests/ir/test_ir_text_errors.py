@@ -56,7 +56,11 @@ def test_header_error_is_placed(text: str, line: int, column: int, message: str)
     ("statement", "column", "message"),
     [
         ("Relu(%x)", 1, "expected `input`, `const`, `output`, a value or `}`, found `Relu`"),
-        ('"s', 1, "expected `input`, `const`, `output`, a value or `}`, found a string without"),
+        (
+            '"s',
+            1,
+            "expected `input`, `const`, `output`, a value or `}`, found an unterminated string",
+        ),
         ("input x", 7, "expected a value such as `%x`, found `x`"),
         ("input % x", 7, "expected a value such as `%x`, found `%`"),
         ("input %z int8[] ND", 10, "expected `:`, found `int8`"),

@@ -27,6 +27,6 @@ def test_node_of_its_own_launch_says_nothing() -> None:
     assert "scope" not in print_graph(parse_graph(TEXT.replace("  scope=3", "")))
 
 
-def test_scope_that_is_no_number_is_refused_with_its_place() -> None:
+def test_scope_that_is_not_a_number_is_refused_with_its_place() -> None:
     with pytest.raises(AtcError, match="the number of a scope"):
         parse_graph(TEXT.replace("scope=3", "scope=three"))

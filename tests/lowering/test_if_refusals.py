@@ -35,11 +35,11 @@ REFUSED = {
     ),
     "no truth": (taken(f"{THEN}, {ELSE}").replace("bool c", "float c"), "dtype-not-listed", "bool"),
     "more outputs than results": (
-        taken(f"{THEN}, {ELSE}", "y, z"), "invalid-model", "then_branch hands out 1",
+        taken(f"{THEN}, {ELSE}", "y, z"), "invalid-model", "then_branch has 1",
     ),
     "fewer outputs than results": (
         taken(f"{THEN}, else_branch = e () => (float[2,3] b, float[2,3] a2) "
-              "{ b = Neg (x) a2 = Abs (x) }"), "invalid-model", "else_branch hands out 2",
+              "{ b = Neg (x) a2 = Abs (x) }"), "invalid-model", "else_branch has 2",
     ),
     "other rank": (
         taken(f"{THEN}, else_branch = e () => (float[3] b) {{ b = ReduceMax <axes = [0], "

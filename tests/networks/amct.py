@@ -52,7 +52,7 @@ class _Steps:
 
 @dataclass
 class Network:
-    """Each kind of layer, with and without bias, behind movement, pooling and joined data.
+    """Each kind of layer, with and without bias, after movement, pooling and joined data.
 
     Attributes:
         seed: of its weights.

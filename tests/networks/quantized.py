@@ -153,7 +153,7 @@ def _even_out(model: onnx.ModelProto, feeds: dict[str, Array]) -> None:
 
 
 class _Calibration(CalibrationDataReader):  # type: ignore[misc]  # onnxruntime has no types
-    """Hands out feeds one after the other."""
+    """Returns feeds one after the other."""
 
     def __init__(self, feeds: Sequence[dict[str, Array]]) -> None:
         self._feeds = iter(feeds)
@@ -208,7 +208,7 @@ def layers_of(model: onnx.ModelProto) -> Iterator[Layer]:
 
 
 def watched(model: onnx.ModelProto, names: Sequence[str]) -> onnx.ModelProto:
-    """Return a model that hands out some more of its values."""
+    """Return a model that returns some more of its values."""
     more = onnx.ModelProto()
     more.CopyFrom(model)
     outputs = {value.name for value in more.graph.output}
@@ -219,7 +219,7 @@ def watched(model: onnx.ModelProto, names: Sequence[str]) -> onnx.ModelProto:
 
 
 def _quantized_result(node: onnx.NodeProto, readers: dict[str, list[onnx.NodeProto]]) -> str | None:
-    """Return the quantized result of a layer, behind its activation."""
+    """Return the quantized result of a layer, after its activation."""
     following = readers.get(node.output[0], [])
     if len(following) == 1 and following[0].op_type in _ACTIVATIONS:
         following = readers.get(following[0].output[0], [])

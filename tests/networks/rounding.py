@@ -1,4 +1,4 @@
-"""What float16 costs a network, told by onnxruntime: its float32 arithmetic between roundings.
+"""What float16 costs a network, measured by onnxruntime: its float32 arithmetic between roundings.
 
 Nothing of atc-py takes part. Where a compiled model holds float16 values, the source model gets a
 Cast to float16 and one back; onnxruntime computes everything between them in float32.
@@ -36,7 +36,7 @@ def rounded_model(model: onnx.ModelProto, mode: str) -> onnx.ModelProto:
     """Return `model` with floats rounded to float16 around the nodes that `mode` narrows.
 
     Inputs and outputs of such a node are rounded, weights among them. Recurrent nodes round
-    neither gates nor states between two steps: a kernel rounds what it hands out.
+    neither gates nor states between two steps: a kernel rounds what it returns.
     """
     found = onnx.ModelProto()
     found.CopyFrom(model)

@@ -113,5 +113,5 @@ def test_light_network_has_no_cast_too_many(name: str, mode: str, tmp_path: Path
         ("bool", "float16", True),
     ],
 )
-def test_way_back_is_told_from_rounding(first: str, through: str, returns: bool) -> None:
+def test_way_back_is_distinguished_from_rounding(first: str, through: str, returns: bool) -> None:
     assert _returns(DType(first), DType(through)) is returns

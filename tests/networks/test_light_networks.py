@@ -114,7 +114,7 @@ def largest_activation(path: Path) -> float:
 
 
 def image_of(model: onnx.ModelProto) -> str:
-    """Return the only input that is no weight."""
+    """Return the only input that is not a weight."""
     fixed = {weight.name for weight in model.graph.initializer}
     (image,) = (value.name for value in model.graph.input if value.name not in fixed)
     return str(image)

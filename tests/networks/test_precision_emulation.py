@@ -52,7 +52,7 @@ CUSTOM = (
 F32 = dict.fromkeys(NODES, "f32")
 F16 = dict.fromkeys(NODES, "f16")
 _LISTS = F32 | {"product": "16", "size": "16", "root": "16"}
-"""Mul is white; Abs and Sqrt follow it; Div is black, and what comes behind follows Div."""
+"""Mul is white; Abs and Sqrt follow it; Div is black, and what comes after follows Div."""
 
 CASES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
     "force_fp16": ({}, F16),

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 F16, BF16, F32 = np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16), np.dtype(np.float32)
 BITS = {F16: 10, BF16: 7}
-"""Bits behind the point of a number in [1, 2)."""
+"""Bits after the point of a number in [1, 2)."""
 
 LEAST = {F16: -14, BF16: -126}
 """Exponents of the smallest normal numbers."""
@@ -98,7 +98,7 @@ SHAPES = {"MatMulV2": ([24, TERMS], [TERMS, 20]), "BatchMatMulV2": ([3, 24, TERM
 
 
 def product(op: str, weights: Array, kind: int) -> onnx.ModelProto:
-    """Return a product with constant weights, and a Relu behind it; both are handed out."""
+    """Return a product with constant weights, and a Relu after it; both are returned."""
     x, _ = SHAPES[op]
     nodes = [
         helper.make_node("MatMul", ["x", "w"], ["s"], name="product"),
@@ -156,7 +156,7 @@ def test_product_is_that_of_the_rounded_operands(case: Case, op: str, tmp_path: 
     x, w = on_grid(x, case.taken), on_grid(w, case.taken)
     exact = emulated(op, x, w)
     bound = TERMS * 2.0**-24 * emulated(op, np.abs(x), np.abs(w))
-    # What the model hands out is of its own dtype, whatever the result was.
+    # What the model returns is of its own dtype, whatever the result was.
     for name, sums in (("s", exact), ("y", np.maximum(exact, 0))):
         if case.left is F32 and case.given is F32:
             assert (np.abs(found[name] - sums) <= bound).all()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MODES = ("force_fp16", "allow_fp32_to_fp16")
 DEVIATIONS = 4
-"""Of normal errors, one in 16,000 lies beyond."""
+"""Of normal errors, one in 16,000 is beyond."""
 
 
 def stored(name: str) -> tuple[onnx.ModelProto, dict[str, Array], Array]:

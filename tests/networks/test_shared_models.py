@@ -1,4 +1,4 @@
-"""Real networks as PyTorch exported them, where they lie beside the checkout."""
+"""Real networks as PyTorch exported them, where they are beside the checkout."""
 
 from __future__ import annotations
 

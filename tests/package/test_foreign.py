@@ -1,4 +1,4 @@
-"""Files that are no offline models, told by their first bytes."""
+"""Files that are not offline models, recognized by their first bytes."""
 
 from __future__ import annotations
 
@@ -44,6 +44,6 @@ def test_other_files_are_not(data: bytes) -> None:
     assert not is_onnx(data)
 
 
-def test_noise_is_no_model() -> None:
+def test_noise_is_not_a_model() -> None:
     generator = np.random.default_rng(0)
     assert sum(is_onnx(b"\x08" + generator.bytes(200)) for _ in range(2000)) < 20

@@ -1,4 +1,4 @@
-"""Offline models that lie: every command gives a result or a coded refusal, in bounded time."""
+"""Offline models with false claims: every command gives a result or a coded refusal, in bounded time."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def _set(*path: str | int, to: object) -> Callable[[Any], None]:
     return change
 
 
-LIES: dict[str, tuple[Callable[[Any], object], Code]] = {
+FALSE_CLAIMS: dict[str, tuple[Callable[[Any], object], Code]] = {
     "newer version": (_set("format_version", to=99), OM_VERSION),
     "version beyond 64 bits": (_set("format_version", to=10**30), OM_VERSION),
     "other format": (_set("format", to="IMOD"), NOT_OM),
@@ -184,9 +184,11 @@ LIES: dict[str, tuple[Callable[[Any], object], Code]] = {
 }
 
 
-@pytest.mark.parametrize("lie", LIES)
-def test_lies_of_the_description_are_refused(sound: bytes, tmp_path: Path, lie: str) -> None:
-    change, code = LIES[lie]
+@pytest.mark.parametrize("claim", FALSE_CLAIMS)
+def test_false_claims_of_the_description_are_refused(
+    sound: bytes, tmp_path: Path, claim: str
+) -> None:
+    change, code = FALSE_CLAIMS[claim]
     assert refusal(tmp_path / "m.om", described(sound, change))[0] is code
 
 
@@ -227,7 +229,7 @@ def test_nodes_that_no_kernel_takes_are_refused_before_they_run(
 
 
 @pytest.mark.parametrize("text", [b"[" * 200_000, b'{"a":' * 200_000, b"", b"\xff", b"null"])
-def test_documents_that_are_no_description_are_refused(
+def test_documents_that_are_not_description_are_refused(
     sound: bytes, tmp_path: Path, text: bytes
 ) -> None:
     members = {**members_of(sound), "model.json": text}
@@ -357,13 +359,13 @@ def test_proof_of_wide_nodes_takes_few_steps(many: int, monkeypatch: pytest.Monk
     reads, writes = tuple(range(many)), tuple(range(many, 2 * many))
     nodes = [PlacedNode("a", (), reads, 0), PlacedNode("b", reads, writes, 0, in_place=True)]
     steps = 0
-    may_take_over = placement_proof._Sweep._may_take_over
+    may_take_over = placement_proof._Sweep._may_reuse
 
     def counted(*args: Any) -> bool:
         nonlocal steps
         steps += 1
         return may_take_over(*args)
 
-    monkeypatch.setattr(placement_proof._Sweep, "_may_take_over", counted)
+    monkeypatch.setattr(placement_proof._Sweep, "_may_reuse", counted)
     placement_proof.prove(Placement(tensors, nodes, 64, 128 * many, 64 * many))
     assert steps <= 4 * many

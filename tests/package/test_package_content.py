@@ -79,14 +79,14 @@ def test_broken_schema_is_refused_with_its_path(
     [b"", b"{", b"[]", b"null", b'{"format": "\xff"}', b"[" * 100_000, b'{"x":' + b"[" * 100_000],
     ids=["empty", "cut", "list", "null", "not-utf8", "deep", "deep-inside"],
 )
-def test_document_that_is_no_description_is_refused(seal: Seal, document: bytes) -> None:
+def test_document_that_is_not_a_description_is_refused(seal: Seal, document: bytes) -> None:
     assert refusal(seal(document=document))[0] is OM_CONTENT
 
 
 @pytest.mark.parametrize(
     "report", [b"", b"[1]", b'{"a": "\xff"}', b'{"a":' + b"[" * 100_000], ids=range(4)
 )
-def test_report_that_is_no_object_is_refused(seal: Seal, report: bytes) -> None:
+def test_report_that_is_not_an_object_is_refused(seal: Seal, report: bytes) -> None:
     code, message = refusal(seal(extra={"report.json": report}))
     assert code is OM_CONTENT
     assert "report.json" in message
@@ -218,7 +218,7 @@ def test_member_name_that_stands_twice_is_refused(
     names = ["report.json", "weights/w.npy", "weights/w.npy", "model.json"]
     code, message = refusal(raw_archive(tmp_path / "m.om", names, monkeypatch))
     assert code is OM_CONTENT
-    assert "stands 2 times" in message
+    assert "occurs 2 times" in message
 
 
 def test_archive_without_description_is_refused(

@@ -26,7 +26,7 @@ NOTHING = PackageContents(producer="test", soc="sim")
 
 
 def constants_graph(*arrays: npt.NDArray[np.generic], name: str = "w") -> Graph:
-    """Return a graph that hands out constants."""
+    """Return a graph that returns constants."""
     graph = Graph("constants")
     for array in arrays:
         graph.add_output(graph.constant(name, DenseConst(array)))
@@ -171,7 +171,7 @@ def test_array_of_no_constant_is_refused(om: Path, member: str) -> None:
 
 
 @pytest.mark.parametrize("member", ["kernels/none", "weights/0000_w.npy"])
-def test_text_of_what_is_no_text_is_refused(om: Path, member: str) -> None:
+def test_text_of_a_member_that_is_not_text_is_refused(om: Path, member: str) -> None:
     with open_model(om) as model, pytest.raises(AtcError) as caught:
         model.text(member)
     assert caught.value.diagnostics[0].code is OM_CONTENT

@@ -84,7 +84,7 @@ def test_weights_are_the_logical_numbers_whatever_their_storage(om: Path) -> Non
     assert array.reshape(-1).tolist() == [1, 2, 3, 4]
 
 
-def test_tensor_without_storage_lies_row_by_row(om: Path, seal: Seal) -> None:
+def test_tensor_without_storage_is_stored_row_by_row(om: Path, seal: Seal) -> None:
     found = described(om)
     tensors = [{**tensor, "storage": None} for tensor in found["tensors"]]
     for tensor in tensors:
@@ -114,6 +114,7 @@ TENSORS = [
     (1, {"format": "FRACTAL_Z", "groups": 3}, "4 output channels do not divide into 3 groups"),
     (1, {"format": "FRACTAL_Z", "groups": 0}, "groups of a storage must be at least 1, found 0"),
     (5, {"format": "NC1HWC0"}, "NC1HWC0 is for NCHW or NHWC, found ND of 3x4x4"),
+    (0, {"format": "NC1HWC0", "c0": 4}, "C0 of a storage must be 8 or that of the dtype, found 4"),
     (0, {"format": "C1HWNCoC0"}, "one input channel a group, found NCHW of 1x3x4x4"),
 ]
 
@@ -139,12 +140,12 @@ def test_impossible_storage_is_refused(
 
 
 NODES = [
-    (2, None, [("nodes[0]", "dst_format is 'NC1HWC0', but %p lies in NCHW")]),
-    (0, MAP, [("nodes[0]", "src_format is 'NCHW', but %x lies in NCHW@NC1HWC0")]),
+    (2, None, [("nodes[0]", "dst_format is 'NC1HWC0', but %p is stored as NCHW")]),
+    (0, MAP, [("nodes[0]", "src_format is 'NCHW', but %x is stored as NCHW@NC1HWC0")]),
     (
         1,
         {"format": "FRACTAL_Z", "groups": 4},
-        [("nodes[4]", "groups is 2, but %w lies in blocks of 4 groups")],
+        [("nodes[4]", "groups is 2, but %w is stored in blocks of 4 groups")],
     ),
     (
         5,

@@ -387,3 +387,27 @@ def test_a_bias_that_leaves_int32_wraps_and_a_finding_says_so() -> None:
     found = results(graph, feeds)["y"]
     sums = np.array([[most - 3000, -3009]], np.float32)
     assert found.tolist() == (sums * np.float32(2.0**-20)).astype(np.float16).tolist()
+
+
+OPEN = PRODUCT.replace(
+    "%q = AscendQuant(%x)", "%o = Reshape(%x, %to) : float32[?,6] ND\n  %q = AscendQuant(%o)"
+)
+OPEN = OPEN.replace("input %x", "input %to : int64[2] ND\n  input %x").replace(
+    "int8[5,6]", "int8[?,6]"
+)
+OPEN = OPEN.replace("[5,4]", "[?,4]").replace("offset=Z", f"offset={ZERO}.0")
+
+
+@pytest.mark.parametrize(
+    ("soc", "folded"), [("sim", 1), ("Ascend310P3", 0), ("Ascend310", 0), ("Ascend910B1", 0)]
+)
+def test_data_of_an_unknown_shape_are_left_as_cann_leaves_them(
+    run_pass: RunPass, soc: str, folded: int
+) -> None:
+    """CANN's fusion engine, as published in 2020, neither folds nor takes back such a layer."""
+    sink = Sink()
+    graph, changes = run_pass(FoldQuantBiasPass, OPEN, soc=soc, sink=sink)
+    assert changes == folded
+    assert (node_of(graph, "MatMulV2").input(2) is None) is not bool(folded)
+    told = [(each.code.name, each.message.partition(", found ")[2]) for each in sink.diagnostics]
+    assert told == ([] if folded else [("quant-offset-unclear", "int8[?,6] ND")])

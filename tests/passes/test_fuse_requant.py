@@ -238,9 +238,22 @@ def test_nothing_is_fused_when(run_pass: RunPass, old: str, new: str) -> None:
 
 @pytest.mark.parametrize(
     ("soc", "expected"),
-    [("Ascend310P3", 1), ("Ascend910B1", 1), ("Ascend310", 0), ("Ascend910A", 0)],
+    [
+        ("sim", 1),
+        ("Ascend310P3", 1),
+        ("Ascend610", 1),
+        ("Hi3796CV300CS", 1),
+        ("Ascend310", 0),
+        ("Ascend910A", 0),
+        ("Ascend310B1", 0),
+        ("Ascend910B1", 0),
+        ("Ascend910_9391", 0),
+        ("Ascend910_95", 0),
+    ],
 )
-def test_the_soc_must_have_the_unit(run_pass: RunPass, soc: str, expected: int) -> None:
+def test_cann_has_the_pass_for_the_instruction_set_v200_alone(
+    run_pass: RunPass, soc: str, expected: int
+) -> None:
     assert run_pass(FuseRequantPass, TEXT, soc=soc)[1] == expected
 
 

@@ -74,7 +74,7 @@ def test_every_name_is_of_one_pass() -> None:
         ("no-such-pass", "unknown-pass"),
         ("NoSuchFusionPass", "unknown-pass"),
         ("assign-precision", "pass-is-required"),
-        ("V100RequantFusionPass", "pass-is-required"),
+        ("V100NotRequantFusionPass", "pass-is-required"),
     ],
 )
 def test_wrong_name_is_refused(name: str, code: str) -> None:

@@ -86,6 +86,16 @@ def test_offset_is_rounded_as_a_quantized_0_is(
     assert (results(seen, {"x": np.zeros_like(X)})["q"] == expected).all()
 
 
+@pytest.mark.parametrize("soc", ["Ascend310P3", "Ascend310", "Ascend910B1"])
+@pytest.mark.parametrize(("offset", "expected"), [(3.5, 3), (-2.5, -2), (-3.9, -3), (7.0, 7)])
+def test_a_fraction_of_the_offset_is_cut_off_as_cann_casts_it(
+    run_pass: RunPass, soc: str, offset: float, expected: int
+) -> None:
+    """CANN's fusion engine, as published in 2020, casts the float to int8."""
+    graph, _ = run_pass(SetOffsetXPass, TEXT.replace("offset=5.0", f"offset={offset}"), soc=soc)
+    assert node_of(graph, "Conv2D").attributes["offset_x"] == expected
+
+
 MOVES = {
     "TransposeD": "  %m = TransposeD(%q) {perm=[0,1,3,2]} : int8[1,2,4,4] ND",
     "Reshape": """  const %to : int64[4] ND = dense [1, 2, 4, 4]

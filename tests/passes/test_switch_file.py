@@ -22,6 +22,7 @@ LEFT_ON = {
     "fuse-transpose-matmul": "BatchMatMulFusionPass",
     "merge-common-nodes": "CommonSubexpressionEliminationPass",
     "merge-conv-elemwise": "TbeConvCommonRules0FusionPass",
+    "merge-requant": "TbeConvRequantFusionPass",
 }
 """Our passes whose ATC rules the guide to CANN's fusion rules calls risky to turn off."""
 

@@ -62,6 +62,28 @@ def test_readers_that_want_the_same_share_one() -> None:
     placed(graph)
 
 
+FILTER = """
+graph @g phase lowered {
+  input %x : float16[1,16,8,8] ND
+  input %z : float16[20,16,3,3] ND
+  const %w : float16[16,16,1,1] ND = splat 0.5
+  %f = Conv2D(%z, %w) {pads=[0,0,0,0], strides=[1,1,1,1]} : float16[20,16,3,3] ND
+  %y = Conv2D(%x, %f) {pads=[1,1,1,1], strides=[1,1,1,1]} : float16[1,20,8,8] ND
+  output %y
+}
+"""
+
+
+def test_image_becomes_a_filter_at_once_where_a_kernel_does_it() -> None:
+    """Check the pair NC1HWC0 to FRACTAL_Z, which the operator information of CANN 8.1 lists."""
+    ends = ["x: NCHW > NC1HWC0", "y: NC1HWC0 > NCHW", "z: NCHW > NC1HWC0"]
+    graph = laid_out(FILTER, soc="Ascend910B3")
+    assert conversions(graph) == sorted([*ends, "f: NC1HWC0 > FRACTAL_Z"])
+    placed(graph, "Ascend910B3")
+    through_rows = ["f: NC1HWC0 > NCHW", "f.NCHW: NCHW > FRACTAL_Z"]
+    assert conversions(laid_out(FILTER, soc="sim")) == sorted([*ends, *through_rows])
+
+
 def test_conversion_has_the_origins_of_what_it_converts() -> None:
     text = re.sub(r"(%c = .*)", r'\1 from [3 "conv" Conv]', SHARED)
     graph = laid_out(text)
@@ -106,7 +128,7 @@ def test_graph_without_its_conversions_is_refused() -> None:
     assert {found.code for found in caught.value.diagnostics} == {BROKEN_INVARIANT}
     assert any("Conv2D takes %x as NC1HWC0, found float16[1,16,8,8] NCHW" in m for m in messages)
     assert any("HardMax takes %c row by row, found" in message for message in messages)
-    assert any("the output %d must lie row by row" in message for message in messages)
+    assert any("the output %d must be stored row by row" in message for message in messages)
 
 
 def test_result_in_a_storage_that_no_kernel_gives_is_refused() -> None:

@@ -92,7 +92,7 @@ def test_node_without_a_kernel_apart_from_the_rest_is_looked_at_in_it(
     assert len(lowered) == 2
 
 
-def test_what_stops_the_whole_model_is_told(
+def test_what_stops_the_whole_model_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     original = lower_model

@@ -47,7 +47,7 @@ def refused(path: Path, folder: Path, shape: str) -> Diagnostic:
         ("100,96", ("96,96", "128,96")),
     ],
 )
-def test_size_that_is_no_multiple_is_the_one_finding(
+def test_size_that_is_not_a_multiple_is_the_one_finding(
     given: str, near: tuple[str, str], tmp_path: Path
 ) -> None:
     path = onnx_files.save(build_open_detector(), tmp_path)
@@ -126,7 +126,7 @@ def test_model_that_takes_no_dims_at_all_keeps_its_own_finding(tmp_path: Path) -
     assert [each.code for each in check.faults] == [BAD_MODEL]
 
 
-def test_what_is_wrong_whatever_is_chosen_is_told_beside_it(tmp_path: Path) -> None:
+def test_what_is_wrong_whatever_is_chosen_is_reported_beside_it(tmp_path: Path) -> None:
     proto = onnx_files.model(
         [
             node("MaxPool", ["x"], ["p"], kernel_shape=[2, 2], strides=[2, 2]),

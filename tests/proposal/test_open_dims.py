@@ -26,7 +26,7 @@ def test_dims_without_name_are_each_their_own() -> None:
     assert not open_dims([declared("v", "n")])[0].is_batch
 
 
-def test_sum_of_other_dims_is_no_dim_of_its_own() -> None:
+def test_sum_of_other_dims_is_not_a_dim_of_its_own() -> None:
     inputs = [
         declared("past", 1, "past_length"),
         declared("ids", 1, "length"),
@@ -37,7 +37,7 @@ def test_sum_of_other_dims_is_no_dim_of_its_own() -> None:
     assert [dim.name for dim in open_dims(inputs)] == ["past_length", "length", "other + 1"]
 
 
-def test_values_given_are_told_by_dim() -> None:
+def test_given_values_are_listed_by_dim() -> None:
     inputs = [declared("x", "batch", 3, "height"), declared("z", "batch")]
     found = given_dims(inputs, {"x": (2, 3, 8)})
     assert {dim.name: value for dim, value in found.items()} == {"batch": 2, "height": 8}

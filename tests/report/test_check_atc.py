@@ -63,7 +63,7 @@ def test_nodes_without_name_repeat_none() -> None:
     assert value["fail"] == 0
 
 
-def test_same_name_in_another_subgraph_is_no_repetition() -> None:
+def test_same_name_in_another_subgraph_is_not_a_repetition() -> None:
     rows = tuple(
         NodeRow(1, "a", "ai.onnx::13::Add", scope, Standing.SUPPORTED) for scope in ("", "branch")
     )

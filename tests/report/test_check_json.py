@@ -103,7 +103,7 @@ def test_fault_is_a_finding_without_rule() -> None:
     assert (fault["node"], fault["node_name"], fault["op"]) == (2, "cat", "Concat")
 
 
-def test_bytes_that_are_no_text_are_escaped() -> None:
+def test_bytes_that_are_not_text_are_escaped() -> None:
     assert whole(hostile())["models"][0]["path"].endswith("\\udcff.onnx")
 
 
@@ -161,7 +161,7 @@ def test_finding_with_another_value_is_known_and_with_another_level_is_not() -> 
     ],
     ids=range(9),
 )
-def test_file_that_is_no_report_is_refused_as_baseline(tmp_path: Path, content: bytes) -> None:
+def test_file_that_is_not_a_report_is_refused_as_baseline(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "old.json"
     path.write_bytes(content)
     with pytest.raises(AtcError) as error:

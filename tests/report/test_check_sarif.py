@@ -57,7 +57,7 @@ def test_report_is_sarif(language: str) -> None:
     assert log.version == "2.1.0"
 
 
-def test_what_is_no_sarif_is_noticed() -> None:
+def test_text_that_is_not_sarif_is_noticed() -> None:
     text = check_sarif(check_document(report()))
     with pytest.raises(ValidationError):
         Sarif.model_validate_json(text.replace('"level": "note"', '"level": "hint"'))
@@ -143,7 +143,7 @@ def test_message_makes_no_links_and_no_placeholders() -> None:
         assert "{{0}}" in result["message"]["text"]
 
 
-def test_baseline_state_is_told_only_with_a_baseline() -> None:
+def test_baseline_state_is_reported_only_with_a_baseline() -> None:
     assert "baselineState" not in run_of()["results"][0]
     known = Baseline({("resnet.onnx", STRIDES.fingerprint): 1})
     states = [each["baselineState"] for each in run_of(baseline=known)["results"]]

@@ -207,7 +207,7 @@ def test_known_findings_are_left_out_unless_verbose() -> None:
     assert verdict_lines(document)[-1] == "compared with the baseline: 1 known, 6 new"
 
 
-def test_baseline_is_told_in_chinese_with_what_is_gone() -> None:
+def test_baseline_is_reported_in_chinese_with_what_is_gone() -> None:
     document = check_document(report(model_check()), "zh", Baseline({("resnet.onnx", "0"): 2}))
     assert verdict_lines(document)[-1] == "与基线比较：0 条已知，0 条新增，2 条已消除"
 

@@ -88,7 +88,7 @@ def test_infinities_and_nan_in_the_same_places_pass() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["complex64", "S4", "V2", "object", "datetime64[s]"])
-def test_what_is_no_real_number_is_refused(dtype: str) -> None:
+def test_data_that_are_not_real_numbers_are_refused(dtype: str) -> None:
     odd = np.zeros(EXPECTED.shape, dtype)
     for found, expected in ((odd, EXPECTED), (EXPECTED, odd)):
         with pytest.raises(AtcError, match="ATC1007: data for y must be real numbers"):
@@ -170,7 +170,7 @@ def test_grid_is_that_of_its_type(name: str) -> None:
         assert grid.half_spacing(float(below)) == step / 2
 
 
-def test_last_rounding_counts_where_values_lie_far_from_zero() -> None:
+def test_last_rounding_counts_where_values_are_far_from_zero() -> None:
     expected = np.linspace(-3.9, -3.6, 40, dtype=np.float32)
     rounded = expected.astype(np.float16).astype(np.float32)
     model = described("LogSoftmaxV2", "float16", "float32")

@@ -15,7 +15,7 @@ from atc_py.compare.measure import Measure
 from atc_py.diag import AtcError
 from atc_py.report import page
 from atc_py.report.layers.formats import FORMATS, render_layers
-from atc_py.results.layer import Birth, Layer
+from atc_py.results.layer import ErrorOrigin, Layer
 from atc_py.results.layer_comparison import Alone, Excluded, KeptNode, LayerComparison, Suggestion
 from atc_py.tensor.dtypes import DType
 
@@ -36,7 +36,7 @@ def record(source: str = "conv") -> LayerComparison:
         value="c",
         is_float=True,
         figures=measure.figures(),
-        birth=Birth.BORN,
+        origin=ErrorOrigin.INTRODUCED,
         root=0,
         start=0,
     )
@@ -66,7 +66,7 @@ def test_format_names_the_layer_and_what_is_alone(name: str) -> None:
     assert "1000000" in text or "1e+06" in text
 
 
-def test_csv_cells_are_no_formulas_and_alone_rows_have_reasons() -> None:
+def test_csv_cells_are_not_formulas_and_alone_rows_have_reasons() -> None:
     rows = list(csv.DictReader(render_layers("csv", record("=cmd()")).splitlines()))
     assert [row["GroundTruth"] for row in rows] == ["'=cmd()", "*", "lone"]
     assert [row["NPUDump"] for row in rows] == ["Conv2D:c", "'=1+1", "*"]

@@ -189,7 +189,7 @@ def test_default_and_turned_attributes_of_onnx() -> None:
     assert texts("Upsample", 9, 10) == ["the operator is deprecated and ends here"]
 
 
-def test_every_step_of_every_operator_can_be_told() -> None:
+def test_every_step_of_every_operator_has_words() -> None:
     for name in history().names:
         versions = history().versions(name)
         for before, after in pairwise(versions):

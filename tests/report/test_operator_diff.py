@@ -73,7 +73,7 @@ def test_diff_as_json() -> None:
 @pytest.mark.parametrize(
     "opset", ["0", "-1", "x", "", "13.0", "999", "9" * 5000, "\uff11\uff13", " 13", "1e1"]
 )
-def test_diff_refuses_what_is_no_opset(opset: str) -> None:
+def test_diff_refuses_a_text_that_is_not_an_opset(opset: str) -> None:
     for pair in ((opset, "13"), ("13", opset)):
         with pytest.raises(AtcError) as caught:
             operator_diff("Relu", *pair, history())
@@ -114,7 +114,7 @@ def test_history_tells_which_listed_opsets_a_version_has() -> None:
 
 
 def test_history_tells_of_listed_opsets_before_the_operator() -> None:
-    assert rows("Celu")["-"] == "ONNX has it from opset 12 on (listed: 8-11)"
+    assert rows("Celu")["-"] == "ONNX has it since opset 12 (listed: 8-11)"
     assert rows("Celu")["12"] == "first version (listed: 12-13)"
 
 

@@ -57,7 +57,7 @@ def build(
     Inputs and attributes that the operator does not have at `opset` are left out, from the example
     and from the changes alike. So is an input that the list does not support, unless ONNX demands
     it. A variadic operand stands for two tensors. Tensors are called like their operands; an output
-    with the name of an input gets `_out` behind it, the second of a variadic operand `_1`.
+    with the name of an input gets the suffix `_out`, the second of a variadic operand `_1`.
 
     Args:
         spec: the operator.

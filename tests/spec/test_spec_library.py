@@ -99,7 +99,7 @@ def test_index_refuses_one_stem_in_two_groups(tmp_path: Path) -> None:
         Library(tmp_path).index()
     (diagnostic,) = caught.value.diagnostics
     assert diagnostic.code is BAD_SPEC
-    assert "lies in the groups math and nn" in diagnostic.message
+    assert "is in the groups math and nn" in diagnostic.message
     assert diagnostic.place is not None
     assert diagnostic.place.file == str(second)
 
@@ -207,7 +207,7 @@ def test_overlay_of_one_file(tmp_path: Path) -> None:
     assert (conv.opsets, conv.group) == ((7,), "nn")
 
 
-def test_overlays_lie_on_each_other(tmp_path: Path) -> None:
+def test_overlays_stack(tmp_path: Path) -> None:
     lower, mine = _layers(tmp_path)
     _flat(mine, "Conv")
     top = tmp_path / "top"
@@ -244,12 +244,12 @@ def test_overlay_tells_all_faults_of_all_files_at_once(tmp_path: Path) -> None:
     _flat(mine, "Bad", "opsets: [9, 8]\nsurprise: 1")
     _flat(mine, "Gone").rename(mine / "other.yaml")
     assert _faults(lower, mine) == [
-        ("ATC2009", f"{mine}/a.yaml:2:1", "key 'op' stands here and in line 1"),
+        ("ATC2009", f"{mine}/a.yaml:2:1", "key 'op' occurs here and in line 1"),
         ("ATC2009", f"{mine}/bad.yaml:3:1", "unknown key 'surprise'"),
         (
             "ATC2009",
             f"{mine}/other.yaml:1:5",
-            "Gone belongs into gone.yaml, this file is other.yaml",
+            "Gone belongs in gone.yaml, this file is other.yaml",
         ),
     ]
 
@@ -271,7 +271,7 @@ def test_overlay_refuses_a_folder_that_is_missing_or_has_no_yaml(tmp_path: Path)
     (mine / "README.md").write_text("op: Conv", encoding="utf-8")
     (mine / ".hidden").mkdir()
     _flat(mine / ".hidden", "Conv")
-    assert _faults(lower, mine) == [("ATC2009", str(mine), f"no YAML file lies below {mine}")]
+    assert _faults(lower, mine) == [("ATC2009", str(mine), f"{mine} contains no YAML file")]
     gone = tmp_path / "gone"
     assert _faults(lower, gone) == [("ATC2001", str(gone), f"{gone} does not exist")]
     assert [code for code, _, _ in _faults(lower, tmp_path / "a\0b")] == ["ATC2001"]
@@ -284,7 +284,7 @@ def test_overlay_never_waits_for_a_pipe(tmp_path: Path) -> None:
     os.mkfifo(mine / "conv.yaml")
     ((code, place, message),) = _faults(lower, mine)
     assert (code, place) == ("ATC2002", str(mine / "conv.yaml"))
-    assert "no regular file" in message
+    assert "not a regular file" in message
 
 
 def test_overlay_refuses_a_link_to_nothing_and_one_without_end(tmp_path: Path) -> None:

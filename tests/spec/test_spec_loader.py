@@ -1,4 +1,4 @@
-"""Loading: every fault of a specification is BAD_SPEC at its line and column, with a way out."""
+"""Loading: every fault of a specification is BAD_SPEC at its line and column, with a hint."""
 
 from __future__ import annotations
 
@@ -150,18 +150,18 @@ FAULTS = {
     "attribute twice": (
         "name: strides",
         "name: ¦group",
-        "group stands twice in attributes",
+        "group occurs twice in attributes",
         "keep one",
     ),
-    "input twice": ("name: W", "name: ¦X", "X stands twice in inputs", "keep one"),
-    "dtype twice": ("float16, float32", "float16, ¦float16", "float16 stands twice", "keep"),
+    "input twice": ("name: W", "name: ¦X", "X occurs twice in inputs", "keep one"),
+    "dtype twice": ("float16, float32", "float16, ¦float16", "float16 occurs twice", "keep"),
     "same_as nothing": (
         "{name: Y, dtypes: same_as X",
         "{name: Y, dtypes: ¦same_as Q",
         "same_as names 'Q'",
         "X, W, Z",
     ),
-    "same_as a later input": ("[float16, float32]", "¦same_as W", "no input before", "none"),
+    "same_as a later input": ("[float16, float32]", "¦same_as W", "not an input before", "none"),
     "variadic first": (
         "layout: NCHW}",
         "layout: NCHW, variadic: ¦true}",
@@ -264,7 +264,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_loader_fault_names_line_column_and_way_out(name: str) -> None:
+def test_loader_fault_names_line_column_and_hint(name: str) -> None:
     old, new, message, help_ = FAULTS[name]
     assert GOOD.count(old) == 1, "the replaced text must stand once"
     before, _, after = GOOD.replace(old, new).partition("¦")
@@ -369,7 +369,7 @@ def test_load_spec_refuses_a_stem_of_another_operator(tmp_path: Path) -> None:
     path.write_text(GOOD, encoding="utf-8")
     (diagnostic,) = _load_error(path).diagnostics
     assert diagnostic.code is BAD_SPEC
-    assert "Demo belongs into demo.yaml" in diagnostic.message
+    assert "Demo belongs in demo.yaml" in diagnostic.message
     assert str(diagnostic.place) == f"{path}:1:5"
 
 

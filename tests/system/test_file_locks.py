@@ -1,4 +1,4 @@
-"""Temporary files and folders: held while their process lives, taken over when it is dead."""
+"""Temporary files and folders: held while their process lives, removed when it is dead."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from atc_py.diag import AtcError
 from atc_py.diag.codes import CANNOT_WRITE
 from atc_py.system import file_locks as held_files
 from atc_py.system.atomic_files import atomic_write
-from atc_py.system.file_locks import create_held, take_over
+from atc_py.system.file_locks import create_locked, remove_if_unlocked
 from atc_py.system.temp_folders import work_folder
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,22 +38,22 @@ def killed(body: str, folder: Path) -> None:
 
 def test_held_file_is_not_taken_over_until_it_is_closed(tmp_path: Path) -> None:
     path = tmp_path / "held"
-    handle = create_held(path)
+    handle = create_locked(path)
     assert handle is not None
-    assert create_held(path) is None
-    assert not take_over(path)
+    assert create_locked(path) is None
+    assert not remove_if_unlocked(path)
     os.close(handle)
-    assert create_held(path) is None
-    assert take_over(path)
+    assert create_locked(path) is None
+    assert remove_if_unlocked(path)
     assert not path.exists()
-    assert take_over(path)
+    assert remove_if_unlocked(path)
 
 
 def test_file_that_is_gone_before_it_is_held_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "held"
-    hold, calls = held_files._hold, []
+    hold, calls = held_files._try_lock, []
 
     def meddled(handle: int) -> bool | None:
         calls.append(handle)
@@ -61,8 +61,8 @@ def test_file_that_is_gone_before_it_is_held_is_made_again(
             path.unlink()
         return hold(handle)
 
-    monkeypatch.setattr(held_files, "_hold", meddled)
-    handle = create_held(path)
+    monkeypatch.setattr(held_files, "_try_lock", meddled)
+    handle = create_locked(path)
     assert handle is not None
     assert len(calls) == 2
     assert path.exists()
@@ -72,12 +72,12 @@ def test_file_that_is_gone_before_it_is_held_is_made_again(
 def test_file_system_without_locks_keeps_what_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(held_files, "_hold", lambda _: None)
+    monkeypatch.setattr(held_files, "_try_lock", lambda _: None)
     path = tmp_path / "held"
-    handle = create_held(path)
+    handle = create_locked(path)
     assert handle is not None
     os.close(handle)
-    assert not take_over(path)
+    assert not remove_if_unlocked(path)
     assert path.exists()
     target = tmp_path / "out"
     (tmp_path / ".out.0.tmp").touch()
@@ -90,7 +90,7 @@ def test_file_system_without_locks_keeps_what_is_there(
 def test_link_is_not_taken_over(tmp_path: Path) -> None:
     (tmp_path / "other").write_bytes(b"precious")
     (tmp_path / "link").symlink_to(tmp_path / "other")
-    assert not take_over(tmp_path / "link")
+    assert not remove_if_unlocked(tmp_path / "link")
     assert (tmp_path / "other").read_bytes() == b"precious"
 
 
@@ -173,7 +173,7 @@ def test_folders_of_others_and_young_ones_are_left_alone(
         assert young.exists()
 
 
-def test_system_without_room_for_temporary_files_is_told(
+def test_system_without_room_for_temporary_files_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
@@ -183,7 +183,7 @@ def test_system_without_room_for_temporary_files_is_told(
     assert "TMPDIR" in (caught.value.diagnostics[0].help or "")
 
 
-def test_full_temporary_folder_is_told_whoever_writes(
+def test_full_temporary_folder_is_reported_whoever_writes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))

@@ -44,7 +44,7 @@ def test_text_is_read_without_its_byte_order_mark(tmp_path: Path, data: bytes, t
         (b"a\xc3", 1, "0xc3"),
     ],
 )
-def test_bytes_that_are_no_text_are_refused_with_their_line(
+def test_bytes_that_are_not_text_are_refused_with_their_line(
     tmp_path: Path, data: bytes, line: int, byte: str
 ) -> None:
     (tmp_path / "f").write_bytes(data)

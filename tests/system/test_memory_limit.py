@@ -60,7 +60,7 @@ def test_size_is_read(text: int | str, size: int) -> None:
         -5,
     ],
 )
-def test_text_that_is_no_size_is_refused(text: int | str) -> None:
+def test_text_that_is_not_a_size_is_refused(text: int | str) -> None:
     with pytest.raises(AtcError) as caught:
         parse_size(text)
     (finding,) = caught.value.diagnostics
@@ -68,7 +68,7 @@ def test_text_that_is_no_size_is_refused(text: int | str) -> None:
     assert "--max-memory 4G" in (finding.help or "")
 
 
-def test_refusal_names_both_sizes_and_a_way_out() -> None:
+def test_refusal_names_both_sizes_and_a_hint() -> None:
     with limited_memory("64M"), pytest.raises(AtcError) as caught:
         require_memory(3 * GIB, "its array")
     (finding,) = caught.value.diagnostics

@@ -11,7 +11,7 @@ import pytest
 from atc_py.cli.signals import SignalledError, signals_as_exceptions
 from atc_py.system import atomic_files as atomic
 from atc_py.system.atomic_files import atomic_write
-from atc_py.system.file_locks import create_held
+from atc_py.system.file_locks import create_locked
 from atc_py.system.signal_guard import put_off, undisturbed
 
 if TYPE_CHECKING:
@@ -33,16 +33,16 @@ def test_signal_waits_for_the_end_of_the_block() -> None:
     assert not put_off(made.clear), "nothing waits any more"
 
 
-def test_signal_in_the_moment_a_file_is_made_leaves_none_behind(
+def test_signal_in_the_moment_a_file_is_made_leaves_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def signalled(path: Path) -> int | None:
-        handle = create_held(path)
+        handle = create_locked(path)
         assert path.exists()
         signal.raise_signal(signal.SIGTERM)
         return handle
 
-    monkeypatch.setattr(atomic, "create_held", signalled)
+    monkeypatch.setattr(atomic, "create_locked", signalled)
 
     def write() -> None:
         with signals_as_exceptions(), atomic_write(tmp_path / "model.om") as file:

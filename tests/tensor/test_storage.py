@@ -17,7 +17,7 @@ from atc_py.tensor.storage import (
     Storage,
     c0_of,
     group_blocks,
-    lies_like_rows,
+    is_stored_like_rows,
     stored_shape,
     why_impossible,
 )
@@ -122,6 +122,9 @@ def test_groups_share_diagonals_until_blocks_are_full(
         ((1, 3, 4, 4), NCHW, Storage(ND), "storage must be one of NC1HWC0, FRACTAL_Z"),
         ((1, 3, 4, 4), NCHW, Storage(Format.NC1HWC0, 2), "NC1HWC0 has no groups, found 2"),
         ((8, 3, 4, 4), NCHW, grouped(0), "groups of a storage must be at least 1, found 0"),
+        ((8, 5, 3, 3), NCHW, Storage(Format.FRACTAL_Z_C04), "at most 4 channels, found 5"),
+        ((8, 3), ND, Storage(Format.FRACTAL_Z_C04), "filters in NCHW or NHWC, found ND of 8x3"),
+        ((8, 3, 4, 4), NCHW, Storage(Format.NC1HWC0, c0=4), "C0 of a storage must be 8 or that"),
         (
             (131072, 1, 1, 1),
             NCHW,
@@ -183,5 +186,5 @@ def test_type_knows_its_stored_bytes() -> None:
         ((16, 16), FILTER, False),
     ],
 )
-def test_some_blocks_lie_like_rows(dims: Dims, storage: Storage | None, like: bool) -> None:
-    assert lies_like_rows(dims, storage, F16) is like
+def test_some_blocks_are_stored_like_rows(dims: Dims, storage: Storage | None, like: bool) -> None:
+    assert is_stored_like_rows(dims, storage, F16) is like

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from atc_py.check.bound_node import BoundNode
 
 _ROUNDING = 1e-7
-"""How far, relatively, float32 moves a decimal number; its next number lies farther away."""
+"""Bound on the relative rounding error of float32; the next number is farther away."""
 
 _FACTORS = 4
-"""Elements of a list whose product is worked out in full; windows have two or three."""
+"""Elements of a list whose product is computed in full; windows have two or three."""
 
 
 @predicate(
@@ -67,7 +67,7 @@ def attr_at_default(rule: AttrAtDefault, node: BoundNode) -> Answer:
     if row is None or not node.has_attribute(row.name) or not node.is_set(row.name):
         return HOLDS
     value = node.value(rule.attribute)
-    return HOLDS if _same(value, row.default_at(node.opset)) else fails(shown(value))
+    return HOLDS if _are_equal(value, row.default_at(node.opset)) else fails(shown(value))
 
 
 @predicate(
@@ -82,8 +82,8 @@ def attr_at_default(rule: AttrAtDefault, node: BoundNode) -> Answer:
 )
 def attr_one_of(rule: AttrOneOf, node: BoundNode) -> Answer:
     """Judge a node by an AttrOneOf rule."""
-    return _each(
-        node, rule.attribute, lambda item: any(_same(item, choice) for choice in rule.one_of)
+    return _each_element(
+        node, rule.attribute, lambda item: any(_are_equal(item, choice) for choice in rule.one_of)
     )
 
 
@@ -131,7 +131,7 @@ def attr_each_in_range(rule: AttrEachInRange, node: BoundNode) -> Answer:
 )
 def attr_odd(rule: AttrOdd, node: BoundNode) -> Answer:
     """Judge a node by an AttrOdd rule."""
-    return _each(node, rule.attribute, lambda item: isinstance(item, int) and item % 2 == 1)
+    return _each_element(node, rule.attribute, lambda item: isinstance(item, int) and item % 2 == 1)
 
 
 @predicate(
@@ -147,7 +147,7 @@ def attr_odd(rule: AttrOdd, node: BoundNode) -> Answer:
 )
 def attr_positive(rule: AttrPositive, node: BoundNode) -> Answer:
     """Judge a node by an AttrPositive rule."""
-    return _each(
+    return _each_element(
         node,
         rule.attribute,
         lambda item: isinstance(item, int | float) and 0 < item < math.inf,
@@ -222,7 +222,7 @@ def product_at_most(rule: ProductAtMost, node: BoundNode) -> Answer:
     if not items or any(math.isnan(item) for item in items):
         return fails(shown(value))
     if any(item < 1 for item in items):
-        return HOLDS  # the range of the elements, which each such attribute has, says it
+        return HOLDS  # the range of the elements, which each such attribute has, reports it
     product = 1
     for item in items:
         product *= item
@@ -234,21 +234,21 @@ def product_at_most(rule: ProductAtMost, node: BoundNode) -> Answer:
 
 
 def _product(items: tuple[Any, ...]) -> Words:
-    """Return the product of a list with the list behind it; of a long one the list alone."""
+    """Return the product of a list followed by the list; for a long one the product alone."""
     text = shown(items)
     return Words.same(text) if len(items) > _FACTORS else noted(shown(math.prod(items)), text)
 
 
 def _in_range(rule: AttrInRange | AttrEachInRange, node: BoundNode) -> Answer:
-    """Return True if an attribute, or each element of a list, lies in the rule's range."""
+    """Return True if an attribute, or each element of a list, is in the rule's range."""
     least, most = rule.range
-    return _each(node, rule.attribute, lambda item: bool(least <= item <= most))
+    return _each_element(node, rule.attribute, lambda item: bool(least <= item <= most))
 
 
-def _each(node: BoundNode, name: str, keeps: Callable[[Any], bool]) -> Answer:
+def _each_element(node: BoundNode, name: str, keeps: Callable[[Any], bool]) -> Answer:
     """Return True if an attribute, or each element of a list, has the right type and is valid.
 
-    An empty list has nothing that could keep it: none of these attributes means anything then.
+    An empty list fails: none of these attributes has a meaning without elements.
     """
     value = attribute(node, name)
     if value is None:
@@ -262,10 +262,10 @@ def _each(node: BoundNode, name: str, keeps: Callable[[Any], bool]) -> Answer:
     return fails(at_fault(items, fault) if isinstance(value, tuple) else shown(value))
 
 
-def _same(value: Any, other: Any) -> bool:
+def _are_equal(value: Any, other: Any) -> bool:
     """Return True if two values are equal; files carry floats as float32, which moves decimals."""
     if isinstance(value, tuple) and isinstance(other, tuple):
-        return len(value) == len(other) and all(map(_same, value, other))
+        return len(value) == len(other) and all(map(_are_equal, value, other))
     if isinstance(value, bool) or isinstance(other, bool):
         return value is other
     if isinstance(value, float) and isinstance(other, float):

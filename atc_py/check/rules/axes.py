@@ -89,22 +89,22 @@ def _has_rank(name: str, tensor: SourceTensor, items: tuple[int, ...]) -> Answer
 @predicate(
     AxisInRank,
     ATTR_OUT_OF_RANGE,
-    en="{attribute} of {op} must lie in [-r, r - 1], r being the rank of {tensor}",
+    en="{attribute} of {op} must be in [-r, r - 1], r being the rank of {tensor}",
     zh="{op} 的 {attribute} 须在 [-r, r - 1] 内，r 为 {tensor} 的秩",
     help_=Words(
-        "name an axis that {tensor} has, or reshape {tensor} to the rank that was meant",
+        "name an axis that {tensor} has, or reshape {tensor} to the intended rank",
         "指定 {tensor} 具有的轴，或将 {tensor} 变形为原本的秩",
     ),
 )
 def axis_in_rank(rule: AxisInRank, node: BoundNode) -> Answer:
     """Judge a node by an AxisInRank rule."""
-    return _each(node, rule.tensor, _of_attribute(rule.attribute, node), _has_axes)
+    return _each_tensor(node, rule.tensor, _of_attribute(rule.attribute, node), _has_axes)
 
 
 @predicate(
     AxesInRank,
     VALUE_OUT_OF_RANGE,
-    en="{axes} of {op} must lie in [-r, r - 1], r being the rank of {tensor}",
+    en="{axes} of {op} must be in [-r, r - 1], r being the rank of {tensor}",
     zh="{op} 的 {axes} 的值须在 [-r, r - 1] 内，r 为 {tensor} 的秩",
     help_=Words(
         "export {axes} as constant axes that {tensor} has",
@@ -113,7 +113,9 @@ def axis_in_rank(rule: AxisInRank, node: BoundNode) -> Answer:
 )
 def axes_in_rank(rule: AxesInRank, node: BoundNode) -> Answer:
     """Judge a node by an AxesInRank rule."""
-    return all_of(_each(node, rule.tensor, axes, _has_axes) for axes in _of_input(rule.axes, node))
+    return all_of(
+        _each_tensor(node, rule.tensor, axes, _has_axes) for axes in _of_input(rule.axes, node)
+    )
 
 
 def _has_axes(name: str, tensor: SourceTensor, axes: _Axes) -> Answer:
@@ -130,7 +132,7 @@ def _has_axes(name: str, tensor: SourceTensor, axes: _Axes) -> Answer:
 # Length 1 ---------------------------------------------------------------------------------------
 
 _RESHAPE = Words(
-    "name only axes of length 1, or use Reshape to make the shape that is wanted",
+    "name only axes of length 1, or use Reshape to make the shape",
     "只指定长度为 1 的轴，或改用 Reshape 得到所需形状",
 )
 
@@ -144,7 +146,7 @@ _RESHAPE = Words(
 )
 def axis_extent_is_one(rule: AxisExtentIsOne, node: BoundNode) -> Answer:
     """Judge a node by an AxisExtentIsOne rule."""
-    return _each(node, rule.tensor, _of_attribute(rule.attribute, node), _has_length_one)
+    return _each_tensor(node, rule.tensor, _of_attribute(rule.attribute, node), _has_length_one)
 
 
 @predicate(
@@ -157,14 +159,15 @@ def axis_extent_is_one(rule: AxisExtentIsOne, node: BoundNode) -> Answer:
 def axes_extent_is_one(rule: AxesExtentIsOne, node: BoundNode) -> Answer:
     """Judge a node by an AxesExtentIsOne rule."""
     return all_of(
-        _each(node, rule.tensor, axes, _has_length_one) for axes in _of_input(rule.axes, node)
+        _each_tensor(node, rule.tensor, axes, _has_length_one)
+        for axes in _of_input(rule.axes, node)
     )
 
 
 def _has_length_one(name: str, tensor: SourceTensor, axes: _Axes) -> Answer:
     """Return True if a tensor has length 1 on all those of the axes that it has.
 
-    An axis that it does not have is another rule's affair.
+    An axis that it does not have is reported by another rule.
     """
     dims = dims_of(tensor)
     if dims is None:
@@ -188,20 +191,20 @@ def _has_length_one(name: str, tensor: SourceTensor, axes: _Axes) -> Answer:
     en="{attribute} of {op} must be axis {axis} of {tensor}, or only dims of 1 away from it",
     zh="{op} 的 {attribute} 须为 {tensor} 的轴 {axis}，或与该轴之间只隔长度为 1 的维",
     help_=Words(
-        "transpose {tensor} so that the axis comes to stand there, or run this node on the host",
+        "transpose {tensor} so that the axis is there, or run this node on the host",
         "先转置 {tensor}，使该轴位于所需位置，或在主机上运行该节点",
     ),
 )
 def axis_is(rule: AxisIs, node: BoundNode) -> Answer:
     """Judge a node by an AxisIs rule."""
     axes = _of_attribute(rule.attribute, node)
-    return _each(node, rule.tensor, axes, partial(_stands_at, rule.axis))
+    return _each_tensor(node, rule.tensor, axes, partial(_stands_at, rule.axis))
 
 
 def _stands_at(wanted: int, name: str, tensor: SourceTensor, axes: _Axes) -> Answer:
-    """Return True if only dims of 1 would be passed on the way from each axis to `wanted`.
+    """Return True if only dims of 1 are between each axis and `wanted`.
 
-    An axis that the tensor does not have is another rule's affair.
+    An axis that the tensor does not have is reported by another rule.
     """
     dims = dims_of(tensor)
     for index, axis in enumerate(axes.numbers):
@@ -265,7 +268,7 @@ def _last_step(rule: LastStepIsOne, node: BoundNode, steps: _Axes, tensor: Sourc
 # Reading ----------------------------------------------------------------------------------------
 
 
-def _each(
+def _each_tensor(
     node: BoundNode,
     name: str,
     axes: _Axes | Answer,
@@ -278,7 +281,7 @@ def _each(
 
 
 def _of_attribute(name: str, node: BoundNode) -> _Axes | Answer:
-    """Return the axes in an attribute, none where it is not there, or why they are none."""
+    """Return the axes in an attribute, none if it is absent, or why they are not axes."""
     value = attribute(node, name)
     axes = () if value is None else integers(value)
     if axes is None:
@@ -288,7 +291,7 @@ def _of_attribute(name: str, node: BoundNode) -> _Axes | Answer:
 
 
 def _of_input(name: str, node: BoundNode) -> Iterator[_Axes | Answer]:
-    """Yield the axes in each tensor of an operand, or why they are not known or none."""
+    """Yield the axes in each tensor of an operand, or why they are not known or not axes."""
     for tensor in node.tensors(name):
         data = constant(name, tensor)
         if isinstance(data, Words):

@@ -172,7 +172,7 @@ def values_sum_is_extent(rule: ValuesSumIsExtent, node: BoundNode) -> Answer:
 def _sum_is_length(total: int, node: BoundNode, name: str, along: Any) -> Answer:
     """Return True if a sum is the length of operand `name` on axis `along`.
 
-    An axis that is none, or that the tensor does not have, is another rule's affair.
+    An invalid axis, or one that the tensor does not have, is reported by another rule.
     """
     axes = integers(along)
     if axes is None or len(axes) != 1:

@@ -32,17 +32,17 @@ _NOT_KNOWN = Words("its dtype is not known", "数据类型未知")
     en="{tensor} of {op} must have dtype {dtypes}",
     zh="{op} 的 {tensor} 的数据类型须为 {dtypes}",
     help_=Words(
-        "cast {tensor} to {dtypes} before the node, or export the model so",
+        "cast {tensor} to {dtypes} before the node, or export the model with that dtype",
         "在该节点之前将 {tensor} 转换为 {dtypes}，或以该类型导出模型",
     ),
 )
 def dtype_listed(rule: DtypeListed, node: BoundNode) -> Answer:
     """Judge a node by a DtypeListed rule."""
     mode = node.conditions.mode
-    return all_of(_listed(rule, tensor, mode) for tensor in node.tensors(rule.tensor))
+    return all_of(_has_one_of(rule, tensor, mode) for tensor in node.tensors(rule.tensor))
 
 
-def _listed(rule: DtypeListed, tensor: SourceTensor, mode: PrecisionMode) -> Answer:
+def _has_one_of(rule: DtypeListed, tensor: SourceTensor, mode: PrecisionMode) -> Answer:
     """Return True if one tensor has a dtype listed, or can be given one."""
     if not tensor.element:
         return unknown(_NOT_KNOWN)
@@ -67,10 +67,10 @@ def _listed(rule: DtypeListed, tensor: SourceTensor, mode: PrecisionMode) -> Ans
 )
 def dtype_excluded(rule: DtypeExcluded, node: BoundNode) -> Answer:
     """Judge a node by a DtypeExcluded rule."""
-    return all_of(_excluded(rule, tensor) for tensor in node.tensors(rule.tensor))
+    return all_of(_has_none_of(rule, tensor) for tensor in node.tensors(rule.tensor))
 
 
-def _excluded(rule: DtypeExcluded, tensor: SourceTensor) -> Answer:
+def _has_none_of(rule: DtypeExcluded, tensor: SourceTensor) -> Answer:
     """Return True if one tensor has none of the dtypes."""
     if not tensor.element:
         return unknown(_NOT_KNOWN)
@@ -92,10 +92,10 @@ def dtype_same(rule: DtypeSame, node: BoundNode) -> Answer:
     other = node.tensor(rule.other)
     if other is None or other.dtype is None or is_integer_layer(node):
         return HOLDS  # the rule on its dtypes says what is wrong with it
-    return all_of(_same(tensor, other) for tensor in node.tensors(rule.tensor))
+    return all_of(_have_one_dtype(tensor, other) for tensor in node.tensors(rule.tensor))
 
 
-def _same(tensor: SourceTensor, other: SourceTensor) -> Answer:
+def _have_one_dtype(tensor: SourceTensor, other: SourceTensor) -> Answer:
     """Return True if two tensors have one dtype, or can be given one."""
     if tensor.dtype in {None, other.dtype} or {tensor.dtype, other.dtype} <= _FLOATS:
         return HOLDS

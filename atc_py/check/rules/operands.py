@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from atc_py.source import SourceTensor
 
 _RESHAPE = Words(
-    "reshape {tensor} before the node and its result behind it, or export the model with another "
+    "reshape {tensor} before the node and its result after it, or export the model with another "
     "rank",
     "在该节点之前变形 {tensor}、之后还原结果，或以其他秩导出模型",
 )
@@ -123,7 +123,7 @@ def rank_of_updates(rule: RankOfUpdates, node: BoundNode) -> Answer:
     if dims is None:
         return unknown(described(rule.indices, indices))
     if not dims:
-        return HOLDS  # a scalar has no last dim; the rule on its rank says that
+        return HOLDS  # a scalar has no last dim; the rule on its rank reports it
     most = len(dims) + rank - 1
     wanted = None if dims[-1] is None else most - dims[-1]
     return all_of(
@@ -144,7 +144,7 @@ def _updates(
     if rank is None:
         return unknown(described(rule.tensor, tensor))
     if wanted is None:
-        return unknown(indices) if bounds[0] <= rank <= bounds[1] else _found(rank, tensor)
+        return unknown(indices) if bounds[0] <= rank <= bounds[1] else _rank_text(rank, tensor)
     if rank == wanted:
         return HOLDS
     return fails(noted(rank, f"q + r - k - 1 = {shown(wanted)}"))
@@ -160,9 +160,9 @@ def _rank_of(tensor: SourceTensor, name: str, keeps: Callable[[int], bool]) -> A
     rank = rank_of(tensor)
     if rank is None:
         return unknown(described(name, tensor))
-    return HOLDS if keeps(rank) else _found(rank, tensor)
+    return HOLDS if keeps(rank) else _rank_text(rank, tensor)
 
 
-def _found(rank: int, tensor: SourceTensor) -> Answer:
-    """Return a rank at fault, with the shape behind it."""
+def _rank_text(rank: int, tensor: SourceTensor) -> Answer:
+    """Return a rank at fault, followed by the shape."""
     return fails(noted(rank, shape_text(tensor)) if rank else 0)

@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 READ_LIMIT = 2**20
-"""Elements of a constant that rules on values look at; a larger one is no list of axes."""
+"""Elements of a constant that rules on values look at; a larger one is not a list of axes."""
 
 _CEILING = 2**64
 """Counts of elements stop here: no tensor has as many."""
@@ -67,7 +67,7 @@ def integers(value: Any) -> tuple[int, ...] | None:
 
 
 def _has_type(value: Any, kind: AttributeType) -> bool:
-    """Return True if a value can be one of an attribute of type `kind`; a boolean is no integer."""
+    """Return True if a value can be one of an attribute of type `kind`; a boolean is not an integer."""
     if kind is AttributeType.BOOL or isinstance(value, bool):
         return kind is AttributeType.BOOL and isinstance(value, bool)
     if kind is AttributeType.INT:
@@ -95,7 +95,7 @@ def lengths(node: BoundNode, name: str, dim: str) -> Iterator[tuple[SourceTensor
     """Yield each tensor of the operand with its dim `dim`, None where that is open.
 
     A tensor of another rank than the layout's has no such dimension and is left out: the rule on
-    its rank says that.
+    its rank reports it.
     """
     layout = node.operand(name).layout or ""
     for tensor in node.tensors(name):
@@ -143,7 +143,7 @@ def constant(name: str, tensor: SourceTensor) -> npt.NDArray[Any] | Words:
         return np.empty(0, np.int64)
     if (count_of(tensor.const.shape) or 0) > READ_LIMIT:
         return Words(
-            f"{name} has more than {READ_LIMIT} elements, which are not looked at",
+            f"{name} has more than {READ_LIMIT} elements, which are not read",
             f"{name} 的元素超过 {READ_LIMIT} 个，不逐一检查",
         )
     return tensor.const.numpy()

@@ -123,7 +123,7 @@ def _dim(
 ) -> Answer:
     """Return True if dimension `dim` of each tensor of operand `name` keeps a rule.
 
-    What is behind the value at fault is `note`, or the tensor's shape.
+    The value at fault is followed by `note`, or the tensor's shape.
     """
     answers = []
     for tensor, length in lengths(node, name, dim):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from atc_py.spec.rules import Number, Rule
 
 _Keeps: TypeAlias = "Callable[[npt.NDArray[Any], Callable[[Number], Any]], Any]"
-"""Which values keep a rule: takes integers or float64, and what makes a number of their dtype."""
+"""Function that marks values that keep a rule, from integers or float64 and their dtype."""
 
 _NOT_CONSTANT = fails(Words("not constant", "不是常量"))
 """The answer for values that are known at run time only."""
@@ -93,7 +93,7 @@ def known_values_at_least(rule: KnownValuesAtLeast, node: BoundNode) -> Answer:
     en="{tensor} of {op} must be constant with every value {value}",
     zh="{op} 的 {tensor} 的值须为常量且等于 {value}",
     help_=Words(
-        "export {tensor} as the constant {value}, or bring other values in with further operators",
+        "export {tensor} as the constant {value}, or produce other values with further operators",
         "将 {tensor} 导出为常量 {value}，其他值用别的算子实现",
     ),
 )
@@ -132,17 +132,17 @@ def known_values_exclude(rule: KnownValuesExclude, node: BoundNode) -> Answer:
 
 
 def _at_least(least: Number) -> _Keeps:
-    """Return which values are at least that; NaN is not."""
+    """Return a mask of the values that are at least `least`; NaN is not."""
     return lambda data, _: data >= least
 
 
 def _equal_to(value: Number) -> _Keeps:
-    """Return which values equal that in their own dtype: 0.1 in float16 is 0.09997559."""
+    """Return a mask of the values that equal `value` in their own dtype: 0.1 in float16 is 0.09997559."""
     return lambda data, kind: data == (float(kind(value)) if data.dtype.kind == "f" else value)
 
 
 def _other_than(value: Number) -> _Keeps:
-    """Return which values differ from that."""
+    """Return a mask of the values that differ from `value`."""
     return lambda data, _: data != value
 
 
@@ -155,7 +155,7 @@ def _constant_values(node: BoundNode, name: str, keeps: _Keeps, *, flags: bool =
 
 
 def _not_known(node: BoundNode, tensor: SourceTensor) -> Answer:
-    """Answer for a tensor that must be known and is not."""
+    """Return the answer for a tensor that must be known and is not."""
     return unknown(NOT_YET) if may_be_known(node, tensor) else _NOT_CONSTANT
 
 
@@ -176,9 +176,9 @@ def _known_values(rule: Rule, node: BoundNode, name: str, keeps: _Keeps) -> Answ
 
 
 def _values(name: str, tensor: SourceTensor, keeps: _Keeps, *, flags: bool = False) -> Answer:
-    """Return True if all values of a constant keep a rule; what is no number keeps none.
+    """Return True if all values of a constant keep a rule; what is not a number keeps none.
 
-    With `flags`, false and true are taken for 0 and 1.
+    With `flags`, false and true count as 0 and 1.
     """
     data = constant(name, tensor)
     if isinstance(data, Words):

@@ -26,7 +26,7 @@ class _Steps(NamedTuple):
 
 
 _UNSET = _Steps((1,), (1,), (0,))
-"""What stands for each axis where an attribute is not there."""
+"""Value for each axis if an attribute is absent."""
 
 
 @predicate(
@@ -35,7 +35,7 @@ _UNSET = _Steps((1,), (1,), (0,))
     en="{attribute} of {op} must not exceed what all windows {other} on {tensor} cover together",
     zh="{op} 的 {attribute} 须不大于 {other} 的全部窗口在 {tensor} 上覆盖的范围",
     help_=Words(
-        "write a smaller {attribute} and add the rest with Pad behind the node, or leave it out "
+        "write a smaller {attribute} and add the rest with Pad after the node, or leave it out "
         "and set pads",
         "减小 {attribute}，其余部分在该节点之后用 Pad 补足；或去掉该属性而设置 pads",
     ),
@@ -76,10 +76,10 @@ def _within_full(
     if isinstance(steps, Answer):
         return steps
     seen = COMMA.join([described(rule.tensor, pair[0]), described(rule.other, pair[1])])
-    return _compared(wanted, _full(shapes[0], shapes[1], steps), seen)
+    return _none_exceeds(wanted, _full_cover(shapes[0], shapes[1], steps), seen)
 
 
-def _compared(wanted: tuple[int, ...], full: list[int | None], seen: Words) -> Answer:
+def _none_exceeds(wanted: tuple[int, ...], full: list[int | None], seen: Words) -> Answer:
     """Return True if no number exceeds what is covered on its axis."""
     if any(most is not None and asked > most for asked, most in zip(wanted, full, strict=True)):
         covered = "x".join("?" if most is None else shown(most) for most in full)
@@ -88,15 +88,15 @@ def _compared(wanted: tuple[int, ...], full: list[int | None], seen: Words) -> A
 
 
 def _rank_fits(node: BoundNode, name: str, shape: tuple[int | None, ...]) -> bool:
-    """Return True if a shape has the rank of its operand; if not, another rule says that."""
+    """Return True if a shape has the rank of its operand; if not, another rule reports it."""
     row = node.operand(name)
     return row.rank is None or row.rank == len(shape)
 
 
-def _full(
+def _full_cover(
     lengths: tuple[int | None, ...], windows: tuple[int | None, ...], steps: _Steps
 ) -> list[int | None]:
-    """Return what all windows cover together on each axis; None where a dim is open.
+    """Return the number of elements that all windows cover on each axis; None if a dim is open.
 
     Formula: (length - 1) * stride + (window - 1) * dilation + 1 + output_padding, which ONNX's
     ConvTranspose has as the output shape without pads.
@@ -145,7 +145,7 @@ def _pads_evenly(
     if dims is None:
         return unknown(described(name, tensor))
     if len(dims) != len(windows) + 2:
-        return HOLDS  # the rule on the rank says it
+        return HOLDS  # the rule on the rank reports it
     undecided = False
     for length, window, stride in zip(dims[2:], windows, steps.strides, strict=True):
         if stride < 1 or (stride == 1 and window % 2 == 1):
@@ -158,7 +158,7 @@ def _pads_evenly(
 
 
 def _steps(node: BoundNode, axes: int) -> _Steps | Answer:
-    """Return the attributes that place the windows, or the one that is no integer for each axis."""
+    """Return the attributes that place the windows, or the one that is not a list of an integer for each axis."""
     found = []
     for name, unset in zip(_Steps._fields, _UNSET, strict=True):
         value = attribute(node, name)

@@ -1,4 +1,4 @@
-"""What predicates saw, as short texts: values, elements at fault, shapes."""
+"""Short texts for observed values: numbers, elements at fault, shapes."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ _WORD = re.compile(r"<?[A-Za-z_][A-Za-z0-9_.]{0,59}>?")
 """Texts that need no quotes: SAME_UPPER, <graph>."""
 
 _BITS = 64
-"""An integer of more bits is no dim or value of any tensor; its digits would say nothing."""
+"""An integer of more bits is never a dim or a value of a tensor; its digits are not shown."""
 
 _ROUNDING = 6e-8
-"""How far, relatively, float32 moves a number: half a unit in its last place, 2**-24."""
+"""Largest relative rounding error of float32: half a unit in its last place, 2**-24."""
 
 
 def shown(value: Any) -> str:
@@ -51,11 +51,11 @@ def shown(value: Any) -> str:
         return f"[{', '.join(items + more)}]"
     shape = getattr(value, "shape", None)
     if isinstance(shape, tuple):
-        return f"<tensor {_joined(shape) or 'scalar'}>"
-    return _single(value)
+        return f"<tensor {_dims_text(shape) or 'scalar'}>"
+    return _value_text(value)
 
 
-def _single(value: Any) -> str:
+def _value_text(value: Any) -> str:
     """Return one value, neither list nor tensor, as text."""
     if isinstance(value, bool):
         return str(value).lower()
@@ -65,12 +65,12 @@ def _single(value: Any) -> str:
         return _float(value)
     if isinstance(value, str) and not _WORD.fullmatch(value):
         return quoted(value)
-    return _cut(str(value))
+    return _clipped(str(value))
 
 
 def quoted(text: str) -> str:
     """Return a text of the model in quotes; characters that do not print become escapes."""
-    return f'"{_cut(text)}"'
+    return f'"{_clipped(text)}"'
 
 
 def at_fault(items: Sequence[Any], index: int) -> str:
@@ -107,20 +107,20 @@ def with_rank(text: str, name: str, rank: int) -> Words:
 
 def shape_text(tensor: SourceTensor) -> str:
     """Return `1x3x?x?`; empty for a scalar and where the rank is not known."""
-    return _joined(dims_of(tensor) or ())
+    return _dims_text(dims_of(tensor) or ())
 
 
 def described(name: str, tensor: SourceTensor) -> Words:
-    """Return what is known of the shape of the operand `name`."""
+    """Return the shape of operand `name` in words, as far as it is known."""
     dims = dims_of(tensor)
     if dims is None:
         return Words(f"the rank of {name} is not known", f"{name} 的秩未知")
     if not dims:
         return Words(f"{name} is a scalar", f"{name} 为标量")
-    return Words(f"{name} is {_joined(dims)}", f"{name} 为 {_joined(dims)}")
+    return Words(f"{name} is {_dims_text(dims)}", f"{name} 为 {_dims_text(dims)}")
 
 
-def _joined(dims: Sequence[int | None]) -> str:
+def _dims_text(dims: Sequence[int | None]) -> str:
     """Return dims with an x between them; of very many only the first."""
     texts = ["?" if dim is None else _integer(dim) for dim in dims[:_ELEMENTS]]
     return "x".join(texts + (["..."] if len(dims) > _ELEMENTS else []))
@@ -141,7 +141,7 @@ def _float(value: float) -> str:
     return f"{text}.0" if text.lstrip("-").isdigit() else text
 
 
-def _cut(text: str) -> str:
+def _clipped(text: str) -> str:
     """Return the beginning of a text, fit to print."""
     cut = text if len(text) <= _LETTERS else f"{text[:_LETTERS]}..."
     return cut if cut.isprintable() else ascii(cut)[1:-1]

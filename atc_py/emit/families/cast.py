@@ -43,7 +43,7 @@ _OVER: Mapping[tuple[DType, DType], DType] = {
     (U8, F32): F16,
     (I32, F16): F32,
 }
-"""What stands between two dtypes where two conversions give what one would."""
+"""The dtype between two others where two conversions equal one."""
 
 
 def _chain(source: DType, target: DType) -> tuple[DType, ...]:

@@ -31,7 +31,7 @@ from atc_py.emit.cube import (
     blocked_operands,
     channel_buffers,
     link_buffers,
-    links_lie_alike,
+    links_are_stored_alike,
     operands_of,
     optional_input,
     product_buffers,
@@ -142,6 +142,12 @@ def _groups(kernel: KernelFacts) -> int:
     return max(1, cast("int", kernel.attributes["groups"]))
 
 
+def _has_diagonals(kernel: KernelFacts) -> bool:
+    """Return True if a filter that is not turned has groups on block diagonals."""
+    fractals = _filter_format(kernel) is Format.FRACTAL_Z
+    return fractals and kernel.op != TRANSPOSED and _groups(kernel) > 1
+
+
 def _constants(kernel: KernelFacts, tiling: ConvBlocksTiling) -> tuple[Buffer, ...]:
     """Return padding of images, and rows that fill up squares of int8 where a filter is turned."""
     padding = Buffer("padding", "ub", tiling.padding_length * BLOCK)
@@ -214,7 +220,9 @@ class _ConvolutionsOfBlocks(ConvolutionFamily):
         bias, offset = optional_input(kernel, BIAS), optional_input(kernel, OFFSET)
         images = {x.storage, kernel.outputs[0].storage} == {Storage(Format.NC1HWC0)}
         plain = offset is None and (bias is None or bias.storage is None)
-        if not (images and plain and filters.storage is not None and links_lie_alike(kernel)):
+        if not (
+            images and plain and filters.storage is not None and links_are_stored_alike(kernel)
+        ):
             return False
         if kernel.op == DEPTHWISE and filters.storage.format is Format.C1HWNCOC0:
             return True
@@ -248,7 +256,7 @@ class _ConvolutionsOfBlocks(ConvolutionFamily):
             "columns": "outChannels",
             "channels_left": False,
             "unrolls": False,
-            "diagonals": kernel.op != TRANSPOSED and _groups(kernel) > 1,
+            "diagonals": _has_diagonals(kernel),
             "channels": "tileN",
             "first_channel": "FirstChannel()",
         }

@@ -22,7 +22,7 @@ __all__ = ["FAMILIES"]
 _MATRIX, _CHANNELS = 2, 1
 
 
-def _joined(whole: Shape, parts: Iterable[Shape], axis: int) -> Iterable[tuple[Shape, int]]:
+def _runs_of_parts(whole: Shape, parts: Iterable[Shape], axis: int) -> Iterable[tuple[Shape, int]]:
     """Yield (outer, elements of a part's run), and where each part starts in a run of the whole."""
     runs = [prod(part[axis:]) for part in parts]
     starts = accumulate(runs, initial=0)
@@ -31,39 +31,39 @@ def _joined(whole: Shape, parts: Iterable[Shape], axis: int) -> Iterable[tuple[S
 
 def _concat(launch: Launch) -> Iterable[Box]:
     """Yield a box for each tensor that is joined."""
-    return _together(launch.outputs[0], launch.inputs, _axis(launch))
+    return _joined_boxes(launch.outputs[0], launch.inputs, _axis(launch))
 
 
 def _concat_blocks(launch: Launch) -> Iterable[Box]:
     """Yield the same of tensors as they are stored; the axis is in the same place."""
-    return _together(launch.stored_outputs[0], launch.stored_inputs, _axis(launch))
+    return _joined_boxes(launch.stored_outputs[0], launch.stored_inputs, _axis(launch))
 
 
-def _together(whole: Shape, parts: Iterable[Shape], axis: int) -> Iterable[Box]:
+def _joined_boxes(whole: Shape, parts: Iterable[Shape], axis: int) -> Iterable[Box]:
     """Yield a box for each part of a whole."""
     by_run = prod(whole[axis:])
     return [
         Box(shape, (shape[1], 1), (by_run, 1), target_start=start)
-        for shape, start in _joined(whole, parts, axis)
+        for shape, start in _runs_of_parts(whole, parts, axis)
     ]
 
 
 def _split(launch: Launch) -> Iterable[Box]:
     """Yield a box for each part."""
-    return _apart(launch.inputs[0], launch.outputs, _axis(launch))
+    return _split_boxes(launch.inputs[0], launch.outputs, _axis(launch))
 
 
 def _split_blocks(launch: Launch) -> Iterable[Box]:
     """Yield the same of tensors as they are stored."""
-    return _apart(launch.stored_inputs[0], launch.stored_outputs, _axis(launch))
+    return _split_boxes(launch.stored_inputs[0], launch.stored_outputs, _axis(launch))
 
 
-def _apart(whole: Shape, parts: Iterable[Shape], axis: int) -> Iterable[Box]:
+def _split_boxes(whole: Shape, parts: Iterable[Shape], axis: int) -> Iterable[Box]:
     """Yield a box for each part that a whole is cut into."""
     by_run = prod(whole[axis:])
     return [
         Box(shape, (by_run, 1), (shape[1], 1), source_start=start)
-        for shape, start in _joined(whole, parts, axis)
+        for shape, start in _runs_of_parts(whole, parts, axis)
     ]
 
 
@@ -78,7 +78,7 @@ class _Joins(BoxFamily):
     """Tensors joined or cut apart row by row."""
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """Return that whole tensors keep their order; a part may be single elements of each run."""
+        """Return the template facts: whole tensors keep their order; a part may be single elements."""
         return {"gathers": kernel.op != "ConcatD", "fill": None}
 
 

@@ -41,7 +41,7 @@ class _MaskedSoftmax(Family):
     operators = frozenset({"ScaledMaskedSoftmax"})
 
     def plan(self, launch: Launch) -> Plan:
-        """Return deal out rows of x; dims of 1 stay, so that strides of the mask go with them."""
+        """Assign rows of x to cores; dims of 1 stay, so that strides of the mask match them."""
         shape, mask = launch.inputs
         room, buffers = room_of(launch)
         before = shape[:-1] or (1,)

@@ -17,9 +17,10 @@ from atc_py.emit.cube import (
     blocked_buffers,
     blocked_operands,
     channel_buffers,
-    lies_row_by_row,
+    depths_of,
+    is_row_by_row,
     link_buffers,
-    links_lie_alike,
+    links_are_stored_alike,
     operands_of,
     optional_input,
     product_buffers,
@@ -33,7 +34,7 @@ from atc_py.emit.keys import Reach
 from atc_py.emit.plan import Plan
 from atc_py.tensor.formats import Format
 from atc_py.tensor.shapes import element_count
-from atc_py.tensor.storage import Storage
+from atc_py.tensor.storage import FLOAT32_C0, Storage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,10 +64,11 @@ class MatMulTiling(ProductTiling):
     )
 
 
-_WEIGHTS = Storage(Format.FRACTAL_Z)
+_MATRICES, _WEIGHTS = Storage(Format.FRACTAL_NZ), Storage(Format.FRACTAL_Z)
+_OPERANDS = {None, _MATRICES, Storage(Format.FRACTAL_NZ, c0=FLOAT32_C0)}
 
 
-def _turned(kernel: KernelFacts) -> tuple[bool, bool]:
+def _operands_transposed(kernel: KernelFacts) -> tuple[bool, bool]:
     """Return True if the left and the right operand are stored summed axis first.
 
     FRACTAL_Z of a matrix has the bytes that FRACTAL_NZ of its transposed has.
@@ -116,7 +118,7 @@ class _Products(ProductFamily):
         """Cut the result; half of the unified buffer, or L0C alone, holds a tile and its sums."""
         kernel, soc = launch.kernel, launch.soc
         *stack, m, n = launch.outputs[0]
-        k = launch.inputs[0][-2 if _turned(kernel)[0] else -1]
+        k = launch.inputs[0][-2 if _operands_transposed(kernel)[0] else -1]
         size, width = kernel.inputs[0].dtype.itemsize, kernel.outputs[0].dtype.itemsize
         product = CubeProduct(prod(stack), m, n, k, size)
         direct = soc.vector_cores > soc.aicores
@@ -137,7 +139,7 @@ class _Products(ProductFamily):
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
         """Return the operands of the cube, and where bias and offset go along the result."""
-        turned = _turned(kernel)
+        turned = _operands_transposed(kernel)
         return {
             "left": kernel.inputs[0],
             "right": kernel.inputs[1],
@@ -165,12 +167,12 @@ class _ProductsOfBlocks(_Products):
     def covers(self, kernel: KernelFacts) -> bool:
         """Return True if what is beside the matrices and the result is stored row by row."""
         left, right, result = *kernel.inputs[:2], kernel.outputs[0]
-        storages = {port.storage for port in (left, right, result)}
-        storages -= {None, Storage(Format.FRACTAL_NZ)}
-        if right.storage == _WEIGHTS and _WEIGHTS not in {left.storage, result.storage}:
-            storages.discard(_WEIGHTS)
+        stored = left.storage in _OPERANDS and right.storage in {*_OPERANDS, _WEIGHTS}
+        if not stored or len(depths_of((left, right))) > 1:
+            return False
         others = any(port.storage is not None for port in kernel.inputs[2:])
-        return not storages and not others and lies_row_by_row(kernel) and links_lie_alike(kernel)
+        alike = result.storage in {None, _MATRICES} and is_row_by_row(kernel)
+        return alike and not others and links_are_stored_alike(kernel)
 
     def fits(self, launch: Launch) -> bool:
         """Return False for blocked results of cores without a unified buffer."""

@@ -33,7 +33,7 @@ def _pad(launch: Launch) -> Iterable[Box]:
 def _pad_constant(launch: Launch) -> Iterable[Box]:
     """Yield the inside, and two slabs of constants for every axis that has borders.
 
-    The slabs of an axis run over the inside of the axes before it and the whole of those behind.
+    The slabs of an axis run over the inside of the axes before it and the whole of those after it.
     """
     source, target, pairs = launch.inputs[0], launch.outputs[0], _borders(launch.kernel)
     steps, places = dense(source), dense(target)
@@ -58,7 +58,7 @@ def _pad_repeated(launch: Launch) -> Iterable[Box]:
     source, target = launch.inputs[0], launch.outputs[0]
     edge = launch.kernel.attributes["mode"] == "edge"
     axes = [
-        _stretches(length, pair, edge=edge)
+        _axis_runs(length, pair, edge=edge)
         for length, pair in zip(source, _borders(launch.kernel), strict=True)
     ]
     steps, places = dense(source), dense(target)
@@ -73,7 +73,7 @@ def _pad_repeated(launch: Launch) -> Iterable[Box]:
         )
 
 
-def _stretches(
+def _axis_runs(
     length: int, pair: tuple[int, int], *, edge: bool
 ) -> list[tuple[int, int, int, int]]:
     """Return (elements, source start, source step, target start) of an axis' stretches."""
@@ -95,7 +95,7 @@ class _Padding(BoxFamily):
     """Borders around a tensor."""
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """Return whether elements may have to be put in order, and what borders are filled with.
+        """Return whether elements may need reordering, and what borders are filled with.
 
         A whole tensor between constants keeps its order.
         """

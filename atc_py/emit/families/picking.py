@@ -71,7 +71,9 @@ class PickTiling:
     steps: tuple[int, ...] = numbers("elements from index to index along these axes", pad=0)
 
 
-def _reached(op: str, attributes: Mapping[str, Any], x: Shape, indices: Shape) -> tuple[int, Shape]:
+def _indexed_axes(
+    op: str, attributes: Mapping[str, Any], x: Shape, indices: Shape
+) -> tuple[int, Shape]:
     """Return the first axis of x that indices reach into, and the dims of all of them."""
     if op == "GatherV2D":
         axis = number(attributes["axis"]) % len(x)
@@ -83,7 +85,7 @@ def _reached(op: str, attributes: Mapping[str, Any], x: Shape, indices: Shape) -
 def _picks(launch: Launch) -> _Picked:
     """Return what the node picks."""
     op, (x, indices) = launch.kernel.op, launch.inputs[:2]
-    first, reached = _reached(op, launch.kernel.attributes, x, indices)
+    first, reached = _indexed_axes(op, launch.kernel.attributes, x, indices)
     images, inner = prod(x[:first]), prod(x[first + len(reached) :])
     image_step = prod(reached) * inner
     if op == "GatherV2D":
@@ -92,7 +94,7 @@ def _picks(launch: Launch) -> _Picked:
     return _Picked(images, count, inner, reached, image_step, count * len(reached))
 
 
-def _moved(launch: Launch) -> tuple[int, int]:
+def _bytes_read(launch: Launch) -> tuple[int, int]:
     """Return the bytes read: picked elements and indices, not all of x."""
     indices, result = launch.kernel.inputs[1].dtype, launch.kernel.outputs[0].dtype
     written = prod(launch.outputs[0]) * result.itemsize
@@ -134,7 +136,7 @@ class _Picks(Family):
             steps=tuple(step * picks.inner for step in dense(picks.reached)),
         )
         size = DEPTH * tile_rows * pitch * itemsize
-        return Plan(tiling, tiling.core_num, (Buffer("through", "ub", size),), _moved(launch))
+        return Plan(tiling, tiling.core_num, (Buffer("through", "ub", size),), _bytes_read(launch))
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
         """Return whether negative indices count from the end of their axis."""
@@ -145,7 +147,7 @@ class _Picks(Family):
         x, indices = sample.shapes[:2]
         if sample.position != 1 or x is None or indices is None:
             return None
-        _, reached = _reached(sample.op, sample.attributes, x, indices)
+        _, reached = _indexed_axes(sample.op, sample.attributes, x, indices)
         high = np.array(reached if sample.op == "GatherNd" else reached[0], np.int64)
         low = -high if sample.attributes["negative_index_support"] else 0 * high
         return generator.integers(low, np.maximum(high, low + 1), indices)

@@ -45,7 +45,7 @@ class _Places(Family):
     operators = frozenset({"TensorScatterUpdate"})
 
     def plan(self, launch: Launch) -> Plan:
-        """Return deal out rows to cores in ranges, so that the order of a row's updates is kept."""
+        """Assign rows to cores in ranges, so that the order of a row's updates is kept."""
         x, indices = launch.inputs[:2]
         itemsize = launch.kernel.outputs[0].dtype.itemsize
         length = indices[-1]

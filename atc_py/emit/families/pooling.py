@@ -45,7 +45,7 @@ class _Axis:
         stride: steps between windows.
         dilation: steps between elements of a window.
         before: padding in front.
-        after: padding behind.
+        after: padding after it.
     """
 
     length: int
@@ -128,7 +128,7 @@ def _axes(launch: Launch) -> tuple[_Axis, _Axis]:
         for at in range(2)
     ]
     if attributes["padding_mode"] == "SAME":
-        found = [_same(axis) for axis in found]
+        found = [_same_pads(axis) for axis in found]
     return found[0], found[1]
 
 
@@ -141,7 +141,7 @@ def _pads(attributes: Mapping[str, AttrValue]) -> tuple[tuple[int, int], tuple[i
     return (top, bottom), (left, right)
 
 
-def _same(axis: _Axis) -> _Axis:
+def _same_pads(axis: _Axis) -> _Axis:
     """Return pads for ceil(dim / stride) windows; the odd element goes after."""
     windows = -(-axis.length // axis.stride)
     missing = max(0, axis.span(windows, axis.size) - axis.length)
@@ -172,24 +172,24 @@ class _Tile:
 
     @property
     def load_pitch(self) -> int:
-        """Elements from row to row of what is loaded."""
+        """Elements from row to row of the loaded input."""
         span = self.width.span(self.columns, self.group)
-        return _whole(max(1, min(self.width.length, span)) * self.lanes)
+        return _whole_blocks(max(1, min(self.width.length, span)) * self.lanes)
 
     @property
     def lead(self) -> int:
         """Elements before the input's first column in a folded row."""
-        return _whole(self.width.before * self.lanes)
+        return _whole_blocks(self.width.before * self.lanes)
 
     @property
     def pitch(self) -> int:
         """Elements from one folded row to the next."""
-        return _whole(self.lead + self.width.span(self.columns, self.group) * self.lanes)
+        return _whole_blocks(self.lead + self.width.span(self.columns, self.group) * self.lanes)
 
     @property
     def out_pitch(self) -> int:
         """Elements from row to row of the result in the buffer."""
-        return _whole(self.columns * self.lanes)
+        return _whole_blocks(self.columns * self.lanes)
 
     def buffers(self) -> tuple[Buffer, ...]:
         """Return the tile's share of the unified buffer."""
@@ -225,15 +225,15 @@ class _Tile:
         return replace(self, group=-(-self.group // 2))
 
 
-def _whole(count: int) -> int:
+def _whole_blocks(count: int) -> int:
     """Return `count` elements rounded up to whole blocks of half."""
     return -(-count // _PER_BLOCK) * _PER_BLOCK
 
 
 def _tile(launch: Launch, planes: int, lanes: int) -> _Tile:
-    """Return the tile for so many planes, whose columns are so many elements.
+    """Return the tile for a number of planes whose columns have a number of elements.
 
-    A tile has at least one row and one column, even where there is nothing to put in it.
+    A tile has at least one row and one column, even for empty results.
     """
     height, width = _axes(launch)
     rows = max(1, min(height.windows, _MOST_RUNS))
@@ -256,7 +256,7 @@ def _tile(launch: Launch, planes: int, lanes: int) -> _Tile:
 
 
 def _tiling(launch: Launch, tile: _Tile, planes: int) -> PoolTiling:
-    """Return the numbers of so many planes that are cut into tiles."""
+    """Return the numbers of planes that are cut into tiles."""
     height, width = tile.height, tile.width
     row_tiles, column_tiles = -(-height.windows // tile.rows), -(-width.windows // tile.columns)
     tiles = planes * row_tiles * column_tiles
@@ -309,7 +309,7 @@ class _Pools(Family):
         return kernel.inputs[0].dtype is DType.FLOAT16
 
     def context(self, kernel: KernelFacts) -> Mapping[str, AttrValue]:
-        """Return whether padding is left out of the count."""
+        """Return the template fact of padding: True if it is left out of the count."""
         return {"exclusive": kernel.attributes.get("exclusive", True), "lanes": 1}
 
 

@@ -1,4 +1,4 @@
-"""Resize by the nearest element: rows and columns of x, each taken as often as it is wanted."""
+"""Resize by the nearest element: rows and columns of x, each repeated as needed."""
 
 from __future__ import annotations
 
@@ -61,18 +61,18 @@ class _Tile:
 
     @property
     def load_pitch(self) -> int:
-        """Room for the columns of x that lie under those of a tile, rounded to either side.
+        """Room for the columns of x that correspond to those of a tile, rounded to either side.
 
         Neighbors are source / width apart, (source - 1) / (width - 1) where corners are aligned.
         """
         between = (self.source, max(1, self.width)), (self.source - 1, max(1, self.width - 1))
         reach = max(-(-(self.columns - 1) * far // by) for far, by in between) + 3
-        return self._whole(max(1, min(self.source, reach)) * self.lanes)
+        return self._whole_plan(max(1, min(self.source, reach)) * self.lanes)
 
     @property
     def out_pitch(self) -> int:
         """Elements from row to row of the result."""
-        return self._whole(self.columns * self.lanes)
+        return self._whole_plan(self.columns * self.lanes)
 
     def buffers(self) -> tuple[Buffer, ...]:
         """Return the tile's share of the unified buffer."""
@@ -90,7 +90,7 @@ class _Tile:
             columns = -(-self.columns // 2)
         return replace(self, rows=rows, columns=columns)
 
-    def _whole(self, count: int) -> int:
+    def _whole_plan(self, count: int) -> int:
         per_block = BLOCK // self.itemsize
         return -(-count // per_block) * per_block
 
@@ -105,7 +105,7 @@ def _tile(x: Shape, y: Shape, itemsize: int, soc: Soc, lanes: int) -> _Tile:
     return tile
 
 
-def _placed(launch: Launch, x: Shape, y: Shape, lanes: int) -> Plan:
+def _plan_rows(launch: Launch, x: Shape, y: Shape, lanes: int) -> Plan:
     """Plan for rows of elements, or of blocks of them."""
     tile = _tile(x, y, launch.kernel.outputs[0].dtype.itemsize, launch.soc, lanes)
     rows = prod(y[:-1])
@@ -134,7 +134,7 @@ class _Nearest(Family):
 
     def plan(self, launch: Launch) -> Plan:
         """Cut rows; a scalar is a row of one element."""
-        return _placed(launch, launch.inputs[0] or (1,), launch.outputs[0] or (1,), 1)
+        return _plan_rows(launch, launch.inputs[0] or (1,), launch.outputs[0] or (1,), 1)
 
     def covers(self, kernel: KernelFacts) -> bool:
         """Return True for the mode `nearest`, from scales or sizes, without cropping."""
@@ -163,7 +163,7 @@ class _NearestOfBlocks(_Nearest):
     def plan(self, launch: Launch) -> Plan:
         """Take a block of channels for an element; axes keep their places."""
         (*x, lanes), (*y, _) = launch.stored_inputs[0], launch.stored_outputs[0]
-        return _placed(launch, tuple(x), tuple(y), lanes)
+        return _plan_rows(launch, tuple(x), tuple(y), lanes)
 
     def covers(self, kernel: KernelFacts) -> bool:
         """Return True for images in NC1HWC0 with ratios row by row."""

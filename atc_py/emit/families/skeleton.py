@@ -21,7 +21,7 @@ _FRAMED = frozenset({"recurrent"})
 
 
 class _Flat(Family):
-    """Operators whose rows name a family that nobody has written yet."""
+    """Operators whose rows name a family that is not written yet."""
 
     template = "skeleton"
 
@@ -68,7 +68,7 @@ def _total(launch: Launch) -> int:
 
 @cache
 def skeleton(name: str) -> Family:
-    """Return the family of operators whose rows name `name` and that nobody has written yet."""
+    """Return the family of operators whose rows name `name`, which is not written yet."""
     return _Framed(name) if name in _FRAMED else _Flat(name)
 
 

@@ -10,14 +10,13 @@ from atc_py.emit.boxes import Box
 from atc_py.emit.constants import repeated_word
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
-from atc_py.tensor.storage import FRACTAL_ROWS, c0_of
+from atc_py.tensor.storage import FRACTAL_ROWS, Storage, depth_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from atc_py.emit.plan import KernelFacts, Launch
     from atc_py.tensor.shapes import Shape
-    from atc_py.tensor.storage import Storage
 
 __all__ = ["FAMILIES"]
 
@@ -31,7 +30,7 @@ class _Lanes(NamedTuple):
     Attributes:
         c0: elements of a block.
         full: whole blocks.
-        tail: elements of the block behind them, 0 where there is none.
+        tail: elements of the partial block after them, 0 if there is none.
         missing: elements that this block lacks, 0 where there is none.
         blocks: all of them.
     """
@@ -52,7 +51,10 @@ class _Lanes(NamedTuple):
 def _boxes(launch: Launch) -> Iterable[Box]:
     """Return the boxes to move, and zeros for padding."""
     source, target = launch.kernel.inputs[0], launch.kernel.outputs[0]
-    shape, c0 = launch.inputs[0], c0_of(source.dtype)
+    shape = launch.inputs[0]
+    c0 = depth_of(source.storage or target.storage, source.dtype)
+    if _makes_a_filter(launch.kernel):
+        return _map_to_filter(shape, c0)
     there, back = {
         Format.NC1HWC0.value: (_map, _map_back),
         Format.FRACTAL_NZ.value: (_matrices, _matrices_back),
@@ -62,7 +64,7 @@ def _boxes(launch: Launch) -> Iterable[Box]:
 
 
 def _map(shape: Shape, c0: int) -> Iterable[Box]:
-    """Yield NCHW to NC1HWC0: whole blocks, the rest of the channels, the zeros behind them."""
+    """Yield NCHW to NC1HWC0: whole blocks, the rest of the channels, the zeros after them."""
     (images, channels), pixels = shape[:2], prod(shape[2:])
     lanes = _Lanes.of(channels, c0)
     image, plane = lanes.blocks * pixels * c0, pixels * c0
@@ -100,6 +102,14 @@ def _map_back(shape: Shape, c0: int) -> Iterable[Box]:
         last,
         last,
     )
+
+
+def _map_to_filter(shape: Shape, c0: int) -> Iterable[Box]:
+    """Yield NC1HWC0 to FRACTAL_Z: each pixel of a block of all images, and zeros for more of them."""
+    images, planes = shape[0], -(-shape[1] // c0) * prod(shape[2:])
+    padded = -(-images // FRACTAL_ROWS) * FRACTAL_ROWS
+    yield Box((planes, images, c0), (c0, planes * c0, 1), (padded * c0, c0, 1))
+    yield _zeros((planes, (padded - images) * c0), (padded * c0, 1), images * c0)
 
 
 def _matrices(shape: Shape, c0: int) -> Iterable[Box]:
@@ -206,12 +216,12 @@ def _filter_back(shape: Shape, c0: int) -> Iterable[Box]:
         (c0, 1, by_input),
         (taps, tap, by_tap),
     ]
-    yield _ordered(axes)
+    yield _ordered_box(axes)
     rest = [(outputs, c0, by_output), (lanes.tail, 1, by_input), (taps, tap, by_tap)]
-    yield _ordered(rest, lanes.full * block, lanes.full * c0 * by_input)
+    yield _ordered_box(rest, lanes.full * block, lanes.full * c0 * by_input)
 
 
-def _ordered(axes: list[tuple[int, int, int]], source: int = 0, target: int = 0) -> Box:
+def _ordered_box(axes: list[tuple[int, int, int]], source: int = 0, target: int = 0) -> Box:
     """Return a box of (length, source, target) whose axes are in the target's order."""
     lengths, froms, tos = zip(*sorted(axes, key=lambda axis: -axis[2]), strict=True)
     return Box(lengths, froms, tos, source, target)
@@ -229,16 +239,24 @@ def _storage(kernel: KernelFacts) -> Storage | None:
     return found[0] if len(found) == 1 else None
 
 
+def _makes_a_filter(kernel: KernelFacts) -> bool:
+    """Return True from an image in blocks to a filter of one group."""
+    sides = kernel.inputs[0].storage, kernel.outputs[0].storage
+    return sides == (Storage(Format.NC1HWC0), Storage(Format.FRACTAL_Z))
+
+
 class _TransData(BoxFamily):
     """Changes between rows and blocks; one side is stored in blocks whatever is asked for."""
 
     in_blocks = True
 
     def covers(self, kernel: KernelFacts) -> bool:
-        """Return True between rows and one blocked format.
+        """Return True between rows and one blocked format, and from an image to a filter.
 
         Filters of groups are constants, which are packed before.
         """
+        if _makes_a_filter(kernel):
+            return True
         storage = _storage(kernel)
         if storage is None or kernel.outputs[0].dtype is DType.INT4:
             return False
@@ -250,9 +268,10 @@ class _TransData(BoxFamily):
 
         Lanes of fractals stand side by side in rows, channels do not.
         """
-        storage, packs = _storage(kernel), kernel.inputs[0].storage is None
+        storage = _storage(kernel)
+        packs = kernel.inputs[0].storage is None or _makes_a_filter(kernel)
         return {
-            "gathers": storage is None or storage.format is not Format.FRACTAL_NZ,
+            "gathers": storage is not None and storage.format is not Format.FRACTAL_NZ,
             "fill": repeated_word(0, DType.INT32) if packs else None,
         }
 

@@ -40,7 +40,7 @@ def bind_inputs(
 
     Raises:
         AtcError: with every finding: BAD_INPUT_SHAPE for shapes that fit no input, FREE_DIMENSION
-            for inputs that stay open, BAD_MODEL and BAD_TENSOR for inputs that no shape can mend.
+            for inputs that stay open, BAD_MODEL and BAD_TENSOR for inputs that no shape can fix.
     """
     sink = Sink()
     _check_names(inputs, shapes, sink)
@@ -74,7 +74,7 @@ def observe_inputs(
 def input_faults(
     path: Path, inputs: Sequence[DeclaredInput], shapes: Mapping[str, Shape]
 ) -> list[Diagnostic]:
-    """Return what is wrong with `inputs` whatever their shapes are: BAD_MODEL and BAD_TENSOR."""
+    """Return the faults of `inputs` that hold for any shape: BAD_MODEL and BAD_TENSOR."""
     sink = Sink()
     binder = _Binder(path, inputs, shapes, sink)
     for declared in inputs:
@@ -133,7 +133,7 @@ class _Binder:
         return ValueType(declared.element, fixed)
 
     def observe(self, declared: DeclaredInput) -> ValueType:
-        """Return what is known of one input; only the user's shape can be at fault."""
+        """Return the known type of one input; only the user's shape can be at fault."""
         given = self._shapes.get(declared.name)
         if given is not None:
             self._check_given(declared, given)
@@ -144,13 +144,13 @@ class _Binder:
         return ValueType(declared.element, dims)
 
     def look_at(self, declared: DeclaredInput) -> None:
-        """Report an input that no shape can mend."""
+        """Report an input that no shape can fix."""
         self._check_element(declared)
         if not declared.kind:
             self._check_rank(declared)
 
     def _check_element(self, declared: DeclaredInput) -> None:
-        """Report an input that is no tensor, has no element type, or one that is not supported."""
+        """Report an input that is not a tensor, has no element type, or one that is not supported."""
         place = self._place(declared)
         if declared.kind:
             message = f"the input {declared.name!r} must be a tensor, found a {declared.kind}"
@@ -188,7 +188,7 @@ class _Binder:
 
     def _report_given(self, message: str) -> None:
         """Report a finding about the user's text."""
-        advice = self._advised()
+        advice = self._suggested_shapes()
         text = format_input_shapes(self._suggestion()) if advice is None else advice.text
         self._sink.add(
             BAD_INPUT_SHAPE.diagnostic(
@@ -196,8 +196,8 @@ class _Binder:
             )
         )
 
-    def _advised(self) -> ShapeAdvice | None:
-        """Return shapes that were tried, where something finds them; it is asked once."""
+    def _suggested_shapes(self) -> ShapeAdvice | None:
+        """Return shapes found by `suggest`, if given; it is called once."""
         if self._suggest is not None and self._advice is None:
             self._advice = self._suggest()
         return self._advice
@@ -211,16 +211,16 @@ class _Binder:
             listed = ", ".join(f"axis {axis}" + (f" ({dim})" if dim else "") for axis, dim in free)
             what = f"input {declared.name!r} is {declared.label}: {listed} left open"
         self._sink.add(
-            FREE_DIMENSION.diagnostic(what, place=self._place(declared), help=self._way_out())
+            FREE_DIMENSION.diagnostic(what, place=self._place(declared), help=self._hint())
         )
 
-    def _way_out(self) -> str:
-        """Say what to give for inputs that stay open."""
+    def _hint(self) -> str:
+        """Return the hint: what to give for inputs that stay open."""
         is_first = self._advice is None
-        advice = self._advised()
+        advice = self._suggested_shapes()
         if advice is None:
             text = format_input_shapes(self._suggestion())
-            note = "1 stands for what the model leaves open"
+            note = "1 stands for a dim that the model leaves open"
             if any(each.dims is None and each.name not in self._shapes for each in self._inputs):
                 note += "; replace the 1 of an input of unknown rank by all its dims"
             return f'give --input-shape "{text}" ({note})'

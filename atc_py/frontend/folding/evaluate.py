@@ -70,7 +70,7 @@ _FINITE = frozenset({"Conv", "MaxPool"})
 
 _SINCE = {
     "BatchNormalization": 14,  # before, the reference trains where the model infers
-    "Hardmax": 13,  # before, the axes from `axis` on were one; the reference takes one axis
+    "Hardmax": 13,  # before, all axes after `axis` counted too; the reference takes one axis
     "RoiAlign": 16,  # before, there was no half-pixel shift
     "Softmax": 13,
 }
@@ -93,16 +93,16 @@ def is_slow(node: WorkNode) -> bool:
 def evaluate(
     node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]], opsets: Mapping[str, int]
 ) -> dict[str, npt.NDArray[Any]] | None:
-    """Return the node's outputs by name; None where the reference cannot work them out.
+    """Return the node's outputs by name; None where the reference cannot compute them.
 
-    Floats of 16 bits are float32 here: what is worked out of them step by step is rounded once, at
+    Floats of 16 bits are float32 here: what is computed of them step by step is rounded once, at
     its end, by whoever asks.
     """
     if not _is_right_of(node, arrays):
         return None
-    arrays = {name: _widened(array) for name, array in arrays.items()}
+    arrays = {name: _as_float32(array) for name, array in arrays.items()}
     try:
-        # The reference warns of overflow and the like; what it computes is what counts here.
+        # The reference warns of overflow and the like; only its results count here.
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             if node.op_type == "Range" and not arrays[node.inputs[2]].all():
@@ -111,7 +111,7 @@ def evaluate(
                 results = _gather_elements(node, arrays)
             else:
                 results = _run_reference(node, arrays, opsets)
-    except Exception:  # noqa: BLE001  (it raises anything; a node that is not folded is no error)
+    except Exception:  # noqa: BLE001  (it raises anything; a node that is not folded is not an error)
         return None
     return _tensors(list(node.writes), results)
 
@@ -119,7 +119,7 @@ def evaluate(
 def _is_right_of(node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]]) -> bool:
     """Return True if the reference works the node out as the device does, for these operands."""
     if node.op_type == "Cast":
-        return _fits(node, arrays)
+        return _stays_in_range(node, arrays)
     if node.op_type == "ReduceL2":  # squares of integers wrap around in it, and so do their sums
         return arrays[node.inputs[0]].dtype.kind not in "iu"
     if node.op_type in _FINITE:
@@ -132,16 +132,16 @@ def _is_float(array: npt.NDArray[Any]) -> bool:
     return DType.from_numpy(array.dtype).is_float
 
 
-def _widened(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _as_float32(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return floats of 16 bits as float32; other arrays as they are."""
     is_half = _is_float(array) and array.dtype.itemsize == np.dtype(np.float16).itemsize
     return array.astype(np.float32) if is_half else array
 
 
-def _fits(node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]]) -> bool:
-    """Return True if a Cast to integers keeps to their range; ONNX leaves open what lies beyond.
+def _stays_in_range(node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]]) -> bool:
+    """Return True if a Cast to integers stays in their range; ONNX does not define the rest.
 
-    What is open is the device's to decide, which saturates where numpy wraps around.
+    Undefined results are up to the device, which saturates where numpy wraps around.
     """
     (source,) = (arrays[name] for name in node.inputs[:1])
     targets = [each.i for each in node.proto.attribute if each.name == "to"]
@@ -151,7 +151,7 @@ def _fits(node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]]) -> bool:
     if target.kind not in "iu":
         return True
     limits, values = np.iinfo(target), np.trunc(source.astype(np.float64))
-    # The greatest int64 is no float64, the power of two behind it is; NaN is in no range.
+    # The greatest int64 is not a float64, but the next power of two is; NaN is in no range.
     inside = (values >= float(limits.min)) & (values < float(int(limits.max) + 1))
     return bool(inside.all())
 

@@ -48,8 +48,8 @@ def _identity(inputs: Sequence[ConstData | None], _: Attributes) -> ConstData | 
 
 
 def _reshape(inputs: Sequence[ConstData | None], attributes: Attributes) -> ConstData | None:
-    """Return dim 0 keeps the input's (unless allowzero), -1 takes what is left."""
-    wanted = _listed(inputs, attributes, "shape")
+    """Reshape: a dim of 0 keeps the input's (unless allowzero), -1 takes the rest."""
+    wanted = _list_argument(inputs, attributes, "shape")
     if inputs[0] is None or wanted is None:
         return None
     source = inputs[0].shape
@@ -63,7 +63,7 @@ def _reshape(inputs: Sequence[ConstData | None], attributes: Attributes) -> Cons
         if not rest:
             return None
         lengths[lengths.index(-1)] = element_count(source) // rest
-    return _checked(inputs[0], tuple(lengths))
+    return _reshaped_if_valid(inputs[0], tuple(lengths))
 
 
 def _flatten(inputs: Sequence[ConstData | None], attributes: Attributes) -> ConstData | None:
@@ -75,7 +75,9 @@ def _flatten(inputs: Sequence[ConstData | None], attributes: Attributes) -> Cons
     if not -len(shape) <= axis <= len(shape):
         return None
     split = axis if axis >= 0 else axis + len(shape)
-    return _checked(inputs[0], (element_count(shape[:split]), element_count(shape[split:])))
+    return _reshaped_if_valid(
+        inputs[0], (element_count(shape[:split]), element_count(shape[split:]))
+    )
 
 
 def _squeeze(inputs: Sequence[ConstData | None], attributes: Attributes) -> ConstData | None:
@@ -85,7 +87,7 @@ def _squeeze(inputs: Sequence[ConstData | None], attributes: Attributes) -> Cons
     shape = inputs[0].shape
     if len(inputs) == 1 and "axes" not in attributes:
         return reshaped(inputs[0], tuple(length for length in shape if length != 1))
-    axes = _axes(_listed(inputs, attributes, "axes"), len(shape))
+    axes = _axes(_list_argument(inputs, attributes, "axes"), len(shape))
     if axes is None or any(shape[axis] != 1 for axis in axes):
         return None
     return reshaped(
@@ -94,8 +96,8 @@ def _squeeze(inputs: Sequence[ConstData | None], attributes: Attributes) -> Cons
 
 
 def _unsqueeze(inputs: Sequence[ConstData | None], attributes: Attributes) -> ConstData | None:
-    """Return axes of length 1 put in; they are counted in the result."""
-    wanted = _listed(inputs, attributes, "axes")
+    """Return axes of length 1 inserted; they are counted in the result."""
+    wanted = _list_argument(inputs, attributes, "axes")
     if inputs[0] is None or wanted is None:
         return None
     rank = len(inputs[0].shape) + len(wanted)
@@ -103,11 +105,13 @@ def _unsqueeze(inputs: Sequence[ConstData | None], attributes: Attributes) -> Co
     if axes is None:
         return None
     rest = iter(inputs[0].shape)
-    return _checked(inputs[0], tuple(1 if axis in axes else next(rest) for axis in range(rank)))
+    return _reshaped_if_valid(
+        inputs[0], tuple(1 if axis in axes else next(rest) for axis in range(rank))
+    )
 
 
 def _transpose(inputs: Sequence[ConstData | None], attributes: Attributes) -> ConstData | None:
-    """Return axes in another order, worked out when the constant is read."""
+    """Return axes in another order, computed when the constant is read."""
     const = inputs[0]
     if const is None:
         return None
@@ -137,7 +141,7 @@ VIEW_FOLDS: dict[str, Fold] = {
 """By operator of ONNX's own domain; a fold gives None for a node that it cannot make sense of."""
 
 
-def _listed(
+def _list_argument(
     inputs: Sequence[ConstData | None], attributes: Attributes, name: str
 ) -> tuple[int, ...] | None:
     """Return numbers that newer opsets take as the second input and older ones as an attribute."""
@@ -158,7 +162,7 @@ def _axes(axes: tuple[int, ...] | None, rank: int) -> set[int] | None:
     return found if len(found) == len(axes) else None
 
 
-def _checked(const: ConstData, shape: Shape) -> ConstData | None:
+def _reshaped_if_valid(const: ConstData, shape: Shape) -> ConstData | None:
     """Return `const` under `shape` where that has as many elements and not too many axes."""
     if (
         len(shape) > MAX_RANK

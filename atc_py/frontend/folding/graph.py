@@ -66,7 +66,7 @@ class WorkNode:
 
     Attributes:
         index: position in the file's graph.
-        proto: the node as it stands in the file.
+        proto: the node as the file has it.
         name: its name, possibly empty.
         op_type: its operator.
         domain: "" for ONNX's own.
@@ -90,7 +90,7 @@ class WorkNode:
 
     @property
     def reads(self) -> Iterator[str]:
-        """The names that it needs, inputs that are absent left out."""
+        """The names that it needs, without absent inputs."""
         yield from filter(None, self.inputs)
         yield from self.captured
 
@@ -101,7 +101,7 @@ class WorkNode:
 
     @property
     def plain(self) -> NodeProto:
-        """The node with ONNX's own domain spelled "", the one way that all of onnx knows."""
+        """The node with ONNX's own domain spelled "", which every function of onnx accepts."""
         if self.proto.domain == self.domain:
             return self.proto
         plain = onnx.NodeProto()
@@ -136,13 +136,13 @@ class WorkGraph:
         path: the model's file.
         opsets: imported version of each domain.
         nodes: producers first.
-        inputs: types of what is fed, in the file's order; initializers are not among them.
-        outputs: names of what is handed out.
+        inputs: types of the inputs, in the file's order; initializers are not among them.
+        outputs: names of the graph's outputs.
         consts: values that are known.
         foreign: types of initializers that are there but cannot be held (strings for instance).
         declared: types that the file itself states for values.
         types: types by inference, as far as it came.
-        kinds: what values are that are no tensors: sequence, map, optional ...
+        kinds: kinds of the values that are not tensors: sequence, map, optional ...
         pinned: types of results that inference cannot work out, found by other means.
         unsound: nodes that break ONNX's definition; they are neither inferred nor folded.
         runs: how often the whole graph has been inferred, which is bounded.
@@ -179,7 +179,7 @@ class WorkGraph:
         return used
 
     def drop_dead_nodes(self) -> None:
-        """Take out the nodes from which no output of the graph depends, and constants of theirs."""
+        """Remove the nodes that no output of the graph depends on, and their constants."""
         needed = set(self.outputs)
         alive: list[WorkNode] = []
         for node in reversed(self.nodes):
@@ -207,7 +207,7 @@ def make_nodes(proto: GraphProto, opsets: Mapping[str, int], path: Path) -> list
 
 
 def inner_nodes(proto: GraphProto, outer: WorkNode, opsets: Mapping[str, int]) -> list[WorkNode]:
-    """Return the nodes of a subgraph of `outer`; they stand where `outer` stands.
+    """Return the nodes of a subgraph of `outer`; they have the index of `outer`.
 
     Raises:
         AtcError: NOT_ONNX for names that are not text.

@@ -1,4 +1,4 @@
-"""The branches of If nodes whose condition is not known: graphs of their own, looked into."""
+"""The branches of If nodes whose condition is not known: graphs of their own, folded too."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from atc_py.frontend.reading.text import texts_of
 from atc_py.frontend.reading.validate import sort_nodes
 from atc_py.frontend.rewriting.qdq.importing import import_quantized
 from atc_py.frontend.typing.infer import infer_between
-from atc_py.frontend.typing.type_corrections import known_type
+from atc_py.frontend.typing.known_type import known_type
 from atc_py.source import scope_name
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ __all__ = ["Branch", "FoldedGraph", "fold_with_branches"]
 _NOTHING = ValueType(0, None)
 
 _FOLDINGS = 24
-"""How often a graph is folded for the sake of If nodes that depend on one another."""
+"""Limit on foldings of a graph whose If nodes depend on one another."""
 
 _NO_INPUTS = "let the branch use values of the graph around it by their names"
 _SAME_COUNT = "give the node and both branches one number of outputs, or export the model again"
@@ -72,11 +72,11 @@ class FoldedGraph:
 
 
 def fold_with_branches(graph: WorkGraph, tensors: TensorReader, limit: int) -> FoldedGraph:
-    """Fold `graph` as far as it can be, and look into the branches of the If nodes that are left.
+    """Fold `graph` as far as it can be, with the branches of the If nodes that are left.
 
-    What branches hand out tells the types of what comes behind them. So branches are looked into in
+    The outputs of branches determine the types of later nodes. So branches are folded in
     the order of their nodes, each once, and the graph is folded again before the first node that
-    depends on what has been learned since. Behind _FOLDINGS of these, types alone are carried on
+    depends on types learned since. After _FOLDINGS of these, only types are carried on
     from one If to the next.
     """
     return _BranchWalk(graph, tensors, limit).fold()
@@ -90,7 +90,7 @@ class _BranchWalk:
         self._tensors = tensors
         self._limit = limit
         self._branches: dict[WorkNode, tuple[Branch, ...]] = {}
-        self._bad: dict[WorkNode, list[Diagnostic]] = {}
+        self._faults: dict[WorkNode, list[Diagnostic]] = {}
         self._news: set[str] = set()
         self._used: set[str] = set()
 
@@ -102,7 +102,7 @@ class _BranchWalk:
             faults = self._fold()
             foldings += 1
         left = [node for node in self._graph.nodes if node in self._branches]
-        inner = [fault for node in left for fault in self._bad[node]]
+        inner = [fault for node in left for fault in self._faults[node]]
         kept = {node: self._branches[node] for node in left}
         quantized = [
             each for found in kept.values() for branch in found for each in branch.folded.quantized
@@ -110,7 +110,7 @@ class _BranchWalk:
         return FoldedGraph(self._graph, kept, (*faults, *inner), tuple(quantized))
 
     def _fold(self) -> list[Diagnostic]:
-        """Fold what can be folded with what is known by now; what is wrong."""
+        """Fold with what is known by now; return the faults."""
         self._news.clear()
         found = fold_what_can_be(self._graph, self._tensors, self._limit)
         if any(node.is_if for node in self._graph.nodes):
@@ -118,42 +118,42 @@ class _BranchWalk:
         return found
 
     def _walk(self, *, carrying: bool) -> bool:
-        """Look into the If nodes in order; whether one was left because it depends on news.
+        """Fold the branches of If nodes in order; return True if one must wait for new types.
 
         Args:
-            carrying: carry news on to the nodes that depend on them, and leave none.
+            carrying: pass new types on to the nodes that depend on them, so that none must wait.
         """
-        behind: set[str] = set()
+        dependent: set[str] = set()
         for node in self._graph.nodes:
-            depends = not behind.isdisjoint(node.reads)
+            depends = not dependent.isdisjoint(node.reads)
             if depends:
-                behind.update(node.writes)
+                dependent.update(node.writes)
             if not node.is_if or node in self._branches or node in self._graph.unsound:
                 if depends and carrying and node not in self._branches:
                     infer_between(self._graph, [node])
                 continue
             if depends and not carrying:
                 return True
-            behind.update(self._look_into(node))
+            dependent.update(self._look_into(node))
         return False
 
     def _look_into(self, node: WorkNode) -> set[str]:
-        """Look into one node; the names of its results of which something is known now."""
+        """Fold the branches of one node; return the names of its results whose types are known now."""
         graph = self._graph
-        found, bad = _look_into(graph, node, self._tensors, self._limit)
+        found, faults = _look_into(graph, node, self._tensors, self._limit)
         self._branches[node] = found
-        self._bad[node] = [*bad, *_faults_of_results(node, found, self._used)]
-        told = _handed_out(node, self._branches[node])
-        graph.pinned.update(told)
-        graph.types.update(told)
-        self._news.update(told)
-        return set(told)
+        self._faults[node] = [*faults, *_faults_of_results(node, found, self._used)]
+        learned = _types_of_outputs(node, self._branches[node])
+        graph.pinned.update(learned)
+        graph.types.update(learned)
+        self._news.update(learned)
+        return set(learned)
 
 
 def _look_into(
     graph: WorkGraph, node: WorkNode, tensors: TensorReader, limit: int
 ) -> tuple[tuple[Branch, ...], list[Diagnostic]]:
-    """Return the branches of a node, and what is wrong with them."""
+    """Return the folded branches of a node, and their faults."""
     found: list[Branch] = []
     faults: list[Diagnostic] = []
     for name, proto in _graphs(node):
@@ -191,7 +191,7 @@ def _fold_branch(
         limit: bytes that folding one node may make.
 
     Raises:
-        AtcError: where it takes inputs, its nodes cannot be ordered, or its tensors cannot be read.
+        AtcError: if it takes inputs, its nodes cannot be ordered, or its tensors cannot be read.
     """
     name, proto = branch
     contents = locate_contents(proto, tensors, outer.path)
@@ -223,7 +223,7 @@ def _fold_branch(
 def _refuse_inputs(
     node: WorkNode, name: str, proto: GraphProto, initializers: Sequence[str]
 ) -> None:
-    """Refuse a branch that wants to be fed: an If feeds none.
+    """Refuse a branch with inputs: an If passes none.
 
     Raises:
         AtcError: BAD_MODEL.
@@ -240,18 +240,18 @@ def _captured_consts(outer: WorkGraph, node: WorkNode) -> dict[str, ConstData]:
     return {name: outer.consts[name] for name in node.captured if name in outer.consts}
 
 
-def _handed_out(node: WorkNode, branches: tuple[Branch, ...]) -> dict[str, ValueType]:
-    """Return types of what an If node hands out, as far as both branches agree."""
-    told: dict[str, ValueType] = {}
+def _types_of_outputs(node: WorkNode, branches: tuple[Branch, ...]) -> dict[str, ValueType]:
+    """Return the types of an If node's outputs, as far as both branches agree."""
+    learned: dict[str, ValueType] = {}
     for position, name in enumerate(node.outputs):
         types = [_output_type(branch, position) for branch in branches]
         if name and types:
-            told[name] = _agreed(types)
-    return {name: found for name, found in told.items() if found != _NOTHING}
+            learned[name] = _common_type(types)
+    return {name: found for name, found in learned.items() if found != _NOTHING}
 
 
 def _output_type(branch: Branch, position: int) -> ValueType:
-    """Return what is known of one output of a branch."""
+    """Return the type of one output of a branch, as far as it is known."""
     graph = branch.folded.graph
     if position >= len(graph.outputs):
         return _NOTHING
@@ -266,8 +266,8 @@ def _faults_of_results(
     for branch in branches:
         found = len(branch.folded.graph.outputs)
         if found != count:
-            message = f"both branches must hand out {count}, as many as the node has outputs; "
-            message += f"{branch.name} hands out {found}"
+            message = f"both branches must have {count} outputs, as many as the node; "
+            message += f"{branch.name} has {found}"
             place = replace(node.place, field=f"attribute {branch.name}")
             yield BAD_MODEL.diagnostic(message, place=place, help=_SAME_COUNT)
     for position, name in enumerate(node.outputs):
@@ -280,22 +280,22 @@ def _faults_of_results(
 def _contradictions(
     node: WorkNode, name: str, types: Mapping[str, ValueType]
 ) -> Iterator[Diagnostic]:
-    """Return how the branches differ in what they return as one output, as far as it is known."""
+    """Yield the differences between the types that the branches return as one output."""
     place = replace(node.place, field=f"output {name!r}")
     elements = {at: element_name(each.element) for at, each in types.items() if each.element}
     if len(set(elements.values())) > 1:
         found = " and ".join(f"{each} in {at}" for at, each in elements.items())
-        help_ = "cast what one of the branches hands out, so that both have one element type"
+        help_ = "cast the output of one of the branches, so that both have one element type"
         yield BAD_MODEL.diagnostic(f"its output {name!r} is {found}", place=place, help=help_)
     ranks = {at: len(each.dims) for at, each in types.items() if each.dims is not None}
     if len(set(ranks.values())) > 1:
         found = " and ".join(f"rank {rank} in {at}" for at, rank in ranks.items())
-        help_ = "let both branches hand out tensors of one rank"
+        help_ = "make both branches return tensors of the same rank"
         yield UNKNOWN_SHAPE.diagnostic(f"its output {name!r} has {found}", place=place, help=help_)
 
 
-def _agreed(types: list[ValueType]) -> ValueType:
-    """Return what all of `types` have in common."""
+def _common_type(types: list[ValueType]) -> ValueType:
+    """Return the type that all of `types` agree on, as far as they do."""
     elements = {each.element for each in types}
     element = elements.pop() if len(elements) == 1 else 0
     dims = [each.dims for each in types]

@@ -23,10 +23,10 @@ __all__ = ["inline_branches"]
 
 
 def inline_branches(graph: WorkGraph, tensors: TensorReader) -> bool:
-    """Replace the If nodes whose condition is a constant; whether there were any.
+    """Replace the If nodes whose condition is a constant; return True if there were any.
 
     Raises:
-        AtcError: for constants of a branch whose data is bad, and BAD_MODEL for its nodes that
+        AtcError: for constants of a branch whose data is damaged, and BAD_MODEL for its nodes that
             ONNX does not define so.
     """
     if not any(node.op_type == "If" for node in graph.nodes):
@@ -40,12 +40,12 @@ def inline_branches(graph: WorkGraph, tensors: TensorReader) -> bool:
         if branch is None or not _is_apart(branch, taken):
             nodes.append(node)
             continue
-        taken |= set(_defined(branch))
+        taken |= set(_defined_names(branch))
         graph.consts.update(_constants(branch, node, tensors))
         inner = inner_nodes(branch, node, graph.opsets)
         check_signatures(inner, sink)
         nodes += inner
-        nodes += _hand_out(branch, node, graph)
+        nodes += _return_results(branch, node, graph)
     sink.raise_errors()
     if nodes == graph.nodes:
         return False
@@ -67,7 +67,7 @@ def _branch(graph: WorkGraph, node: WorkNode) -> GraphProto | None:
     return branch if fits else None
 
 
-def _defined(branch: GraphProto) -> list[str]:
+def _defined_names(branch: GraphProto) -> list[str]:
     """Return the names that a branch defines."""
     names = [tensor.name for tensor in branch.initializer]
     return names + [name for node in branch.node for name in node.output if name]
@@ -75,7 +75,7 @@ def _defined(branch: GraphProto) -> list[str]:
 
 def _is_apart(branch: GraphProto, taken: set[str]) -> bool:
     """Return True if the branch's names are its own, as ONNX demands."""
-    names = _defined(branch)
+    names = _defined_names(branch)
     return len(set(names)) == len(names) and taken.isdisjoint(names)
 
 
@@ -87,8 +87,8 @@ def _constants(branch: GraphProto, node: WorkNode, tensors: TensorReader) -> dic
     }
 
 
-def _hand_out(branch: GraphProto, node: WorkNode, graph: WorkGraph) -> list[WorkNode]:
-    """Return nodes that give the branch's results the names of the If node's."""
+def _return_results(branch: GraphProto, node: WorkNode, graph: WorkGraph) -> list[WorkNode]:
+    """Return nodes that rename the branch's outputs to those of the If node."""
     copies = onnx.GraphProto()
     for result, name in zip(branch.output, node.outputs, strict=True):
         if name:

@@ -1,4 +1,4 @@
-"""Surveying an ONNX file: everything that is known of it, whether or not it can be compiled."""
+"""Survey of an ONNX file: everything known about it, whether or not it compiles."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Survey:
 
     Attributes:
         folded: the model after folding.
-        input_faults: what keeps the model from compiling whatever is done with its inputs.
+        input_faults: faults of inputs that no choice of shapes removes.
     """
 
     folded: FoldedModel
@@ -49,7 +49,7 @@ def survey(
     quant_bias: QuantBias | None = None,
     suggest: Callable[[], ShapeAdvice] | None = None,
 ) -> SourceModel:
-    """Return what is known of the model in `file`; see `surveyed`."""
+    """Return the survey of the model in `file`; see `surveyed`."""
     return surveyed(file, input_shapes, limit, quant_bias, suggest).model
 
 
@@ -60,13 +60,13 @@ def surveyed(
     quant_bias: QuantBias | None = None,
     suggest: Callable[[], ShapeAdvice] | None = None,
 ) -> Survey:
-    """Return what is known of the model in `file`; dims that the model leaves open stay open.
+    """Return the survey of the model in `file`; dims that the model leaves open stay open.
 
     Args:
         file: read leniently, so that a model that breaks ONNX's rules can be looked at, too.
         input_shapes: dims of inputs that the model leaves open, by name.
         limit: bytes that folding one node may make.
-        quant_bias: the convention of biases of int8 layers; None for what the file says.
+        quant_bias: the convention of biases of int8 layers; None to use the file's.
         suggest: finds shapes to propose where those given do not fit.
 
     Raises:

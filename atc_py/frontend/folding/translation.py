@@ -12,7 +12,7 @@ from atc_py.frontend.reading.attributes import seen_attributes
 from atc_py.frontend.reading.signatures import is_optional_output, type_contradiction
 from atc_py.frontend.reading.tensors import element_name, output_fault
 from atc_py.frontend.typing.infer import own_complaint
-from atc_py.frontend.typing.type_corrections import known_type
+from atc_py.frontend.typing.known_type import known_type
 from atc_py.source import SourceBranch, SourceNode, SourceTensor, scope_name
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def translate(folded: FoldedGraph, tensors: TensorReader) -> Translation:
     translator.trace([tensor.name for tensor in inputs if tensor.is_open])
     nodes = translator.nodes("", vanishing(folded))
     outputs = translator.outputs()
-    found = _once((*folded.faults, *sink.errors))
+    found = _unique_faults((*folded.faults, *sink.errors))
     doubtful = _doubtful_places([each for node in nodes for each in node.with_inner])
     doubts = tuple(each for each in found if each.place and each.place.node in doubtful)
     faults = tuple(each for each in found if each not in doubts)
@@ -73,7 +73,7 @@ def _doubtful_places(nodes: Sequence[SourceNode]) -> set[int]:
     return gone - {each.index for each in nodes if not (each.vanishes and each.open_inputs)}
 
 
-def _once(faults: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+def _unique_faults(faults: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Return each fault once: a node can be looked at in several rounds."""
     return tuple(dict.fromkeys(faults))
 

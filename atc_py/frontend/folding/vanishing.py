@@ -1,12 +1,12 @@
 """Nodes that may fold away once every dim is known, and values that may be constants then.
 
-A value settles where it is a function of shapes and constants alone: Shape and Size are constants
-as soon as the shape that they read is known, and so is what is worked out from them. A node
-vanishes where all its results settle, or where nothing needs them but nodes that vanish.
+A value settles if it is a function of shapes and constants alone: Shape and Size are constants as
+soon as the shape that they read is known, and so is everything computed from them. A node vanishes
+if all its results settle, or if only vanishing nodes need them.
 
-Both are told too often rather than too seldom: whoever says of a node that does not vanish that it
-breaks a rule is right whatever dims are chosen. A node that is said to vanish may yet stay, where
-its constant would be too large, for instance.
+Both sets may be too large, never too small: a node outside them that breaks a rule breaks it
+whatever dims are chosen, while a node inside may still stay, for instance because its constant
+would be too large.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ _NOTHING: frozenset[str] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Vanishing:
-    """Parts of one graph that are there only as long as dims are open.
+    """Parts of one graph that exist only while dims are open.
 
     Attributes:
-        settling: names of values that are no constants yet and may become some.
+        settling: names of values that are not constants yet and may become constants.
         nodes: nodes that may fold away, or that nothing may need then.
         needed: names from around the graph that its nodes or outputs need for certain.
     """
@@ -55,18 +55,18 @@ class Vanishing:
 
 
 def vanishing(folded: FoldedGraph, around: AbstractSet[str] = _NOTHING) -> Vanishing:
-    """Find what of a graph, folded as far as it can be, may fold away with every dim known.
+    """Find the parts of a folded graph that may fold away once every dim is known.
 
     Args:
         folded: the graph.
         around: names of values of the graph around it that settle.
     """
     inner: dict[WorkNode, list[Vanishing]] = {}
-    settling = _settling(folded, around, inner)
+    settling = _settling_values(folded, around, inner)
     return _with_nodes(folded.graph, settling, inner)
 
 
-def _settling(
+def _settling_values(
     folded: FoldedGraph, around: AbstractSet[str], inner: dict[WorkNode, list[Vanishing]]
 ) -> set[str]:
     """Name the values that settle; `inner` is given what becomes of branches."""
@@ -79,17 +79,17 @@ def _settling(
         inner[node] = [vanishing(branch.folded, settling) for branch in branches]
         if node.is_if:
             settling.update(_settled_by_if(graph, node, branches, inner[node], settling))
-        elif _settles(graph, node, settling, unsized):
+        elif _node_settles(graph, node, settling, unsized):
             settling.update(node.writes)
         elif _is_unsized(node, unsized):
             unsized.update(node.writes)
     return settling
 
 
-def _settles(
+def _node_settles(
     graph: WorkGraph, node: WorkNode, settling: AbstractSet[str], unsized: AbstractSet[str]
 ) -> bool:
-    """Tell whether the results of a node that is no If are constants with every dim known."""
+    """Tell whether the results of a node other than If are constants with every dim known."""
     if node.op_type in _SHAPES:
         return bool(node.inputs) and node.inputs[0] not in unsized
     if not (node.op_type in _OWN_FOLDS or can_evaluate(node)):
@@ -99,7 +99,7 @@ def _settles(
 
 
 def _is_unsized(node: WorkNode, unsized: AbstractSet[str]) -> bool:
-    """Tell whether the shape of the results depends on values, which no dim makes known."""
+    """Tell whether the shape of the results depends on values, not only on dims."""
     if node.op_type in _UNSIZED:
         return True
     if node.op_type == "Gather":
@@ -126,7 +126,7 @@ def _settled_by_if(
 
 
 def _is_decided(graph: WorkGraph, node: WorkNode, settling: AbstractSet[str]) -> bool:
-    """Tell whether every dim together says which branch an If takes."""
+    """Tell whether the dims together decide which branch an If takes."""
     condition = node.inputs[0] if node.inputs else ""
     return condition in settling or condition in graph.consts
 

@@ -53,7 +53,7 @@ def read_attributes(node: WorkNode, tensors: TensorReader, sink: Sink) -> dict[s
 def seen_attributes(node: WorkNode, tensors: TensorReader) -> dict[str, SourceAttr]:
     """Return the attributes that the file sets on `node`; graphs become `<graph>` and so on.
 
-    Never fails: what is wrong with an attribute is told by other checks, or shows in its value.
+    Never fails: other checks report what is wrong with an attribute, or its value shows it.
     """
     seen: dict[str, SourceAttr] = {}
     for attribute in node.proto.attribute:

@@ -1,4 +1,4 @@
-"""The tensors of a file's graph: initializers as constants, and what they weigh."""
+"""The tensors of a file's graph: initializers as constants, and their bytes."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def locate_contents(graph: GraphProto, tensors: TensorReader, path: Path) -> Con
 
 
 class _Locator:
-    """Gathers the contents of one graph, and what is wrong with them."""
+    """Gathers the contents of one graph, and their faults."""
 
     def __init__(self, tensors: TensorReader, path: Path) -> None:
         self._tensors = tensors
@@ -83,7 +83,7 @@ class _Locator:
         const = self._const(tensor, place)
         if const is not None:
             self.contents.weights[name] = const
-            self._weigh(const)
+            self._count_bytes(const)
 
     def attribute(self, tensor: TensorProto, place: Place, *, is_weight: bool) -> None:
         """Look at a tensor that is an attribute."""
@@ -91,7 +91,7 @@ class _Locator:
             return
         const = self._const(tensor, place)
         if const is not None and is_weight:
-            self._weigh(const)
+            self._count_bytes(const)
 
     def refuse_sparse(self, name: str) -> None:
         """Report a sparse initializer."""
@@ -104,7 +104,7 @@ class _Locator:
             )
         )
 
-    def _weigh(self, const: ConstData) -> None:
+    def _count_bytes(self, const: ConstData) -> None:
         """Count the bytes of a constant."""
         self.contents.weight_bytes += element_count(const.shape) * const.dtype.itemsize
 

@@ -26,7 +26,7 @@ class DeclaredInput:
         element: ONNX's number of its element type, 0 where none is given.
         dims: an int for a fixed dim, the dimension's name (often "") for an open one; None
             where not even the rank is given.
-        kind: what it is where it is no tensor: sequence, map, optional ...
+        kind: its kind if it is not a tensor: sequence, map, optional ...
     """
 
     name: str
@@ -42,7 +42,7 @@ class DeclaredInput:
         return "x".join(str(dim) or "?" for dim in self.dims) or "scalar"
 
     def fits(self, shape: Shape) -> bool:
-        """Return True if `shape` agrees with what is declared."""
+        """Return True if `shape` agrees with the declaration."""
         if self.dims is None:
             return True
         return len(self.dims) == len(shape) and all(

@@ -1,4 +1,4 @@
-"""Weights in files beside the model: where they may lie, and which stretch a tensor is."""
+"""Weights in files beside the model: where they may be, and which byte range a tensor is."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
     from atc_py.diag import Place
 
-__all__ = ["ExternalFiles", "Stretch", "number_entry"]
+__all__ = ["ByteRange", "ExternalFiles", "number_entry"]
 
 _MAX_DIGITS = 18
 """Offsets and lengths of more digits are refused; no file is that long."""
 
 
-class Stretch(NamedTuple):
+class ByteRange(NamedTuple):
     """Bytes of a mapped file."""
 
     file: MappedFile
@@ -28,13 +28,13 @@ class Stretch(NamedTuple):
 
 
 class ExternalFiles:
-    """The weight files of one model; each is mapped once, however many tensors lie in it."""
+    """The weight files of one model; each is mapped once, however many tensors it holds."""
 
     def __init__(self, model: Path) -> None:
         self._folder = model.parent
         self._files: dict[Path, MappedFile] = {}
 
-    def stretch(self, entries: Mapping[str, str], wanted: int, place: Place) -> Stretch:
+    def locate(self, entries: Mapping[str, str], wanted: int, place: Place) -> ByteRange:
         """Return where a tensor of `wanted` bytes is stored, by its external_data entries.
 
         Raises:
@@ -54,11 +54,11 @@ class ExternalFiles:
         if start + size > file.size:
             message = f"bytes {start} to {start + size} of {location!r}, which has {file.size}"
             raise EXTERNAL_DATA_MISSING.error(message, place=place)
-        return Stretch(file, start, size)
+        return ByteRange(file, start, size)
 
     def _file(self, location: str, place: Place) -> MappedFile:
         """Return the weight file called `location`, mapped."""
-        path = self._inside(location, place)
+        path = self._path_inside(location, place)
         if path not in self._files:
             try:
                 self._files[path] = MappedFile(path)
@@ -67,8 +67,8 @@ class ExternalFiles:
                 raise EXTERNAL_DATA_MISSING.error(message, place=place) from error
         return self._files[path]
 
-    def _inside(self, location: str, place: Place) -> Path:
-        """Return the path of `location`, which must lie in the model's folder, links followed."""
+    def _path_inside(self, location: str, place: Place) -> Path:
+        """Return the path of `location`, which must be in the model's folder, links followed."""
         if "\0" in location:
             raise BAD_TENSOR.error("the location of external data holds a NUL byte", place=place)
         path = self._folder / location

@@ -1,7 +1,7 @@
-"""Functions that a model defines: measured, then put in where they are called.
+"""Functions that a model defines: measured, then inlined where they are called.
 
 A function may call others, each several times, so a short file can stand for any number of nodes,
-and for endless ones where a function calls itself. What would come of it is worked out first.
+and for endless ones where a function calls itself. So the size after inlining is computed first.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 __all__ = ["MOST_BYTES", "MOST_DEPTH", "MOST_NODES", "inline_functions"]
 
 MOST_NODES = 100_000
-"""Nodes that functions may come to."""
+"""Largest number of nodes after inlining."""
 
 MOST_BYTES = 2**28
 """Bytes of these nodes, large tensors not counted."""
 
 MOST_DEPTH = 200
-"""Functions that call one another in a row."""
+"""Deepest nesting of calls."""
 
 _Key: TypeAlias = "tuple[str, str, str]"
 
@@ -45,10 +45,10 @@ class _Size(NamedTuple):
 
 
 def inline_functions(model: ModelProto, path: Path) -> ModelProto:
-    """Return the model with the functions that it defines put in where they are called.
+    """Return the model with the functions that it defines inlined where they are called.
 
     Raises:
-        AtcError: BAD_MODEL where a function calls itself, where calls would come to more than the
+        AtcError: BAD_MODEL where a function calls itself, where calls would expand to more than the
             limits of this module, or where onnx cannot put a function in.
     """
     from onnx import inliner
@@ -59,13 +59,13 @@ def inline_functions(model: ModelProto, path: Path) -> ModelProto:
         inlined: ModelProto = inliner.inline_local_functions(model)
     except (RuntimeError, ValueError, onnx.checker.ValidationError) as error:
         text = " ".join(str(error).split())[:400]
-        message = f"the functions of the model cannot be put in: {text}"
+        message = f"the functions of the model cannot be inlined: {text}"
         raise BAD_MODEL.error(message, place=place) from error
     return inlined
 
 
 def _check_sizes(model: ModelProto, place: Place) -> None:
-    """Refuse functions that come to too much."""
+    """Refuse functions that would inline to too many nodes or bytes."""
     bodies = {(normal_domain(f.domain), f.name, f.overload): f.node for f in model.functions}
     calls = {key: Counter(_calls(body)) for key, body in bodies.items()}
     own = {
@@ -84,15 +84,15 @@ def _check_sizes(model: ModelProto, place: Place) -> None:
     whole = _with_calls(_Size(0, 0, 0), Counter(_calls(model.graph.node)), sizes)
     if whole.nodes > MOST_NODES or whole.bytes > MOST_BYTES:
         raise BAD_MODEL.error(
-            f"the calls of its functions come to {_about(whole.nodes)} nodes of "
-            f"{_about(whole.bytes)} bytes, the limits are {MOST_NODES} and {MOST_BYTES}",
+            f"the calls of its functions expand to {_rounded_count(whole.nodes)} nodes of "
+            f"{_rounded_count(whole.bytes)} bytes, the limits are {MOST_NODES} and {MOST_BYTES}",
             place=place,
             help="export the model without functions, or with ones that call fewer others",
         )
 
 
 def _with_calls(own: _Size, calls: Counter[_Key], sizes: Mapping[_Key, _Size]) -> _Size:
-    """Return a size with that of everything that is called."""
+    """Return a size including everything that is called."""
     nodes, total, depth = own
     for key, count in calls.items():
         called = sizes.get(key)
@@ -104,7 +104,7 @@ def _with_calls(own: _Size, calls: Counter[_Key], sizes: Mapping[_Key, _Size]) -
 
 
 def _refuse_depth(key: _Key, size: _Size, place: Place) -> None:
-    """Refuse a function that others stand too deep in."""
+    """Refuse a function whose calls nest too deep."""
     if size.depth > MOST_DEPTH:
         message = f"functions call one another at most {MOST_DEPTH} deep, {key[1]!r} goes deeper"
         raise BAD_MODEL.error(message, place=place)
@@ -118,7 +118,7 @@ def _calls(nodes: Iterable[NodeProto]) -> Iterator[_Key]:
             yield from _calls(graph.node)
 
 
-def _about(number: int) -> str:
+def _rounded_count(number: int) -> str:
     """Return a number in digits, or its order of magnitude where it has many."""
     text = str(number)
     return text if len(text) <= 15 else f"1e{len(text) - 1}"  # noqa: PLR2004

@@ -19,7 +19,7 @@ _ELEMENTS = {"float": "float32", "double": "float64"}
 
 
 class OnnxHistory:
-    """ONNX's own operators; each is looked up when it is asked for, and once."""
+    """ONNX's own operators; each is looked up once, on demand."""
 
     def __init__(self) -> None:
         self._versions: dict[str, tuple[OperatorSchema, ...]] = {}
@@ -42,7 +42,7 @@ class OnnxHistory:
     def at(self, op_type: str, opset: int) -> OperatorSchema | None:
         """Return the definition in force at an opset of ONNX's own domain, or None.
 
-        From the opset on that deprecates an operator it is that of the deprecation.
+        Once an opset deprecates an operator, it is the deprecated definition.
         """
         older = [row for row in self.versions(op_type) if row.since_version <= opset]
         return older[-1] if older else None
@@ -148,7 +148,7 @@ def _body(definition: Any) -> tuple[str, ...]:
 def _body_of_plain_node(definition: Any) -> Iterable[Any]:
     """Return the body for a node with every input, all float32, and 1 for required numbers.
 
-    Such bodies depend on the node; this one stands for them. Empty where onnx wants more.
+    Such bodies depend on the node; this one represents them. Empty if onnx needs more.
     """
     import onnx
 

@@ -1,4 +1,4 @@
-"""Files mapped into memory, and constants that are a stretch of one."""
+"""Files mapped into memory, and constants that are a byte range of one."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class MappedFile:
             os.close(handle)
 
     def release(self, start: int, size: int) -> None:
-        """Let the system take back the pages of a stretch; they are read again on access."""
+        """Let the system take back the pages of a range; they are read again on access."""
         advise = getattr(self.data, "madvise", None)
         if advise is None or not hasattr(mmap, "MADV_DONTNEED") or not size:
             return
@@ -65,7 +65,7 @@ class MappedFile:
 
 
 class MappedConst:
-    """A constant whose data is a stretch of a mapped file, little-endian and dense."""
+    """A constant whose data is a range of a mapped file, little-endian and dense."""
 
     __slots__ = ("_file", "_start", "dtype", "shape")
 
@@ -97,7 +97,7 @@ def open_model_file(path: Path) -> MappedFile:
     """Return the file at `path`, mapped.
 
     Raises:
-        AtcError: FILE_NOT_FOUND where there is no file, FILE_UNREADABLE where it must not be read
+        AtcError: FILE_NOT_FOUND if it does not exist, FILE_UNREADABLE if it must not be read
             or is a pipe or a device.
     """
     check_name(path)
@@ -107,10 +107,10 @@ def open_model_file(path: Path) -> MappedFile:
 
 @contextmanager
 def reading_errors(path: Path) -> Iterator[None]:
-    """Turn what the system says while the file at `path` is read into coded errors.
+    """Turn the system's errors while reading the file at `path` into coded errors.
 
     Raises:
-        AtcError: FILE_NOT_FOUND where there is no file, FILE_UNREADABLE where it must not be read.
+        AtcError: FILE_NOT_FOUND if it does not exist, FILE_UNREADABLE if it must not be read.
     """
     try:
         yield

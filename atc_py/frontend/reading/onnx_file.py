@@ -52,12 +52,12 @@ class OnnxFile:
         opsets: imported version of each domain; "" is ONNX's own.
         nodes: producers first.
         inputs: what is fed at run time; initializers are not among them.
-        outputs: names of what is handed out.
-        declared: types that the file states for what its nodes compute.
+        outputs: names of the graph's outputs.
+        declared: types that the file states for results of its nodes.
         contents: its initializers.
         tensors: reads the tensors of its nodes' attributes.
         file_nodes: number of nodes in the file's graph.
-        proto: the file's message without its large data, its functions put in.
+        proto: the file's message without its large data, its functions inlined.
         faults: what breaks ONNX's structural rules.
         unsound: the nodes among `nodes` that break their operator's definition.
     """
@@ -91,7 +91,7 @@ class OnnxFile:
             raise AtcError(*self.faults)
 
     def bias_convention(self, asked: QuantBias | None) -> BiasConvention | None:
-        """Return how biases of int8 layers are read; None if the model has no deploy form."""
+        """Return the convention of biases of int8 layers; None if the model has no deploy form."""
         return bias_convention(self.proto, asked)
 
     def fold(
@@ -106,7 +106,7 @@ class OnnxFile:
         Args:
             input_shapes: dims of inputs that the model leaves open, by name.
             limit: bytes that folding one node may make.
-            quant_bias: the convention of biases of int8 layers; None for what the file says.
+            quant_bias: the convention of biases of int8 layers; None to use the file's.
             suggest: finds shapes to propose where some are missing or do not fit.
 
         Raises:
@@ -171,7 +171,7 @@ class OnnxFile:
             nodes=list(self.nodes),
             inputs=inputs,
             outputs=self.outputs,
-            consts={**self.contents.weights, **_empty(inputs)},
+            consts={**self.contents.weights, **_empty_inputs(inputs)},
             foreign=dict(self.contents.foreign),
             declared=dict(self.declared),
             kinds={declared.name: declared.kind for declared in self.inputs if declared.kind},
@@ -180,7 +180,7 @@ class OnnxFile:
         )
 
 
-def _empty(inputs: Mapping[str, ValueType]) -> dict[str, ConstData]:
+def _empty_inputs(inputs: Mapping[str, ValueType]) -> dict[str, ConstData]:
     """Return the inputs without any element: their data is known, though they are still inputs."""
     found: dict[str, ConstData] = {}
     for name, known in inputs.items():

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_model"]
 
-_SMALLER = "save weights as raw data or as external data; check that it is the file that you mean"
+_SMALLER = "save weights as raw data or as external data; check that it is the intended file"
 _ZIP = b"PK\x03\x04"
 _HUAWEI = b"IMOD"
 _UNZIPPED = "give the ONNX model that it was made from; unpack any other archive first"
@@ -57,24 +57,24 @@ def read_model(path: Path, *, lenient: bool = False) -> OnnxFile:
             what it breaks is then in `faults`.
 
     Raises:
-        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE; NOT_ONNX for bytes that are no model; BAD_MODEL
+        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE; NOT_ONNX for bytes that are not a model; BAD_MODEL
             for one that breaks ONNX's structural rules; BAD_TENSOR, EXTERNAL_DATA_MISSING and
             EXTERNAL_DATA_OUTSIDE for its tensors. Findings of one kind come all together.
     """
     file = open_model_file(path)
-    slimmed = _slim(file, path)
+    slimmed = _without_large_tensors(file, path)
     model = _parse(slimmed.data, path)
     file_nodes = len(model.graph.node)
     if model.functions:
         model = inline_functions(model, path)
     tensors = TensorReader(file, slimmed, ExternalFiles(path))
-    file_graph = _located(model, tensors, path, file_nodes)
+    file_graph = _located_model(model, tensors, path, file_nodes)
     if not lenient:
         file_graph.refuse_faults()
     return file_graph
 
 
-def _located(
+def _located_model(
     model: onnx.ModelProto, tensors: TensorReader, path: Path, file_nodes: int
 ) -> OnnxFile:
     """Return the model with its tensors located, and what it breaks of ONNX's structural rules."""
@@ -99,7 +99,7 @@ def _located(
         path=path,
         name=text_of(model.graph.name, place),
         opsets=opsets,
-        nodes=tuple(_sorted(nodes, sink)),
+        nodes=tuple(_sorted_nodes(nodes, sink)),
         inputs=tuple(each for each in inputs if each.name not in initializers),
         outputs=tuple(outputs),
         declared=_declared_types(model.graph),
@@ -112,7 +112,7 @@ def _located(
     )
 
 
-def _sorted(nodes: list[WorkNode], sink: Sink) -> list[WorkNode]:
+def _sorted_nodes(nodes: list[WorkNode], sink: Sink) -> list[WorkNode]:
     """Return `nodes` with producers first.
 
     Raises:
@@ -126,18 +126,18 @@ def _sorted(nodes: list[WorkNode], sink: Sink) -> list[WorkNode]:
 
 
 def _declared_types(graph: onnx.GraphProto) -> dict[str, ValueType]:
-    """Return the types that the file itself states for what its nodes compute."""
-    stated = ((value.name, type_of_proto(value.type)) for value in _stated(graph))
+    """Return the types that the file itself states for results of its nodes."""
+    stated = ((value.name, type_of_proto(value.type)) for value in _stated_values(graph))
     return {name: known for name, known in stated if known is not None}
 
 
-def _stated(graph: onnx.GraphProto) -> Iterator[onnx.ValueInfoProto]:
+def _stated_values(graph: onnx.GraphProto) -> Iterator[onnx.ValueInfoProto]:
     """Yield the values whose types the file states, outputs last."""
     yield from graph.value_info
     yield from graph.output
 
 
-def _slim(file: MappedFile, path: Path) -> Slimmed:
+def _without_large_tensors(file: MappedFile, path: Path) -> Slimmed:
     """Return the file without its large tensors."""
     if not file.size:
         raise NOT_ONNX.error("the file is empty", place=Place(file=str(path)))
@@ -173,7 +173,7 @@ def _parse(data: bytes, path: Path) -> onnx.ModelProto:
     if not model.graph.node and not model.graph.output:
         raise NOT_ONNX.error("its graph has neither nodes nor outputs", place=place)
     if model.ir_version < 1:
-        raise NOT_ONNX.error("it does not say which IR version it is of", place=place)
+        raise NOT_ONNX.error("it does not state its IR version", place=place)
     return model
 
 
@@ -189,7 +189,7 @@ def _opsets(model: onnx.ModelProto, path: Path) -> dict[str, int]:
         domain = normal_domain(text_of(entry.domain, place))
         version = entry.version
         if not 1 <= version <= _MAX_OPSET:
-            message = f"operator set versions are 1 and up, found {version} for {domain!r}"
+            message = f"operator set versions are 1 or more, found {version} for {domain!r}"
             raise BAD_MODEL.error(message, place=place)
         if opsets.setdefault(domain, version) != version:
             message = f"operator set {domain!r} is imported as {opsets[domain]} and as {version}"

@@ -12,7 +12,7 @@ from atc_py.diag.codes import BAD_MODEL
 from atc_py.diag.suggestions import nearest
 from atc_py.frontend.reading.attributes import attribute_type_name
 from atc_py.frontend.reading.text import text_of
-from atc_py.frontend.typing.quantized_types import may_be_integer
+from atc_py.frontend.typing.rules.quantized import may_be_integer
 from atc_py.source import INTERNAL_PREFIX
 
 if TYPE_CHECKING:
@@ -52,13 +52,13 @@ class _Signature:
 
 
 def check_signatures(nodes: Iterable[WorkNode], sink: Sink) -> None:
-    """Report nodes of ONNX's own operators with inputs or attributes that these do not have."""
+    """Report nodes with inputs or attributes that ONNX does not define for their operator."""
     for node in nodes:
         sink.extend(signature_faults(node))
 
 
 def signature_faults(node: WorkNode) -> list[Diagnostic]:
-    """Return what a node of ONNX's own operators has that its operator does not have."""
+    """Return the inputs and attributes of a node that ONNX does not define for its operator."""
     signature = _signature(node.op_type, node.opset) if not node.domain else None
     if signature is None:
         return []
@@ -87,7 +87,7 @@ def signature_faults(node: WorkNode) -> list[Diagnostic]:
 
 
 def type_contradiction(node: WorkNode, dtypes: Sequence[DType | None]) -> str | None:
-    """Return a sentence on inputs of `node` that ONNX binds to one type and are of two, or None.
+    """Return a sentence on inputs of `node` that must share one type and have two, or None.
 
     Args:
         node: the node.

@@ -36,7 +36,7 @@ def read_tensor(path: Path) -> npt.NDArray[Any]:
     except DecodeError as error:
         raise BAD_DATA_FILE.error("the file holds no ONNX tensor", place=place) from error
     if tensor.data_location == onnx.TensorProto.EXTERNAL:
-        raise BAD_DATA_FILE.error("the tensor's data lies in another file", place=place)
+        raise BAD_DATA_FILE.error("the tensor's data is in another file", place=place)
     try:
         return decode_inline(tensor, place)
     except AtcError as error:

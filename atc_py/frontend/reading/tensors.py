@@ -9,7 +9,7 @@ from onnx import TensorProto
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_MODEL, BAD_TENSOR
-from atc_py.frontend.reading.external import Stretch, number_entry
+from atc_py.frontend.reading.external import ByteRange, number_entry
 from atc_py.frontend.reading.mapped import MappedConst
 from atc_py.frontend.reading.text import text_of
 from atc_py.frontend.reading.wire import CutField
@@ -68,10 +68,10 @@ _FIELDS = {
     DType.UINT32: "uint64_data",
     DType.UINT64: "uint64_data",
 }
-"""Where numbers stand one by one; dtypes that are not here are in int32_data."""
+"""Fields that hold numbers one by one; dtypes that are not here use int32_data."""
 
 _BITS_IN_INT32 = {DType.FLOAT16, DType.BFLOAT16}
-"""dtypes whose bit patterns, not values, stand in int32_data."""
+"""dtypes whose bit patterns, not values, are in int32_data."""
 
 _NIBBLE, _BYTE = 0x0F, 0xFF
 
@@ -79,7 +79,7 @@ _CUTS = {CutField.FLOAT_DATA: DType.FLOAT32, CutField.DOUBLE_DATA: DType.FLOAT64
 
 
 def size_complaint(element: int, shape: Shape | None) -> str | None:
-    """Return why no tensor can be of a type, having more than MOST_BYTES, or None."""
+    """Return why a tensor of that type is too large (over MOST_BYTES), or None."""
     dtype = dtype_of_element(element)
     if dtype is None or shape is None:
         return None
@@ -91,7 +91,7 @@ def size_complaint(element: int, shape: Shape | None) -> str | None:
 
 
 def dtype_of_element(number: int) -> DType | None:
-    """Return the dtype that ONNX numbers so, or None where this compiler has none."""
+    """Return the dtype with that number in ONNX, or None if the compiler does not support it."""
     return _ELEMENTS.get(number)
 
 
@@ -101,7 +101,7 @@ def element_of_dtype(dtype: DType) -> int:
 
 
 def element_name(number: int) -> str:
-    """Return the element type with that number: as a dtype here, or else as ONNX calls it."""
+    """Return the name of an element type: that of the dtype, or else ONNX's."""
     dtype = dtype_of_element(number)
     if dtype is not None:
         return dtype.value
@@ -112,13 +112,13 @@ def element_name(number: int) -> str:
 
 
 def output_fault(graph: WorkGraph, name: str, dtype: DType) -> Diagnostic | None:
-    """Return what is wrong with the dtype that the file states for a graph output of `dtype`."""
+    """Return the fault of the dtype that the file states for a graph output of `dtype`, or None."""
     stated = graph.declared.get(name)
     if stated is None or stated.element in {0, element_of_dtype(dtype)}:
         return None
     place = Place(file=str(graph.path), field=f"output {name!r}")
     found = element_name(stated.element)
-    message = f"it is declared as {found}, but what is computed is {dtype.value}"
+    message = f"it is declared as {found}, but the computed dtype is {dtype.value}"
     return BAD_MODEL.diagnostic(message, place=place)
 
 
@@ -126,7 +126,7 @@ def tensor_shape(tensor: TensorProto, place: Place) -> Shape:
     """Return the tensor's dims.
 
     Raises:
-        AtcError: BAD_TENSOR where one is negative, where there are more than MAX_RANK, or where
+        AtcError: BAD_TENSOR if one is negative, if there are more than MAX_RANK, or if
             numpy can have no such array, not even an empty one.
     """
     shape = tuple(tensor.dims)
@@ -154,25 +154,25 @@ def decode_inline(tensor: TensorProto, place: Place) -> npt.NDArray[Any]:
         raw = tensor.raw_data
         _expect_bytes(len(raw), dtype, shape, place)
         if dtype is DType.INT4:
-            return _unpacked(np.frombuffer(raw, np.uint8), shape)
+            return _unpacked_int4(np.frombuffer(raw, np.uint8), shape)
         if dtype is DType.BOOL:
             return np.not_equal(np.frombuffer(raw, np.uint8), 0).reshape(shape)
         return np.frombuffer(raw, dtype.numpy).reshape(shape)
     numbers = np.array(getattr(tensor, _FIELDS.get(dtype, "int32_data")))
     if dtype is DType.INT4:
         _expect_bytes(numbers.size, dtype, shape, place)
-        return _unpacked(_narrow(numbers & _BYTE, DType.UINT8, place), shape)
+        return _unpacked_int4(_narrowed(numbers & _BYTE, DType.UINT8, place), shape)
     if numbers.size != element_count(shape):
         message = f"{numbers.size} numbers for shape {format_shape(shape)}"
         raise BAD_TENSOR.error(message, place=place)
-    return _narrow(numbers, dtype, place).reshape(shape)
+    return _narrowed(numbers, dtype, place).reshape(shape)
 
 
 class Elsewhere(NamedTuple):
-    """Data outside the message that it belongs to, as the field of the tensor that it would be."""
+    """Tensor data outside its message, with the field of the tensor that it would be in."""
 
     field: CutField
-    stretch: Stretch
+    span: ByteRange
 
 
 class TensorReader:
@@ -194,12 +194,12 @@ class TensorReader:
         }
         markers = [v for v in entries.values() if v.startswith(self._slimmed.token)]
         if markers:
-            return self._cut(tensor, len(tensor.external_data), markers[0], place)
+            return self._cut_tensor(tensor, len(tensor.external_data), markers[0], place)
         if tensor.data_location != TensorProto.EXTERNAL:
             return DenseConst(decode_inline(tensor, place))
         dtype, shape = _type_of(tensor, place)
-        stretch = self._external.stretch(entries, _file_bytes(dtype, shape), place)
-        return _mapped(stretch.file, stretch.start, dtype, shape)
+        span = self._external.locate(entries, _file_bytes(dtype, shape), place)
+        return _mapped_const(span.file, span.start, dtype, shape)
 
     def elsewhere(self, tensor: TensorProto, place: Place) -> Elsewhere | None:
         """Return where the data of a tensor of any dtype is stored outside the message itself.
@@ -213,24 +213,26 @@ class TensorReader:
         markers = [v for v in entries.values() if v.startswith(self._slimmed.token)]
         if markers:
             cut = self._slimmed.cuts[int(markers[0].removeprefix(self._slimmed.token))]
-            return Elsewhere(cut.field, Stretch(self._file, cut.start, cut.size))
+            return Elsewhere(cut.field, ByteRange(self._file, cut.start, cut.size))
         if tensor.data_location != TensorProto.EXTERNAL:
             return None
-        stretch = self._external.stretch(entries, _stored_bytes(tensor, entries, place), place)
-        return Elsewhere(CutField.RAW_DATA, stretch)
+        span = self._external.locate(entries, _stored_bytes(tensor, entries, place), place)
+        return Elsewhere(CutField.RAW_DATA, span)
 
-    def _cut(self, tensor: TensorProto, entries: int, marker: str, place: Place) -> ConstData:
+    def _cut_tensor(
+        self, tensor: TensorProto, entries: int, marker: str, place: Place
+    ) -> ConstData:
         """Return the tensor whose data was cut out of the model's file."""
         dtype, shape = _type_of(tensor, place)
         cut = self._slimmed.cuts[int(marker.removeprefix(self._slimmed.token))]
         if entries > 1 or _has_inline_data(tensor):
-            raise BAD_TENSOR.error("its data stands in more than one place", place=place)
+            raise BAD_TENSOR.error("its data is in more than one place", place=place)
         stored = _CUTS.get(cut.field, dtype)
         if stored is not dtype:
             message = f"its dtype is {dtype.value}, but its data is {stored.value}"
             raise BAD_TENSOR.error(message, place=place)
         _expect_bytes(cut.size, dtype, shape, place)
-        return _mapped(self._file, cut.start, dtype, shape)
+        return _mapped_const(self._file, cut.start, dtype, shape)
 
 
 def _type_of(tensor: TensorProto, place: Place) -> tuple[DType, Shape]:
@@ -264,15 +266,15 @@ def _file_bytes(dtype: DType, shape: Shape) -> int:
     return -(-count // 2) if dtype is DType.INT4 else count * dtype.itemsize
 
 
-def _mapped(file: MappedFile, start: int, dtype: DType, shape: Shape) -> ConstData:
-    """Return the constant whose data is in `file` from `start` on; int4 are unpacked to memory."""
+def _mapped_const(file: MappedFile, start: int, dtype: DType, shape: Shape) -> ConstData:
+    """Return the constant whose data starts at offset `start` of `file`; int4 is unpacked to memory."""
     if dtype is not DType.INT4:
         return MappedConst(file, start, dtype, shape)
     packed = MappedConst(file, start, DType.UINT8, (_file_bytes(dtype, shape),))
-    return DenseConst(_unpacked(packed.numpy(), shape))
+    return DenseConst(_unpacked_int4(packed.numpy(), shape))
 
 
-def _unpacked(packed: npt.NDArray[np.generic], shape: Shape) -> npt.NDArray[Any]:
+def _unpacked_int4(packed: npt.NDArray[np.generic], shape: Shape) -> npt.NDArray[Any]:
     """Return int4 out of bytes that hold two each, the first in the lower half."""
     octets = np.asarray(packed, np.uint8)
     halves = np.stack([octets & _NIBBLE, octets >> 4], axis=-1).reshape(-1)
@@ -287,10 +289,10 @@ def _expect_bytes(found: int, dtype: DType, shape: Shape, place: Place) -> None:
         raise BAD_TENSOR.error(message, place=place)
 
 
-def _narrow(numbers: npt.NDArray[Any], dtype: DType, place: Place) -> npt.NDArray[Any]:
+def _narrowed(numbers: npt.NDArray[Any], dtype: DType, place: Place) -> npt.NDArray[Any]:
     """Return `numbers` of a field that is wider than `dtype`, in that dtype."""
     if dtype in _BITS_IN_INT32:
-        bits = _narrow(numbers, DType.UINT16, place)
+        bits = _narrowed(numbers, DType.UINT16, place)
         return bits.view(dtype.numpy)
     narrowed = numbers.astype(dtype.numpy)
     if dtype.is_integer and not np.array_equal(narrowed, numbers):

@@ -1,4 +1,4 @@
-"""Strings of ONNX files, which protobuf hands out as bytes where they are not UTF-8."""
+"""Strings of ONNX files, which protobuf returns as bytes where they are not UTF-8."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ __all__ = ["GraphNames", "check_names", "check_sizes", "check_weights", "sort_no
 
 
 class GraphNames:
-    """The names of a file's graph, as lists in which one may stand twice.
+    """The names of a file's graph, as lists that may contain duplicates.
 
     Attributes:
         path: the model's file.
@@ -84,7 +84,7 @@ def check_weights(
 
 
 def check_sizes(inputs: Iterable[DeclaredInput], place: Place, sink: Sink) -> None:
-    """Report inputs of which no tensor can be as large; open dims count as 1."""
+    """Report inputs that are too large for a tensor; open dims count as 1."""
     for declared in inputs:
         fixed = tuple(dim for dim in declared.dims or () if isinstance(dim, int))
         complaint = size_complaint(declared.element, fixed)
@@ -119,7 +119,7 @@ def sort_nodes(nodes: Sequence[WorkNode]) -> list[WorkNode]:
     """Return `nodes` with producers first, the file's order kept where it can be.
 
     Raises:
-        AtcError: BAD_MODEL where the nodes need each other in a circle.
+        AtcError: BAD_MODEL if the nodes form a cycle.
     """
     producers = {name: node for node in nodes for name in node.writes}
 

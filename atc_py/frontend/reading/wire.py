@@ -118,7 +118,7 @@ _CUT_FIELDS = {member.value: member for member in CutField}
 
 
 class _Field(NamedTuple):
-    """A field of a message: where it starts, number, wire type, where its body lies."""
+    """A field of a message: start, number, wire type, and the offsets of its body."""
 
     start: int
     number: int
@@ -162,7 +162,7 @@ class _Slimmer:
         self.result = Slimmed(b"", token)
 
     def check_size(self, size: int) -> None:
-        """Refuse so many bytes beside the data that is cut out.
+        """Refuse too many bytes beside the data that is cut out.
 
         Raises:
             WireSizeError: they are too many.
@@ -245,7 +245,7 @@ class _Slimmer:
             elif wire in _FIXED_SIZES:
                 stop = body + _FIXED_SIZES[wire]
             else:
-                raise WireError(f"wire type {wire} at byte {pos}, where 0, 1, 2 or 5 may stand")
+                raise WireError(f"wire type {wire} at byte {pos}, where 0, 1, 2 or 5 is allowed")
             if not number:
                 raise WireError(f"field number 0 at byte {pos}")
             if stop > end:

@@ -1,7 +1,7 @@
-"""A working graph back to an ONNX file: what was not rewritten stands in it as it was.
+"""A working graph back to an ONNX file: parts that were not rewritten are copied unchanged.
 
-The file is written part by part; weights are read one at a time. Above what a protobuf can be, or
-where it is asked for, they go into one file beside the model.
+The file is written part by part; weights are read one at a time. Above protobuf's size limit, or
+if requested, they go into one file beside the model.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ if TYPE_CHECKING:
 __all__ = ["INLINE_LIMIT", "Written", "bytes_read", "write_onnx"]
 
 INLINE_LIMIT = 1_800_000_000
-"""Bytes of a model from which on its weights go beside it; a protobuf ends at 2 GiB."""
+"""Size of a model above which weights go into a file beside it; protobuf's limit is 2 GiB."""
 
 _LEAST_EXTERNAL = 1024
 """Tensors of fewer bytes stay in the model."""
 
 _ALIGNMENT = 64
-"""Of tensors in the file beside the model."""
+"""Alignment of tensors in the file beside the model."""
 
 _GRAPH, _NODE, _INITIALIZER = 7, 1, 5
 """Numbers of the fields: of a model, and of a graph."""
 
 _REWRITTEN = ("node", "initializer", "input", "value_info", "quantization_annotation")
-"""Fields of a graph that are not taken over as they are."""
+"""Fields of a graph that are not copied unchanged."""
 
 _LEAST_IR = 4
-"""From this IR version on initializers need not be inputs, too."""
+"""Since this IR version initializers need not be inputs, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +85,8 @@ def write_onnx(
         graph: the graph as it has been rewritten.
         output: the file; it appears whole or not at all.
         external: put weights into a file beside the model, however small that is.
-        gone: operators that were rewritten, and do not come back as what a constant was folded of.
-        marks: metadata of the model by key, in the place of those of the file; None for no more.
+        gone: operators that were rewritten; they are not restored as sources of a constant.
+        marks: metadata of the model by key, in place of those of the file; None as a value removes the key.
 
     Raises:
         AtcError: CANNOT_WRITE; BAD_OPTION where the file beside the model would replace one of
@@ -190,7 +190,7 @@ class _Message:
             offset += size
 
     def write_weights(self, out: BufferedWriter) -> None:
-        """Write the data of weights that is to lie beside the model."""
+        """Write the data of weights that goes to a file beside the model."""
         for part, size in self.moved:
             if part.data is not None:
                 part.data.write(out)
@@ -216,7 +216,7 @@ class _Message:
         return len(self._body) + sum(len(opening(number, size)) + size for number, size in sizes)
 
     def _initializers(self) -> Iterator[TensorPart]:
-        """Yield the constants in the file's order, new ones behind."""
+        """Yield the constants in the file's order, then new ones."""
         contents = self.file.contents
         done: set[str] = set()
         for tensor in self.file.proto.graph.initializer:
@@ -281,7 +281,7 @@ def _graph_frame(proto: GraphProto, content: Unfolded, own: set[WorkNode]) -> Gr
 def _named_apart(nodes: tuple[WorkNode, ...], own: set[WorkNode]) -> Iterator[NodeProto]:
     """Yield the nodes' messages; where several new ones have a name, one keeps it.
 
-    That is the one with the operator that the name was given to. The names of others say theirs.
+    That is the one whose operator had the name in the file. Others get their operator appended.
     """
     taken = {node.name for node in nodes if node in own}
     heirs: dict[str, WorkNode] = {}
@@ -307,5 +307,5 @@ def _named_apart(nodes: tuple[WorkNode, ...], own: set[WorkNode]) -> Iterator[No
 
 
 def _is_like(node: WorkNode) -> bool:
-    """Return True if a node has the operator of the one that it stands for."""
+    """Return True if a node has the operator of the node that it replaces."""
     return node.op_type == node.place.op_type

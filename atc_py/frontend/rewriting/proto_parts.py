@@ -60,7 +60,7 @@ class Part(Protocol):
 
 
 class Data(Protocol):
-    """The data of a tensor, which is somewhere else until it is written."""
+    """The data of a tensor, which stays outside the message until it is written."""
 
     @property
     def size(self) -> int:
@@ -99,7 +99,7 @@ class TensorPart:
             self.data.write(out)
 
     def located(self, location: str, offset: int) -> TensorPart:
-        """Return the tensor whose data lies in another file."""
+        """Return the tensor whose data is in another file."""
         if self.data is None:
             return self
         tensor = TensorProto(data_location=TensorProto.EXTERNAL)
@@ -115,7 +115,7 @@ class TensorPart:
 
 @dataclass(frozen=True, slots=True)
 class NodePart:
-    """A node with tensors whose data lies elsewhere; it is made whole each time it is needed."""
+    """A node with tensors whose data is elsewhere; it is made whole each time it is needed."""
 
     proto: NodeProto
     tensors: TensorReader
@@ -124,23 +124,23 @@ class NodePart:
 
     def write(self, out: ByteSink) -> None:
         """Write the node, its tensors within it."""
-        out.write(_whole(self.proto, self.tensors, self.place).SerializeToString())
+        out.write(_whole_node(self.proto, self.tensors, self.place).SerializeToString())
 
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """Data that lies in a file."""
+    """Data in a file."""
 
     found: Elsewhere
 
     @property
     def size(self) -> int:
         """Number of bytes of the data."""
-        return self.found.stretch.size
+        return self.found.span.size
 
     def write(self, out: ByteSink) -> None:
         """Write it, a piece at a time."""
-        file, start, size = self.found.stretch
+        file, start, size = self.found.span
         view = memoryview(file.data)
         for at in range(start, start + size, _CHUNK):
             out.write(view[at : min(at + _CHUNK, start + size)])
@@ -150,7 +150,7 @@ class _Stored:
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """Data of a constant, which may be worked out when it is read."""
+    """Data of a constant, which may be computed when it is read."""
 
     const: ConstData
 
@@ -168,7 +168,7 @@ class _Made:
 
 
 def stored_tensor(tensor: TensorProto, tensors: TensorReader, place: Place) -> TensorPart:
-    """Return a tensor of the file that was read, as it stands there.
+    """Return a tensor of the file that was read, unchanged.
 
     Raises:
         AtcError: its data is not where the file says.
@@ -178,7 +178,7 @@ def stored_tensor(tensor: TensorProto, tensors: TensorReader, place: Place) -> T
         return TensorPart(tensor.SerializeToString())
     head = TensorProto()
     head.CopyFrom(tensor)
-    _unlocate(head)
+    _remove_location(head)
     return TensorPart(head.SerializeToString(), _Stored(found), found.field)
 
 
@@ -197,18 +197,18 @@ def node_part(proto: NodeProto, tensors: TensorReader, place: Place) -> Part:
     """
     if not any(tensors.elsewhere(each, place) for each in _tensors_of(proto)):
         return TensorPart(proto.SerializeToString())
-    return NodePart(proto, tensors, place, _whole(proto, tensors, place).ByteSize())
+    return NodePart(proto, tensors, place, _whole_node(proto, tensors, place).ByteSize())
 
 
-def _whole(proto: NodeProto, tensors: TensorReader, place: Place) -> NodeProto:
+def _whole_node(proto: NodeProto, tensors: TensorReader, place: Place) -> NodeProto:
     """Return a node with all data of its tensors in it."""
     whole = NodeProto()
     whole.CopyFrom(proto)
     for tensor in _tensors_of(whole):
         found = tensors.elsewhere(tensor, place)
         if found is not None:
-            file, start, size = found.stretch
-            _unlocate(tensor)
+            file, start, size = found.span
+            _remove_location(tensor)
             tensor.MergeFromString(bytes_field(found.field.value, file.data[start : start + size]))
     return whole
 
@@ -230,7 +230,7 @@ def _tensors_in(graph: GraphProto) -> Iterator[TensorProto]:
         yield from _tensors_of(node)
 
 
-def _unlocate(tensor: TensorProto) -> None:
-    """Take out where else the data of a tensor is."""
+def _remove_location(tensor: TensorProto) -> None:
+    """Remove the reference to external data from a tensor."""
     for name in _LOCATED:
         tensor.ClearField(name)

@@ -1,4 +1,4 @@
-"""What a rewritten graph needs of its file: nodes that were folded on the way stand again.
+"""Restoring nodes of the file that were folded while its graph was rewritten.
 
 A rewrite may fold constants to know the graph as far as it can be. A file that is written from it
 should differ from the one that was read where the rewrite changed it, and nowhere else.
@@ -32,10 +32,10 @@ class Unfolded:
 
 
 def unfolded(file: OnnxFile, graph: WorkGraph, gone: Collection[str] = ()) -> Unfolded:
-    """Return the needed nodes of `graph`, and nodes of `file` that it folded.
+    """Return the needed nodes of `graph`, with the folded nodes of `file` restored.
 
-    A node of the file comes back where a constant of the graph is its result and all that it reads
-    is there. Where it is not, the constant stays.
+    A node of the file comes back if a constant of the graph is its result and everything that it
+    reads exists. Otherwise the constant stays.
 
     Args:
         file: what the graph was made from.
@@ -62,7 +62,7 @@ def _initializers(file: OnnxFile) -> Iterator[str]:
 def _producers(file: OnnxFile, graph: WorkGraph, gone: Collection[str]) -> dict[str, WorkNode]:
     """Return the file's nodes that the graph no longer has, by the names of their results.
 
-    Those that wrote what the graph computes otherwise are not among them.
+    Nodes whose results the graph computes in another way are not among them.
     """
     written = {name for node in graph.nodes for name in node.writes}
     return {

@@ -8,14 +8,13 @@ import onnx
 
 from atc_py.frontend.folding.graph import ValueType
 from atc_py.frontend.reading.tensors import element_of_dtype
-from atc_py.frontend.typing.misjudged import as_shown
-from atc_py.frontend.typing.quantized_types import as_casts, is_ascend
 from atc_py.tensor.shapes import element_count
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from atc_py.frontend.folding.graph import WorkGraph, WorkNode
+    from atc_py.frontend.typing.type_rules import Shown
     from atc_py.ir import ConstData
 
 __all__ = ["SMALL", "imports", "inference_model", "small_tensor", "type_proto"]
@@ -28,12 +27,15 @@ _IR_VERSION = 8
 
 
 def inference_model(
-    graph: WorkGraph, pinned: Mapping[str, ValueType], left_out: set[WorkNode]
+    graph: WorkGraph,
+    pinned: Mapping[str, ValueType],
+    left_out: Collection[WorkNode],
+    shown: Mapping[WorkNode, Shown],
 ) -> onnx.ModelProto:
     """Return the graph as a model; large constants are inputs, since only their types matter.
 
     Nodes whose results are pinned are left out like those in `left_out`, and pinned results are
-    inputs, too.
+    inputs, too. The nodes in `shown` are there in that form.
     """
     model = onnx.ModelProto(ir_version=_IR_VERSION)
     model.opset_import.extend(imports(graph.opsets))
@@ -53,10 +55,10 @@ def inference_model(
         left = node in left_out or node in graph.unsound or node.holds_graphs
         if left or any(name in pinned for name in node.writes):
             continue
-        if is_ascend(node):
-            proto.node.extend(as_casts(node))
+        if node in shown:
+            proto.node.extend(shown[node].nodes)
             continue
-        proto.node.append(as_shown(node))
+        proto.node.append(node.plain)
         if node.domain not in imported:
             imported.add(node.domain)
             model.opset_import.append(onnx.OperatorSetIdProto(domain=node.domain, version=1))
@@ -88,7 +90,7 @@ def _value_info(name: str, known: ValueType) -> onnx.ValueInfoProto:
 
 
 def type_proto(known: ValueType) -> onnx.TypeProto:
-    """Return a tensor type; unknown extents get no name, so that none are taken for equal."""
+    """Return a tensor type; unknown dims get no name, so that none are taken for equal."""
     proto = onnx.TypeProto()
     proto.tensor_type.elem_type = known.element
     if known.dims is not None:

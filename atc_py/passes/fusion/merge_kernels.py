@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from atc_py.ir import Graph, Node, TensorType
     from atc_py.target import Soc
 
-__all__ = ["ELEMENTWISE", "MergePass"]
+__all__ = ["ELEMENTWISE", "MergePass", "any_open", "only_reader"]
 
 ELEMENTWISE = frozenset({"unary", "binary"})
 """Families of operators that are functions of each element."""
@@ -74,17 +74,21 @@ class MergePass(Pass):
         if row is None or row.family not in self.families or node.engine is not Engine.AICORE:
             return False
         types = [value.type for value in (*node.present_inputs, *node.outputs)]
-        return len(node.outputs) == 1 and types[-1].dtype.is_float and not _any_open(types)
+        return len(node.outputs) == 1 and types[-1].dtype.is_float and not any_open(types)
 
     def _members(self, head: Node, soc: Soc) -> tuple[list[Node], str, Node]:
-        """Return the nodes that follow `head`, why no more do, and the node to blame.
+        """Return the nodes that follow `head`, why no more do, and the node to blame."""
+        return self._functions(head, head, soc)
+
+    def _functions(self, head: Node, start: Node, soc: Soc) -> tuple[list[Node], str, Node]:
+        """Return the functions behind `start` in the launch of `head`, as `_members` does.
 
         Views between functions belong to the launch as well; behind the last function they do not.
         """
         found: list[Node] = []
-        count, before = 0, head
+        count, before = 0, start
         while True:
-            reason, reader = _only_reader(before)
+            reason, reader = only_reader(before)
             if reader is None:
                 return found[:count], reason, before
             if len(found) == _MOST:
@@ -94,7 +98,7 @@ class MergePass(Pass):
                     reader,
                 )
             if reader.op not in VIEWS:
-                reason = self._unfit(head, before, reader) or _unreached(head, count, reader, soc)
+                reason = self._unfit(start, before, reader) or _unreached(head, count, reader, soc)
                 if reason:
                     return found[:count], reason, reader
                 count = len(found) + 1
@@ -109,7 +113,7 @@ class MergePass(Pass):
         if node.engine is not Engine.AICORE or node.scope:
             return f"{node.op} must run on the AI Core in no other launch"
         types = [operand.type for operand in (*node.present_inputs, *node.outputs)]
-        if _any_open(types) or {each.dtype for each in types} != {head.output.type.dtype}:
+        if any_open(types) or {each.dtype for each in types} != {head.output.type.dtype}:
             return f"all must be {head.output.type.dtype.value} of known extents, found {node!r}"
         size = element_count(head.output.type.shape)
         if element_count(result.shape) != size or result.storage != head.output.type.storage:
@@ -147,7 +151,7 @@ def _is_of_fix_pipe(node: Node, soc: Soc) -> bool:
     return node.op == "Relu" or node.output.type.dtype is DType.FLOAT16
 
 
-def _only_reader(node: Node) -> tuple[str, Node | None]:
+def only_reader(node: Node) -> tuple[str, Node | None]:
     """Return the one node that reads the result of `node`; else why there is none."""
     value = node.output
     if value.is_output:
@@ -158,6 +162,6 @@ def _only_reader(node: Node) -> tuple[str, Node | None]:
     return "", readers[0]
 
 
-def _any_open(types: list[TensorType]) -> bool:
+def any_open(types: list[TensorType]) -> bool:
     """Return True if an extent of one of the types is known to the run alone."""
     return any(type_.is_open for type_ in types)

@@ -12,7 +12,7 @@ from atc_py.passes.layout.cut import SINK, SOURCE, cheapest_side
 from atc_py.target import Layout, find_operator
 from atc_py.target.storage_choices import ROWS, storage_choices
 from atc_py.target.stored_nodes import IMAGES, MATRICES
-from atc_py.tensor.storage import lies_like_rows
+from atc_py.tensor.storage import is_stored_like_rows
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -144,7 +144,7 @@ class StorageAssignment:
         points = {node: point for point, node in enumerate(members)}
         values = (v for node in members for v in (*node.present_inputs, *node.outputs))
         for value in dict.fromkeys(values):
-            if value.const is None and not lies_like_rows(
+            if value.const is None and not is_stored_like_rows(
                 value.type.dims, storage, value.type.dtype
             ):
                 yield from self._edges_of(value, points, free, storage)

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 from atc_py.ir import Engine, Phase, Return
 from atc_py.passes.base import Pass, PassContext
 from atc_py.target.storage_choices import ROWS, chosen_storages
-from atc_py.target.stored_nodes import in_blocks, is_stored_as
+from atc_py.target.stored_nodes import IMAGES, WEIGHTS, in_blocks, is_stored_as
+from atc_py.target.transfers import converts
 
 if TYPE_CHECKING:
     from atc_py.ir import AttrValue, Graph, Value
+    from atc_py.target import Soc
     from atc_py.tensor.storage import Storage
 
 __all__ = ["InsertTransDataPass", "trans_data"]
@@ -20,7 +22,8 @@ class InsertTransDataPass(Pass):
     """y = TransData(x) has the elements of x in the storage that a reader, or the user, takes.
 
     All who want the same storage of a value share one. Between two blocked storages stand two of
-    them, with rows between; where the bytes are the same either way, none.
+    them, with rows between, unless the SoC's TransData converts an image to a filter at once; where
+    the bytes are the same either way, none.
     """
 
     name = "insert-trans-data"
@@ -30,7 +33,7 @@ class InsertTransDataPass(Pass):
 
     def run(self, graph: Graph, context: PassContext) -> int:
         """Insert; returns how many nodes were made."""
-        made: dict[tuple[Value, Storage | None], Value] = {}
+        made = _Conversions(graph, context.soc)
         for node in list(graph.nodes):
             if not in_blocks(node):
                 continue
@@ -40,29 +43,41 @@ class InsertTransDataPass(Pass):
                     continue
                 wanted = choice.input(position)
                 if not is_stored_as(value.type, wanted):
-                    node.set_input(position, _converted(graph, value, wanted, made))
-        graph.set_outputs([_converted(graph, value, None, made) for value in graph.outputs])
-        return sum(old is not new for (old, _), new in made.items())
+                    node.set_input(position, made.stored(value, wanted))
+        graph.set_outputs([made.stored(value, None) for value in graph.outputs])
+        return made.count
 
 
-def _converted(
-    graph: Graph,
-    value: Value,
-    storage: Storage | None,
-    made: dict[tuple[Value, Storage | None], Value],
-) -> Value:
-    """Return `value` in `storage`, made where it has not been yet."""
-    held = value.type.storage
-    if held == storage or value.const is not None:
-        return value
-    found = made.get((value, storage))
-    if found is None:
-        source = value
-        if held is not None and storage is not None:
-            source = made.get((value, None)) or trans_data(graph, value, None)
-            made[value, None] = source
-        found = made[value, storage] = trans_data(graph, source, storage)
-    return found
+class _Conversions:
+    """The conversions of a graph, each made where it has not been yet."""
+
+    def __init__(self, graph: Graph, soc: Soc) -> None:
+        self._graph, self._soc = graph, soc
+        self._made: dict[tuple[Value, Storage | None], Value] = {}
+
+    @property
+    def count(self) -> int:
+        """Number of conversions that were made."""
+        return len(self._made)
+
+    def stored(self, value: Value, storage: Storage | None) -> Value:
+        """Return `value` in `storage`."""
+        held = value.type.storage
+        if held == storage or value.const is not None:
+            return value
+        if held is not None and storage is not None and not self._at_once(value, storage):
+            value = self.stored(value, None)
+        found = self._made.get((value, storage))
+        if found is None:
+            found = self._made[value, storage] = trans_data(self._graph, value, storage)
+        return found
+
+    def _at_once(self, value: Value, storage: Storage) -> bool:
+        """Return True if one kernel converts between two blocked storages: image to filter."""
+        if (value.type.storage, storage) != (IMAGES, WEIGHTS):
+            return False
+        formats = IMAGES.format.value, WEIGHTS.format.value
+        return converts(value.type.dtype, *formats, self._soc)
 
 
 def trans_data(graph: Graph, value: Value, storage: Storage | None) -> Value:

@@ -38,7 +38,7 @@ class Float16QuantScalesPass(Pass):
     """
 
     name = "float16-quant-scales"
-    atc_names = ("V100RequantFusionPass",)
+    atc_names = ("V100NotRequantFusionPass",)
     summary = (
         "Takes roots of scales that float16 does not hold, and turns 64-bit scale words into "
         "float16 factors where the SoC needs it."

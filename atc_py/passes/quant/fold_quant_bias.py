@@ -10,7 +10,13 @@ from atc_py.ir import DenseConst, TensorType
 from atc_py.options.compile_options import QuantBias
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.quant.constants import constant_codes
-from atc_py.passes.quant.zeros import UNKNOWN, counts_padding, said, zeros_of
+from atc_py.passes.quant.zeros import (
+    UNKNOWN,
+    counts_padding,
+    has_known_channels,
+    said,
+    zeros_of,
+)
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -52,6 +58,7 @@ _OFFSETS = range(-256, 256)
 """What a word can say; AMCT's offsets are int8."""
 
 _HELP = "quantize all data that meet in the layer with one offset"
+_HELP_OPEN = "give all inputs fixed shapes, or quantize the data of the layer with offset 0"
 _HELP_WRAPS = "quantize the weights or the data with a larger scale, or the data with offset 0"
 
 
@@ -80,7 +87,8 @@ class FoldQuantBiasPass(Pass):
         """Fold the offset into every layer that needs it; returns how many."""
         if context.quant_bias is QuantBias.FOLDED:
             return 0
-        known, scaled = zeros_of(graph), _scaled(graph)
+        rules = context.soc.quant_rules
+        known, scaled = zeros_of(graph, cuts=rules.cuts_offsets), _scaled(graph)
         changes = 0
         for node in tuple(graph.nodes):
             x = node.input(0)
@@ -88,6 +96,9 @@ class FoldQuantBiasPass(Pass):
             if zeros in (UNKNOWN, {0}) or not _is_integer_layer(node):
                 continue
             if node.output not in scaled:
+                continue
+            if rules.needs_channels and not has_known_channels(node):
+                _tell_open(node, context)
                 continue
             zero = next(iter(zeros)) if len(zeros) == 1 else None
             if zero is None or zero not in _OFFSETS:
@@ -150,6 +161,17 @@ def _tell_unclear(layer: Node, found: str, context: PassContext) -> None:
     message = f"{layer.op} must have data of one int8 offset to fold into its bias, found {found}"
     place = context.place(layer)
     context.sink.add(QUANT_OFFSET.diagnostic(message, place=place, help=_HELP))
+
+
+def _tell_open(layer: Node, context: PassContext) -> None:
+    """Report a layer whose offset CANN does not fold, as the shape of its data is not known."""
+    found = "unknown" if layer.input(0) is None else f"{layer.present_inputs[0].type}"
+    message = (
+        f"{layer.op} must have data of a known shape for ATC to fold their offset into its bias, "
+        f"found {found}"
+    )
+    place = context.place(layer)
+    context.sink.add(QUANT_OFFSET.diagnostic(message, place=place, help=_HELP_OPEN))
 
 
 def _sums(layer: Node) -> Integers | None:

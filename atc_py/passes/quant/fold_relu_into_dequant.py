@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.ir import OpaqueConst
 from atc_py.passes.base import Pass, PassContext
+from atc_py.passes.quant.relus import counts_as_relu
 
 if TYPE_CHECKING:
     from atc_py.ir import Graph, Node
@@ -17,7 +18,8 @@ class FoldReluIntoDequantPass(Pass):
     """Relu(AscendDequant(x)) = AscendDequant(x; relu_flag).
 
     Both clear negative values of the same rounded products. With sqrt_mode the flag comes before
-    the second multiplication, which gives the same for factors above 0 alone.
+    the second multiplication, which gives the same for factors above 0 alone. LeakyRelu with a
+    slope of nearly 0 counts as Relu where CANN's passes take it for one.
     """
 
     name = "fold-relu-into-dequant"
@@ -25,9 +27,9 @@ class FoldReluIntoDequantPass(Pass):
 
     def run(self, graph: Graph, context: PassContext) -> int:
         """Fold every match; returns how many."""
-        folded = []
+        folded, flat = [], context.soc.quant_rules.flat_slope
         for relu in graph.nodes:
-            dequant = _dequant_before(relu)
+            dequant = _dequant_before(relu) if counts_as_relu(relu, flat) else None
             if dequant is None:
                 continue
             dequant.attributes["relu_flag"] = True
@@ -44,7 +46,7 @@ def _dequant_before(relu: Node) -> Node | None:
     """Return the dequantization whose results `relu` alone reads, or None."""
     x = relu.input(0)
     dequant = x.producer if x is not None else None
-    if relu.op != "Relu" or x is None or dequant is None or dequant.op != "AscendDequant":
+    if x is None or dequant is None or dequant.op != "AscendDequant":
         return None
     if len(x.uses) != 1 or relu.output.type != x.type:
         return None

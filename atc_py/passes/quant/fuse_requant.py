@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.quant.constants import constant_like, constant_words
+from atc_py.passes.quant.requant_groups import Finder
+from atc_py.passes.quant.scale_folding import fold_scale, scaled_factors
+from atc_py.target.quant_rules import Requant
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.scale_words import HardwareWords, decode_graph, encode_hardware
 
@@ -15,6 +19,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from atc_py.ir import Graph, Node, Value
+    from atc_py.passes.quant.requant_groups import RequantGroup
 
     Words = npt.NDArray[np.uint64]
 
@@ -32,8 +37,11 @@ class FuseRequantPass(Pass):
     d * s is a float32 product, with sqrt_mode of AscendQuant d * (s * s), which the word cuts off
     to 19 bits. Then y = saturate(round(x * (d * s)) + o): what the chain rounds to float16 on the
     way is not rounded, and o is added after rounding, so results may be one step apart.
-    Data movement between the two moves the int8 result instead. An AscendDequant may have several
-    AscendQuants behind it, and stays if others read it.
+
+    On the generic device each AscendQuant is fused by itself: data movement between the two moves
+    the int8 result instead, and the AscendDequant stays if others read it. On SoCs whose rules are
+    CANN's, the groups of `requant_groups` alone are: a fork whose scales and offsets agree becomes
+    one node, a Concat joins int8. LeakyRelu stays, and the scale goes into the factors before it.
     """
 
     name = "fuse-requant"
@@ -42,7 +50,11 @@ class FuseRequantPass(Pass):
 
     def run(self, graph: Graph, context: PassContext) -> int:
         """Fuse every chain; returns how many."""
-        if not context.soc.requant:
+        rules = context.soc.quant_rules
+        if rules.requant is Requant.FUSED:
+            groups = Finder(rules.flat_slope, joins=True).groups(graph)
+            return sum(_fuse_group(graph, group) for group in groups)
+        if rules.requant is not Requant.SINGLE:
             return 0
         dead: list[Node] = []
         chains = (_chain_to(node) for node in graph.nodes if node.op == "AscendQuant")
@@ -99,17 +111,34 @@ def _chain_to(quant: Node) -> _Chain | None:
 
 def _requant_words(chain: _Chain) -> Words | None:
     """Return hardware words that do what the chain does, or None where there are none."""
-    old = constant_words(chain.dequant.input(1))
     attributes = chain.quant.attributes
     scale, offset = attributes["scale"], attributes["offset"]
-    if old is None or not isinstance(scale, float) or not isinstance(offset, float):
+    if not isinstance(scale, float) or not isinstance(offset, float):
         return None
     if attributes.get("round_mode", "Round") != "Round":
         return None
     if chain.quant.output.type.dtype is not DType.INT8 or offset not in _OFFSETS:
         return None
+    squares = attributes.get("sqrt_mode", False) is True
+    factor = _squared(scale) if squares else scale
+    return _words(chain.dequant, factor, int(offset), relu=chain.relu)
+
+
+def _squared(scale: float) -> float:
+    """Return a float32 squared in float32."""
+    import numpy as np
+
+    with np.errstate(over="ignore", under="ignore"):
+        return float(np.float32(scale) * np.float32(scale))
+
+
+def _words(dequant: Node, scale: float, offset: int, *, relu: bool) -> Words | None:
+    """Return the words of a requantization, or None where no words can say it."""
+    old = constant_words(dequant.input(1))
+    if old is None:
+        return None
     parts = decode_graph(old)
-    factors = _factors(parts.scale, scale, squared=attributes.get("sqrt_mode", False) is True)
+    factors = scaled_factors(parts.scale, scale)
     if factors is None or parts.shift.any():
         return None
     import numpy as np
@@ -118,26 +147,66 @@ def _requant_words(chain: _Chain) -> Words | None:
         HardwareWords(
             scale=factors,
             shift=np.ones(old.shape, np.int64),
-            offset=np.full(old.shape, int(offset), np.int64),
-            relu=np.full(old.shape, chain.relu),
+            offset=np.full(old.shape, offset, np.int64),
+            relu=np.full(old.shape, relu),
             signed=np.ones(old.shape, np.bool_),
         )
     )
 
 
-def _factors(
-    dequant: npt.NDArray[np.float32], scale: float, *, squared: bool
-) -> npt.NDArray[np.float32] | None:
-    """Return the float32 products; None if one is not finite, too small, or `scale` flips signs."""
-    import numpy as np
+def _fuse_group(graph: Graph, group: RequantGroup) -> bool:
+    """Put requantizations in the place of a group, or fold its scale; False where neither can be."""
+    if not group.relu:
+        return fold_scale(graph, group)
+    offset = math.trunc(float(group.quants[0].attributes["offset"]))  # type: ignore[arg-type]
+    clears = {node: _clears(node, group) for node in group.dequants}
+    words = [_words(node, group.scale, offset, relu=clears[node]) for node in group.dequants]
+    if any(each is None for each in words):
+        return False
+    made = [
+        _requantized(graph, node, group, each, relu=clears[node])
+        for node, each in zip(group.dequants, words, strict=True)
+        if each is not None
+    ]
+    value, name = made[0], group.quants[0].output.name
+    concat = group.concat
+    if concat is not None:
+        type_ = concat.output.type.with_dtype(DType.INT8)
+        origins = dict.fromkeys((*concat.origins, *group.quants[0].origins))
+        typed = [(f"{concat.output.name}.{DType.INT8.value}", type_)]
+        value = graph.add_node("ConcatD", made, typed, concat.attributes, origins).output
+    for quant in group.quants:
+        quant.output.replace_by(value)
+    joined = () if concat is None else (concat,)
+    graph.remove_nodes((*group.quants, *group.activations, *joined, *group.dequants))
+    value.name = name
+    return True
 
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        factor = np.float32(scale)
-        factors: npt.NDArray[np.float32] = dequant * (factor * factor if squared else factor)
-    lost = (np.abs(factors) < np.finfo(np.float32).tiny) & (dequant != 0)
-    if not factor > 0 or not np.isfinite(factors).all() or lost.any():
-        return None
-    return factors
+
+def _clears(dequant: Node, group: RequantGroup) -> bool:
+    """Return True if negative results of a dequantization become 0."""
+    return dequant in group.cleared or dequant.attributes.get("relu_flag", False) is True
+
+
+def _requantized(
+    graph: Graph, dequant: Node, group: RequantGroup, words: Words, *, relu: bool
+) -> Value:
+    """Return the int8 result of a requantization in the place of a dequantization.
+
+    Its last origin is the quantization, since it is no value of the model in another form.
+    """
+    first = group.quants[0]
+    own = [node.origins for node in group.activations if dequant in group.cleared]
+    origins = [*dequant.origins, *(each for found in own for each in found), *first.origins]
+    name = (first if group.concat is None else dequant).output.name
+    type_ = dequant.output.type.with_dtype(DType.INT8)
+    return graph.add_node(
+        "AscendRequant",
+        [dequant.input(0), constant_like(graph, dequant.input(1), "requant", words)],
+        [(f"{name}.requant", type_)],
+        {"relu_flag": relu},
+        dict.fromkeys(origins),
+    ).output
 
 
 def _fuse(graph: Graph, chain: _Chain, words: Words) -> list[Node]:

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag.codes import QUANT_OFFSET
 from atc_py.passes.base import Pass, PassContext
-from atc_py.passes.quant.zeros import UNKNOWN, counts_padding, said, zeros_of
+from atc_py.passes.quant.zeros import (
+    UNKNOWN,
+    counts_padding,
+    has_known_channels,
+    said,
+    zeros_of,
+)
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -24,6 +30,8 @@ class SetOffsetXPass(Pass):
 
     The bias of a quantized layer takes z off for every tap, so a tap on the padding must find z
     there. Where data of several z meet, or z is no int8, offset_x stays 0 and a finding says so.
+    An offset that is no integer is rounded as round_mode says, or loses its fraction where CANN's
+    passes are followed: they cast it to int8.
     """
 
     name = "set-offset-x"
@@ -32,7 +40,8 @@ class SetOffsetXPass(Pass):
 
     def run(self, graph: Graph, context: PassContext) -> int:
         """Set offset_x where it is not 0; returns how often."""
-        known = zeros_of(graph)
+        rules = context.soc.quant_rules
+        known = zeros_of(graph, cuts=rules.cuts_offsets)
         changes = 0
         for node in graph.nodes:
             x = node.input(0)
@@ -40,6 +49,8 @@ class SetOffsetXPass(Pass):
                 continue
             if node.attributes.get("offset_x", 0) != 0:
                 continue
+            if rules.needs_channels and not has_known_channels(node):
+                continue  # fold-quant-bias says so
             zeros = known.get(x, UNKNOWN)
             zero = next(iter(zeros)) if len(zeros) == 1 else None
             if zero is not None and zero in _INT8:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Zeros = frozenset[int | None]
 
-__all__ = ["UNKNOWN", "counts_padding", "said", "zeros_of"]
+__all__ = ["UNKNOWN", "counts_padding", "has_known_channels", "said", "zeros_of"]
 
 UNKNOWN: Zeros = frozenset({None})
 """Of data that come from no quantizing node."""
@@ -33,18 +33,18 @@ _CHOOSES = "SelectV2"
 """Its results are elements of its data, although it is no movement."""
 
 
-def zeros_of(graph: Graph) -> Mapping[Value, Zeros]:
+def zeros_of(graph: Graph, *, cuts: bool) -> Mapping[Value, Zeros]:
     """Return what may stand for 0 in each int8 value that a node computes; None is not known.
 
-    Of AscendQuant's result it is its offset, rounded as round_mode says; of AscendRequant's and
-    AscendRequantS16's the offset in their words; of moved data that of what was moved. Constants
-    among moved data are codes like the others.
+    Of AscendQuant's result it is its offset, rounded as round_mode says, or with `cuts` without its
+    fraction; of AscendRequant's and AscendRequantS16's the offset in their words; of moved data
+    that of what was moved. Constants among moved data are codes like the others.
     """
     zeros: dict[Value, Zeros] = {}
     for node in graph.nodes:
         integers = [value for value in node.outputs if value.type.dtype is DType.INT8]
         if integers:
-            found = _of_results(node, zeros)
+            found = _of_results(node, zeros, cuts=cuts)
             zeros.update((value, found) for value in integers)
     return zeros
 
@@ -64,16 +64,28 @@ def counts_padding(layer: Node) -> bool:
     return any(step != 1 for step in steps) or any(_numbers(layer, "output_padding"))
 
 
+def has_known_channels(layer: Node) -> bool:
+    """Return True if CANN folds the offset of a layer's data: their channels must be known.
+
+    For a product of matrices they are its first two axes.
+    """
+    x = layer.input(0)
+    axes = (0, 1) if layer.op in {"MatMulV2", "BatchMatMulV2"} else (1,)
+    return x is not None and all(
+        x.type.dims[axis] is not None for axis in axes if axis < len(x.type.dims)
+    )
+
+
 def said(zeros: Zeros) -> str:
     """Return what stands for 0 in words: numbers in order, what is not known last."""
     numbers = [str(zero) for zero in sorted(zero for zero in zeros if zero is not None)]
     return " and ".join([*numbers, *(["one that is not known"] if None in zeros else [])])
 
 
-def _of_results(node: Node, known: Mapping[Value, Zeros]) -> Zeros:
+def _of_results(node: Node, known: Mapping[Value, Zeros], *, cuts: bool) -> Zeros:
     """Return what may stand for 0 in the int8 results of one node."""
     if node.op == "AscendQuant":
-        return frozenset({_rounded_offset(node)})
+        return frozenset({_rounded_offset(node, cuts=cuts)})
     if node.op in {"AscendRequant", "AscendRequantS16"}:
         words = constant_words(node.input(1))
         if words is None:
@@ -93,10 +105,10 @@ def _numbers(node: Node, name: str) -> tuple[float, ...]:
     return value if isinstance(value, tuple) else ()
 
 
-def _rounded_offset(quant: Node) -> int | None:
+def _rounded_offset(quant: Node, *, cuts: bool) -> int | None:
     """Return the offset of an AscendQuant as an integer."""
     offset = quant.attributes["offset"]
-    mode = quant.attributes.get("round_mode", "Round")
+    mode = "Trunc" if cuts else quant.attributes.get("round_mode", "Round")
     if not isinstance(offset, float) or not math.isfinite(offset) or mode not in _ROUNDINGS:
         return None
     return _ROUNDINGS[str(mode)](offset)

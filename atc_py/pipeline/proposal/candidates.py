@@ -31,14 +31,14 @@ _CHANNEL_AXIS = {"Conv": 1, "Gemm": 1, "GRU": 2, "LSTM": 2, "MatMul": -1, "RNN":
 """The axis of the first input that must be as long as an axis of the second one."""
 
 
-def values_for(dim: OpenDim, told: Mapping[OpenDim, int]) -> tuple[int, ...]:
+def values_for(dim: OpenDim, known: Mapping[OpenDim, int]) -> tuple[int, ...]:
     """List the values to try for one dim.
 
     Args:
         dim: the dim.
-        told: values that weights tell.
+        known: values that the weights determine.
     """
-    first = (told[dim],) if dim in told else ()
+    first = (known[dim],) if dim in known else ()
     if dim.is_batch:
         rest: Sequence[int] = _BATCHES
     elif dim.rank >= _IMAGE_RANK:
@@ -49,11 +49,11 @@ def values_for(dim: OpenDim, told: Mapping[OpenDim, int]) -> tuple[int, ...]:
 
 
 def first_values(
-    dims: Sequence[OpenDim], told: Mapping[OpenDim, int]
+    dims: Sequence[OpenDim], known: Mapping[OpenDim, int]
 ) -> Iterator[dict[OpenDim, int]]:
     """Yield choices for all dims: one batch, and the other dims along their lists together."""
-    lists = {dim: values_for(dim, told) for dim in dims}
-    steady = {dim for dim in dims if dim.is_batch or dim in told or _is_channel(dim)}
+    lists = {dim: values_for(dim, known) for dim in dims}
+    steady = {dim for dim in dims if dim.is_batch or dim in known or _is_channel(dim)}
     most = max((len(lists[dim]) for dim in dims if dim not in steady), default=1)
     for step in range(most):
         yield {
@@ -70,25 +70,25 @@ def hints(view: SourceModel, dims: Sequence[OpenDim]) -> dict[OpenDim, int]:
     """Read dims off weights: a Conv has as many input channels as its filter."""
     by_place = {place: dim for dim in dims for place in dim.places}
     found: dict[OpenDim, int] = {}
-    for place, value in filter(None, map(_told, view.all_nodes)):
+    for place, value in filter(None, map(_dim_from_weights, view.all_nodes)):
         if place in by_place:
             found.setdefault(by_place[place], value)
     return found
 
 
-def _told(node: SourceNode) -> tuple[tuple[str, int], int] | None:
-    """Return an axis of what the node reads, and the dim that its weights say it has."""
+def _dim_from_weights(node: SourceNode) -> tuple[tuple[str, int], int] | None:
+    """Return an axis of the node's input, and the dim that its weights imply for it."""
     axis = None if node.domain else _CHANNEL_AXIS.get(node.op_type)
     if axis is None or len(node.inputs) < 2:  # noqa: PLR2004
         return None
     x, weights = node.inputs[:2]
     if x is None or weights is None or x.dims is None:
         return None
-    dim = _dim(node, weights)
+    dim = _shared_dim(node, weights)
     return None if dim is None else ((x.name, axis % max(len(x.dims), 1)), dim)
 
 
-def _dim(node: SourceNode, weights: SourceTensor) -> int | None:
+def _shared_dim(node: SourceNode, weights: SourceTensor) -> int | None:
     """Return the dim of the weights that the first input must share, or None."""
     dims = weights.dims or ()
     if node.op_type == "Conv" and len(dims) > 1 and dims[1] is not None:

@@ -1,4 +1,4 @@
-"""Dims that the user gave and the model does not take: the reason, and what fits nearest."""
+"""Dims that the user gave and the model rejects: the reason, and the nearest that fit."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["Misfit", "find_misfit", "misfits_explained"]
 _CONTRADICTIONS = (BAD_MODEL, BAD_NODE)
 
 _MULTIPLES = (2, 4, 8, 16, 32, 64)
-"""What networks divide heights and widths by."""
+"""Numbers by which networks divide heights and widths."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,8 @@ class Misfit:
     """Reason why the model does not take the user's dims.
 
     Attributes:
-        diagnostic: BAD_INPUT_SHAPE with the node where it shows, and what fits nearest.
-        known: what is to be said of the model whatever dims are chosen.
+        diagnostic: BAD_INPUT_SHAPE with the node where it shows, and the nearest dims that fit.
+        known: the findings that hold for any choice of dims.
     """
 
     diagnostic: Diagnostic
@@ -45,7 +45,7 @@ class Misfit:
 
 @contextmanager
 def misfits_explained(file: OnnxFile, shapes: Mapping[str, Shape], judge: Judge) -> Iterator[None]:
-    """Replace what the block raises where dims that the user gave are the reason.
+    """Replace the error that the block raises if the user's dims are its reason.
 
     Raises:
         AtcError: BAD_INPUT_SHAPE, or what the block raises.
@@ -63,13 +63,13 @@ def misfits_explained(file: OnnxFile, shapes: Mapping[str, Shape], judge: Judge)
 def find_misfit(
     file: OnnxFile, shapes: Mapping[str, Shape], judge: Judge, fault: Diagnostic
 ) -> Misfit | None:
-    """Show the user's dims to be the reason for a fault; return None where they are not.
+    """Return the misfit if the user's dims are the reason for a fault, else None.
 
     They are the reason where the model is sound with these dims open, and with others that are
     near, or that a search finds.
 
     Args:
-        file: the file as it stands.
+        file: the file, unchanged.
         shapes: what the user gave.
         judge: judges the file with other dims.
         fault: what contradicts itself with the user's dims.
@@ -84,7 +84,7 @@ def find_misfit(
     names = {name for dim in values for name, _ in dim.places} & set(shapes)
     found = [
         format_input_shapes(shapes_of(each.judgment.file, names))
-        for each in _fitting(Search(base, judge, known), values)
+        for each in _fitting_choices(Search(base, judge, known), values)
     ]
     if not found:
         return None
@@ -96,7 +96,7 @@ def find_misfit(
 def _diagnostic(
     file: OnnxFile, given: Mapping[str, Shape], fault: Diagnostic, found: Sequence[str]
 ) -> Diagnostic:
-    """Return compose BAD_INPUT_SHAPE of shapes, the fault that they lead to, and what fits."""
+    """Compose BAD_INPUT_SHAPE from shapes, the fault that they cause, and shapes that fit."""
     where = str(replace(fault.place, file=None, field=None)) if fault.place else ""
     at = f"at {where}, " if where else ""
     several = len(found) > 1
@@ -124,7 +124,7 @@ def _place_of(fault: Diagnostic) -> object:
     return fault.place and fault.place.node
 
 
-def _fitting(search: Search, values: Mapping[OpenDim, int]) -> list[Tried]:
+def _fitting_choices(search: Search, values: Mapping[OpenDim, int]) -> list[Tried]:
     """Find choices near `values` that fit: the next smaller one and the next larger one."""
     same = search.at(values)
     if not same.faults:
@@ -132,7 +132,7 @@ def _fitting(search: Search, values: Mapping[OpenDim, int]) -> list[Tried]:
     found = [
         near
         for upwards in (False, True)
-        if (near := _nearest(search, values, upwards=upwards)) is not None
+        if (near := _nearest_choice(search, values, upwards=upwards)) is not None
     ]
     best = [near for near in found if near.fits] or found
     if best:
@@ -141,12 +141,14 @@ def _fitting(search: Search, values: Mapping[OpenDim, int]) -> list[Tried]:
     return [proposal] if proposal.fits else []
 
 
-def _nearest(search: Search, values: Mapping[OpenDim, int], *, upwards: bool) -> Tried | None:
-    """Find the nearest choice, up or down, of which all dims but batches are multiples."""
+def _nearest_choice(
+    search: Search, values: Mapping[OpenDim, int], *, upwards: bool
+) -> Tried | None:
+    """Find the nearest choice, up or down, whose dims other than batches are multiples."""
     faultless: Tried | None = None
     for multiple in search.few(_MULTIPLES):
         rounded = {
-            dim: value if dim.is_batch else _rounded(value, multiple, upwards=upwards)
+            dim: value if dim.is_batch else _rounded_multiple(value, multiple, upwards=upwards)
             for dim, value in values.items()
         }
         if rounded == values:
@@ -158,6 +160,6 @@ def _nearest(search: Search, values: Mapping[OpenDim, int], *, upwards: bool) ->
     return faultless
 
 
-def _rounded(value: int, multiple: int, *, upwards: bool) -> int:
+def _rounded_multiple(value: int, multiple: int, *, upwards: bool) -> int:
     """Round to a multiple that is not smaller, or not larger; at least one multiple."""
     return max(1, (value + multiple - 1) // multiple if upwards else value // multiple) * multiple

@@ -1,4 +1,4 @@
-"""The check of a model with open dims, held against the dims that were tried.
+"""The check of a model with open dims, combined with the dims that were tried.
 
 What is an error with every dim open must be one with dims that fit; and a model of which nothing
 is wrong with open dims must be sound with some. Where one of the two does not hold, it is said that
@@ -37,21 +37,21 @@ def open_check(
     advice: ShapeAdvice,
     refused: Callable[[Judgment], list[Finding]],
 ) -> ModelCheck:
-    """Hold the check with open dims against the dims that were tried.
+    """Combine the check with open dims with the results for the dims that were tried.
 
     Args:
         known: the judgment with open dims.
         search: what tried choices of dims.
-        proposal: what it came to.
+        proposal: its result.
         advice: the same as text.
         refused: finds what keeps a model that breaks no rule from compiling.
     """
     best, check = proposal.best, known.checked.check
     if best.fits:
-        check = _held_against(known, best.judgment, advice.text)
+        check = _without_refuted(known, best.judgment, advice.text)
         if best.judgment.checked.check.standing is not Standing.ERROR:
             only = Words(f"tried with {advice.text}", f"仅以 {advice.text} 试过")
-            certain = _certain(known, refused)
+            certain = _certain_refusals(known, refused)
             lacks = [
                 each if key_of(each) in certain else reserved(each, only, each.help)
                 for each in refused(best.judgment)
@@ -64,18 +64,20 @@ def open_check(
         shape_hint=advice.text,
         hint_fits=advice.fits,
         hint_tries=advice.tried,
-        deciding=_deciding(check, search, best),
+        deciding=_deciding_dims(check, search, best),
     )
 
 
-def _certain(known: Judgment, refused: Callable[[Judgment], list[Finding]]) -> frozenset[Hashable]:
-    """Return what keeps nodes from compiling whose types no choice of dims changes."""
+def _certain_refusals(
+    known: Judgment, refused: Callable[[Judgment], list[Finding]]
+) -> frozenset[Hashable]:
+    """Return the refusals of nodes whose types do not depend on a choice of dims."""
     if known.checked.check.standing is Standing.ERROR:
         return frozenset()
     return frozenset(key_of(each) for each in refused(known))
 
 
-def _held_against(known: Judgment, witness: Judgment, text: str) -> ModelCheck:
+def _without_refuted(known: Judgment, witness: Judgment, text: str) -> ModelCheck:
     """Return the check without errors that a choice of dims refutes."""
     there = witness.of(Standing.ERROR)
     refuted = {key: each for key, each in known.of(Standing.ERROR).items() if key not in there}
@@ -87,7 +89,7 @@ def _held_against(known: Judgment, witness: Judgment, text: str) -> ModelCheck:
 
 
 def _reasons(known: Judgment, best: Tried, count: int) -> Iterator[Finding]:
-    """Yield what is wrong with the best choice where none fits, as not decided."""
+    """Yield the faults of the best choice, as not decided, if none fits."""
     reason = Words(
         f"so with the best of {count} choices of dims", f"在试过的 {count} 种维度中最好的一种下如此"
     )
@@ -99,7 +101,7 @@ def _reasons(known: Judgment, best: Tried, count: int) -> Iterator[Finding]:
             yield reserved(each, reason, _FIX)
 
 
-def _deciding(check: ModelCheck, search: Search, best: Tried) -> tuple[OpenDim, ...]:
+def _deciding_dims(check: ModelCheck, search: Search, best: Tried) -> tuple[OpenDim, ...]:
     """Find the open dims that leave something undecided; return all where it is too many."""
     if not any(each.standing is Standing.UNKNOWN for each in check.findings):
         return ()

@@ -22,7 +22,7 @@ _SUM = re.compile(r"\s*\w+\s*(\+\s*\w+\s*)+")
 
 
 def open_dims(inputs: Iterable[DeclaredInput]) -> tuple[OpenDim, ...]:
-    """List the open dims of inputs of known rank; sums of others are none of their own."""
+    """List the open dims of inputs of known rank; sums of others are left out."""
     places: dict[str | tuple[str, int], list[tuple[str, int]]] = {}
     ranks: dict[str, int] = {}
     for declared in inputs:
@@ -40,7 +40,7 @@ def open_dims(inputs: Iterable[DeclaredInput]) -> tuple[OpenDim, ...]:
 
 
 def _terms(name: str) -> list[str]:
-    """Split a sum into its terms; return the name itself where it is none."""
+    """Split a sum into its terms; return the name itself if it is not a sum."""
     return [term.strip() for term in name.split("+")] if _SUM.fullmatch(name) else [name]
 
 
@@ -72,7 +72,7 @@ def _with_values(
 
 
 def _sum(name: str, by_name: Mapping[str, int]) -> int | str:
-    """Work out a sum; return the name where a term is open or it is none."""
+    """Compute a sum; return the name if a term is open or it is not a sum."""
     terms = _terms(name)
     found = [int(term) if term.isdecimal() else by_name.get(term) for term in terms]
     known = [term for term in found if term is not None]
@@ -102,7 +102,7 @@ def given_dims(inputs: Sequence[DeclaredInput], shapes: Mapping[str, Shape]) -> 
 
 
 def open_form(inputs: Iterable[DeclaredInput], shapes: Mapping[str, Shape]) -> str:
-    """Write the text of --input-shape with names, or `?`, for what is open."""
+    """Write the text of --input-shape with names, or `?`, for open dims."""
     return ";".join(
         f"{each.name}:{','.join(_labels(each, shapes))}"
         for each in inputs

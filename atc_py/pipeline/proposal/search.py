@@ -23,7 +23,7 @@ _MOST_TRIALS = 32
 """Choices that are tried for one model."""
 
 _MOST_NODES = 40_000
-"""Nodes of all that is tried; large models are tried with fewer choices."""
+"""Total nodes of all trials; large models get fewer choices."""
 
 _FEWEST_TRIALS = 4
 
@@ -37,9 +37,9 @@ class Tried:
 
     Attributes:
         values: the value of each dim.
-        judgment: what the check says.
-        faults: contradictions that are not there whatever is chosen.
-        errors: broken rules likewise.
+        judgment: the result of the check.
+        faults: contradictions that this choice causes.
+        errors: broken rules that this choice causes.
     """
 
     values: Mapping[OpenDim, int]
@@ -49,12 +49,12 @@ class Tried:
 
     @property
     def fits(self) -> bool:
-        """Tell whether nothing is wrong that is not wrong anyway."""
+        """Tell whether the choice causes no fault and no error."""
         return not (self.faults or self.errors)
 
     @property
     def rank(self) -> tuple[int, int]:
-        """Return what is smaller the better the choice is."""
+        """Return a sort key; a better choice has a smaller one."""
         return self.faults, self.errors
 
 
@@ -77,13 +77,13 @@ class Search:
     Args:
         file: the file.
         judge: judges it with the dims that it states.
-        known: what is wrong whatever is chosen: the judgment with these dims open.
+        known: the judgment with these dims open, which holds for any choice.
     """
 
     def __init__(
         self, file: OnnxFile, judge: Callable[[OnnxFile], Judgment], known: Judgment
     ) -> None:
-        self._file, known = _ranked(file, judge, known)
+        self._file, known = _with_ranks(file, judge, known)
         self._judge = judge
         self._known = known
         self._errors = known.of(Standing.ERROR).keys()
@@ -104,31 +104,31 @@ class Search:
 
     def propose(self) -> Proposal:
         """Find the first choice that fits, or the best of those tried."""
-        told = hints(self._known.model, self.dims)
+        known = hints(self._known.model, self.dims)
         best: Tried | None = None
-        for values in first_values(self.dims, told):
-            best = self._better(values, best)
+        for values in first_values(self.dims, known):
+            best = self._better_of(values, best)
             if best.fits or not self.may_go_on:
                 return Proposal(best, len(self._tried))
         improved = best is not None
         while best is not None and improved and self.may_go_on and not best.fits:
             before = best.rank
-            best = self._along_each(best, told)
+            best = self._along_each(best, known)
             improved = best.rank < before
         if best is None:
             best = self.at({})
         return Proposal(best, len(self._tried))
 
-    def _along_each(self, best: Tried, told: Mapping[OpenDim, int]) -> Tried:
+    def _along_each(self, best: Tried, known: Mapping[OpenDim, int]) -> Tried:
         """Find the best choice that differs in one dim after the other."""
         for dim in self.dims:
-            for value in values_for(dim, told):
+            for value in values_for(dim, known):
                 if best.fits or not self.may_go_on:
                     return best
-                best = self._better({**best.values, dim: value}, best)
+                best = self._better_of({**best.values, dim: value}, best)
         return best
 
-    def _better(self, values: Mapping[OpenDim, int], best: Tried | None) -> Tried:
+    def _better_of(self, values: Mapping[OpenDim, int], best: Tried | None) -> Tried:
         """Return the better one of a choice and the best before it."""
         found = self.at(values)
         return found if best is None or found.rank < best.rank else best
@@ -153,7 +153,7 @@ class Search:
         return self._judge(chosen(self._file, values))
 
 
-def _ranked(
+def _with_ranks(
     file: OnnxFile, judge: Callable[[OnnxFile], Judgment], known: Judgment
 ) -> tuple[OnnxFile, Judgment]:
     """Give each input of unknown rank the rank that contradicts least."""
@@ -167,7 +167,7 @@ def _ranked(
 
 
 def _with_rank(file: OnnxFile, position: int, rank: int) -> OnnxFile:
-    """Return the file with so many open dims for one of its inputs."""
+    """Return the file with `rank` open dims for one of its inputs."""
     inputs: list[DeclaredInput] = list(file.inputs)
     inputs[position] = replace(inputs[position], dims=("",) * rank)
     return replace(file, inputs=tuple(inputs))

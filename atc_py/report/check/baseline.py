@@ -70,7 +70,7 @@ class Baseline:
     def recognizes(self, path: str, fingerprint: str) -> bool:
         """Return True if the baseline has the finding once more; it is used up then."""
         if path not in self._files:
-            self._files[path] = self._nearest(PurePath(path).parts)
+            self._files[path] = self._matching_file(PurePath(path).parts)
         key = (self._files[path], fingerprint)
         if self._left[key] <= 0:
             self._new += 1
@@ -79,7 +79,7 @@ class Baseline:
         self._known += 1
         return True
 
-    def _nearest(self, parts: tuple[str, ...]) -> str:
+    def _matching_file(self, parts: tuple[str, ...]) -> str:
         """Return the baseline's file that the one at `parts` is; "" where none has its name."""
         alike = {path: _common_tail(parts, other) for path, other in self._paths.items()}
         best = max(alike, key=lambda path: alike[path], default="")
@@ -103,9 +103,9 @@ def read_baseline(path: Path) -> Baseline:
     Raises:
         AtcError: as `atc_py.system.input_files.read_bytes` does; BAD_BASELINE where it is another file.
     """
-    report = _decoded(path)
+    report = _decoded_parts(path)
     if report.version != VERSION:
-        raise _bad(path, f"its version is {report.version}, this atc-py reads {VERSION}")
+        raise _not_a_report(path, f"its version is {report.version}, this atc-py reads {VERSION}")
     found = [
         (model.path, finding.fingerprint)
         for model in report.models
@@ -114,18 +114,18 @@ def read_baseline(path: Path) -> Baseline:
     return Baseline(Counter(found))
 
 
-def _decoded(path: Path) -> _Report:
+def _decoded_parts(path: Path) -> _Report:
     """Return the parts of the file that matter."""
     data = read_bytes(path, _MOST_BYTES).removeprefix(BOM_UTF8)
     try:
         return msgspec.json.decode(data, type=_Report)
     except ValueError as error:
-        raise _bad(path, str(error)) from error
+        raise _not_a_report(path, str(error)) from error
     except RecursionError as error:
-        raise _bad(path, "it is nested too deeply") from error
+        raise _not_a_report(path, "it is nested too deeply") from error
 
 
-def _bad(path: Path, reason: str) -> AtcError:
+def _not_a_report(path: Path, reason: str) -> AtcError:
     """Return the diagnostic for a file that is not a report."""
     return BAD_BASELINE.error(
         f"the baseline {path} is not a report of a check: {reason}",

@@ -23,7 +23,7 @@ class Sighting:
 
     Attributes:
         observed: the value; empty where the rule names none.
-        findings: one a node, in the order of the network.
+        findings: one per node, in the order of the network.
     """
 
     observed: str
@@ -35,7 +35,7 @@ class Group:
     """Findings of one code, level and rule.
 
     Attributes:
-        first: the first of them; what it says of the rule holds for all.
+        first: the first of them; its words on the rule hold for all.
         sightings: by observed value, in the order of the network.
     """
 

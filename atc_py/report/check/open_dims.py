@@ -41,7 +41,7 @@ def deciding_text(model: CheckedModel, language: str) -> str:
         inputs = tuple(dict.fromkeys(each.input for each in axes))
         labels.setdefault(inputs, []).append(_label(axes[0]))
     parts = [_of_inputs(inputs, named) for inputs, named in labels.items()]
-    text = Words(_listed([each.en for each in parts]), " 和 ".join(each.zh for each in parts))
+    text = Words(_joined_texts([each.en for each in parts]), " 和 ".join(each.zh for each in parts))
     verb = "decide" if len(dims) > 1 else "decides"
     return Words(f"{text.en} {verb}", f"取决于 {text.zh}").in_language(language)
 
@@ -63,13 +63,13 @@ def _label(axis: OpenAxis) -> Words:
 def _of_inputs(inputs: Sequence[str], labels: Sequence[Words]) -> Words:
     """Name dims with their inputs: `height and width of images`."""
     shown = [clipped(each) for each in inputs]
-    named, names = _listed([each.en for each in labels]), _listed(shown)
+    named, names = _joined_texts([each.en for each in labels]), _joined_texts(shown)
     chinese = "、".join(each.zh for each in labels)
     space = " " if chinese[:1].isascii() else ""  # Chinese sets a space before Latin text only
     return Words(f"{named} of {names}", f"{'、'.join(shown)} 的{space}{chinese}")
 
 
-def _listed(texts: Sequence[str]) -> str:
+def _joined_texts(texts: Sequence[str]) -> str:
     """List texts: `a`, `a and b`, `a, b and c`."""
     *most, last = texts
     return f"{', '.join(most)} and {last}" if most else last

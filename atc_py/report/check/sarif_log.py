@@ -41,9 +41,9 @@ _FINGERPRINT = "atcFinding/v1"
 def check_sarif(document: CheckDocument) -> str:
     """Return the report as one SARIF run, indented."""
     found = [each for model in document.models for each in model.all_findings]
-    rules = _numbered(each.code for each in found)
+    rules = _positions_of(each.code for each in found)
     uris = {model.path: _uri(model.path) for model in document.models}
-    artifacts = _numbered(uris.values())
+    artifacts = _positions_of(uris.values())
     files = {path: {"uri": uri, "index": artifacts[uri]} for path, uri in uris.items()}
     results = [
         _result(document, each, rules[each.code], _location(model, each, files[model.path]))
@@ -52,7 +52,7 @@ def check_sarif(document: CheckDocument) -> str:
     ]
     run = {
         "tool": {"driver": _driver(document, rules)},
-        "invocations": [{"executionSuccessful": not _unread(found)}],
+        "invocations": [{"executionSuccessful": not _was_unread(found)}],
         "artifacts": [_artifact(uri) for uri in artifacts],
         "results": results,
         "properties": {
@@ -65,7 +65,7 @@ def check_sarif(document: CheckDocument) -> str:
     return escaped(json.dumps(log, indent=2, ensure_ascii=False)) + "\n"
 
 
-def _numbered(names: Iterable[str]) -> dict[str, int]:
+def _positions_of(names: Iterable[str]) -> dict[str, int]:
     """Return each name once with its position, in order."""
     return {name: position for position, name in enumerate(dict.fromkeys(names))}
 
@@ -171,12 +171,12 @@ def _uri(path: str) -> str:
         try:
             relative = given.relative_to(Path.cwd())
         except ValueError:
-            return "file://" + quote(_rooted(given.as_posix()))
+            return "file://" + quote(_rooted_path(given.as_posix()))
     # The colon of a first part would be read as that of a scheme.
     return quote(relative.as_posix(), safe="/")
 
 
-def _rooted(path: str) -> str:
+def _rooted_path(path: str) -> str:
     """Return `path` with a slash before a drive's letter."""
     return path if path.startswith("/") else f"/{path}"
 
@@ -186,7 +186,7 @@ def _message(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}").replace("](", "] (")
 
 
-def _unread(found: Iterable[Found]) -> bool:
+def _was_unread(found: Iterable[Found]) -> bool:
     """Return True if a file could not be read."""
     codes = (find_code(each.code) for each in found)
     return any(code is not None and code.exit is ExitCode.FILE for code in codes)

@@ -17,7 +17,7 @@ __all__ = ["exit_status"]
 def exit_status(document: CheckDocument, fail_on: Standing) -> int:
     """Return 0, or the worst status of a finding that counts.
 
-    Findings as bad as `fail_on` or worse count unless a baseline knows them; what could not be
+    Findings of severity `fail_on` or higher count unless a baseline knows them; what could not be
     read counts always.
     """
     statuses = [

@@ -105,7 +105,7 @@ def verdict_text(model: CheckedModel, language: str) -> str:
 
 
 def baseline_text(document: CheckDocument) -> str:
-    """Return `12 known, 1 new`, with what is gone; empty without a baseline."""
+    """Return `12 known, 1 new`, with the number gone; empty without a baseline."""
     count = document.baseline
     if count is None:
         return ""
@@ -122,9 +122,9 @@ def baseline_text(document: CheckDocument) -> str:
 def node_text(found: Found, language: str) -> str:
     """Return `node 17 "conv2" in then_branch of "choose"`; empty if not on a node."""
     if found.node is None:
-        return " ".join(part for part in (_quoted(found.node_name), found.field) if part)
+        return " ".join(part for part in (_quoted_name(found.node_name), found.field) if part)
     node = HEADINGS["node"].in_language(language)
-    parts = [f"{node} {found.node}", _quoted(found.node_name)]
+    parts = [f"{node} {found.node}", _quoted_name(found.node_name)]
     text = " ".join(part for part in parts if part)
     if not found.scope:
         return text
@@ -147,7 +147,7 @@ def shape_option(hint: str) -> str:
     return f"--input-shape {text}"
 
 
-def _quoted(name: str) -> str:
+def _quoted_name(name: str) -> str:
     """Return the name in quotes; nothing where it is empty."""
     return f'"{name}"' if name else ""
 

@@ -35,7 +35,7 @@ def layers_csv(done: LayerComparison) -> str:
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(COLUMNS)
     for at, layer in enumerate(done.layers):
-        writer.writerow([*_row(done, layer), *_judged(layer), *_as_output(done, at)])
+        writer.writerow([*_row(done, layer), *_judged_cells(layer), *_as_output(done, at)])
     for alone, column in (
         *((each, "NPUDump") for each in done.device_alone),
         *((each, "GroundTruth") for each in done.original_alone),
@@ -79,8 +79,8 @@ def _row(done: LayerComparison, layer: Layer) -> list[str]:
     ]
 
 
-def _judged(layer: Layer) -> list[str]:
-    """Fill the cells of what a layer is judged by beside its plain figures."""
+def _judged_cells(layer: Layer) -> list[str]:
+    """Fill the cells of the figures by which a layer is judged."""
     beyond, own = layer.figures.beyond, layer.own
     floored: tuple[str, ...] = ("", "", "", "")
     if beyond is not None:

@@ -1,4 +1,4 @@
-"""A layer-by-layer comparison as JSON values; what is not finite is null."""
+"""A layer-by-layer comparison as JSON values; numbers that are not finite are null."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["layers_json", "output_json"]
 
 def layers_json(done: LayerComparison) -> dict[str, object]:
     """Convert the whole comparison."""
-    first = done.first_bad
+    first = done.first_failing
     return {
         "model": str(done.model),
         "soc": done.soc,
@@ -30,8 +30,10 @@ def layers_json(done: LayerComparison) -> dict[str, object]:
         "original_form": done.original_form or None,
         "first_bad": None if first is None else first.node,
         "verdict": _verdict(done),
-        "outputs": {name: output_json(done, name) for name in (*done.outputs, *_absent(done))},
-        "own_errors": [_own(each) for each in done.own_errors],
+        "outputs": {
+            name: output_json(done, name) for name in (*done.outputs, *_unmatched_outputs(done))
+        },
+        "own_errors": [_own_error(each) for each in done.own_errors],
         "layers": [_layer(done, layer) for layer in done.layers],
         "device_alone": [asdict(each) for each in done.device_alone],
         "original_alone": [asdict(each) for each in done.original_alone],
@@ -62,7 +64,7 @@ def output_json(done: LayerComparison, name: str) -> dict[str, object]:
     return found | {"classes": None if ranking is None else asdict(ranking)}
 
 
-def _absent(done: LayerComparison) -> list[str]:
+def _unmatched_outputs(done: LayerComparison) -> list[str]:
     """List the outputs without a layer."""
     return [name for name in done.uncompared if name not in done.outputs]
 
@@ -82,7 +84,7 @@ def _verdict(done: LayerComparison) -> dict[str, object]:
     return {"targets": dict(done.targets), "passed": done.passed, "misses": misses}
 
 
-def _own(each: OwnError) -> dict[str, object]:
+def _own_error(each: OwnError) -> dict[str, object]:
     """Convert an error of the original's own."""
     return {
         "source": each.source,
@@ -106,8 +108,9 @@ def _layer(done: LayerComparison, layer: Layer) -> dict[str, object]:
         "source": layer.source,
         "source_op": layer.source_op,
         "value": layer.value,
-        "birth": layer.birth.value,
+        "birth": layer.origin.value,
         "root": None if root is None else root.node,
+        "rolled_back": layer.rolled_back,
         "faults": list(layer.faults),
         "cancels": layer.cancels,
         "within_floor": layer.within_floor,

@@ -21,7 +21,7 @@ def suggestion_lines(found: Suggestion) -> list[str]:
     """Return the suggestion line by line: a verdict, what to keep, errors before and after."""
     lines = [visible(f"suggestion: {_verdict(found)}")]
     lines += [f"  {visible(line)}" for line in _remarks(found)]
-    tables = [_kept(found)] if found.kept else []
+    tables = [_file_lines(found)] if found.kept else []
     if found.kept or (found.out_of_reach and found.candidates):
         tables.append(_errors(found))
     for table in tables:
@@ -34,7 +34,7 @@ def _verdict(found: Suggestion) -> str:
     if not found.needed:
         return f"nothing to keep: the target ({found.target}) is already reached"
     if found.reached:
-        return f"{_counted(found)} in float32 reach the target ({found.target})"
+        return f"{_kept_count(found)} in float32 reach the target ({found.target})"
     if not found.out_of_reach:
         return (
             f"the limit of {found.limit} compilations ended the search before it was known whether "
@@ -43,10 +43,10 @@ def _verdict(found: Suggestion) -> str:
     head = f"the target ({found.target}) cannot be reached by keeping nodes in float32"
     if not found.candidates:
         return f"{head}: no node can be kept"
-    return f"{head}: it is missed with all {found.candidates} candidates kept{_best(found)}"
+    return f"{head}: it is missed with all {found.candidates} candidates kept{_worst_output(found)}"
 
 
-def _best(found: Suggestion) -> str:
+def _worst_output(found: Suggestion) -> str:
     """Name the output that is worst with all candidates kept."""
     done = found.after
     if done.stopped or not done.outputs:
@@ -56,7 +56,7 @@ def _best(found: Suggestion) -> str:
     return f", where {name} has cosine {judged.cosine:.6g} and SNR {judged.snr:.4g} dB"
 
 
-def _counted(found: Suggestion) -> str:
+def _kept_count(found: Suggestion) -> str:
     """Return the number of kept nodes in words."""
     count = sum(each.nodes for each in found.kept)
     return f"{count} node{'s' if count != 1 else ''}"
@@ -82,17 +82,17 @@ def _remarks(found: Suggestion) -> list[str]:
     reasons: dict[str, list[str]] = {}
     for each in found.excluded:
         reasons.setdefault(each.reason, []).append(each.line)
-    lines += [f"not a candidate, {why}: {_some(names)}" for why, names in reasons.items()]
+    lines += [f"not a candidate, {why}: {_first_names(names)}" for why, names in reasons.items()]
     return lines
 
 
-def _some(names: list[str], most: int = 5) -> str:
+def _first_names(names: list[str], most: int = 5) -> str:
     """Return the first names, and how many more there are."""
     left = len(names) - most
     return ", ".join(names[:most]) + (f" and {left} more" if left > 0 else "")
 
 
-def _kept(found: Suggestion) -> Table:
+def _file_lines(found: Suggestion) -> Table:
     """Return the lines of the file."""
     rows = [(each.line, each.op, str(each.nodes), each.engine) for each in found.kept[:_SHOWN]]
     left = len(found.kept) - _SHOWN

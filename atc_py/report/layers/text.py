@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.report.layers.suggestion import suggestion_lines
 from atc_py.report.tables import Table, format_bytes, format_seconds, plain_lines
-from atc_py.results.layer import BAD_DISTANCE, BAD_SHARE, BORN_FACTOR, Birth
+from atc_py.results.layer import FAILING_DISTANCE, FAILING_SHARE, INTRODUCED_FACTOR, ErrorOrigin
 from atc_py.results.layer_comparison import misses_of
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def layers_text(done: LayerComparison) -> str:
 
 def layer_lines(done: LayerComparison) -> list[str]:
     """Return the report's lines: verdict, outputs, worst layers, unmatched nodes, cost."""
-    tables = [outputs_table(done), _worst(done), _alone(done)]
+    tables = [outputs_table(done), _worst_layers(done), _unmatched_table(done)]
     lines = _verdict(done)
     for table in tables:
         if table.rows:
@@ -57,14 +57,16 @@ def number_text(value: float) -> str:
 def origin_text(done: LayerComparison, layer: Layer) -> str:
     """Return the origin of a layer's error: introduced here, or passed on from another layer."""
     root = done.root_of(layer)
-    if layer.birth is Birth.PASSED_ON and root is not None:
+    if layer.origin is ErrorOrigin.PASSED_ON and root is not None:
         text = f"passed on from {root.source}"
     else:
-        introduced = layer.birth is Birth.BORN
-        text = "introduced here" if introduced else layer.birth.value
+        introduced = layer.origin is ErrorOrigin.INTRODUCED
+        text = "introduced here" if introduced else layer.origin.value
         text += ", its terms cancel" if layer.cancels else ""
     if layer.within_floor and layer.figures.beyond is not None:
         text += f", within the floor of {number_text(layer.figures.beyond.floor)}"
+    if layer.rolled_back:
+        text += "; quantized in the original, taken back to float16 by the SoC"
     if layer.own is not None:
         text += "; the original's own error was taken out"
     return text
@@ -84,9 +86,9 @@ def output_verdict(done: LayerComparison, name: str) -> str:
 def growth_text(done: LayerComparison, layer: Layer) -> str:
     """Return how a drifting error grew; empty where it is about as large as where introduced."""
     root = done.root_of(layer)
-    if root is None or layer.birth is not Birth.PASSED_ON or not math.isfinite(layer.error):
+    if root is None or layer.origin is not ErrorOrigin.PASSED_ON or not math.isfinite(layer.error):
         return ""
-    if layer.error <= BORN_FACTOR * root.error:
+    if layer.error <= INTRODUCED_FACTOR * root.error:
         return ""
     return (
         f"it drifted: {number_text(root.error)} there, {number_text(layer.error)} here, grown over "
@@ -96,19 +98,19 @@ def growth_text(done: LayerComparison, layer: Layer) -> str:
 
 def _verdict(done: LayerComparison) -> list[str]:
     """Return the first lines: the first failing layer, and whether the targets are met."""
-    stopped = [_visible(f"the device stopped: {done.stopped}")] if done.stopped else []
-    return [*stopped, *_bad_layers(done), *_own_errors(done), *_against_targets(done)]
+    stopped = [_escaped(f"the device stopped: {done.stopped}")] if done.stopped else []
+    return [*stopped, *_failing_layers(done), *_own_errors(done), *_against_targets(done)]
 
 
-def _bad_layers(done: LayerComparison) -> list[str]:
+def _failing_layers(done: LayerComparison) -> list[str]:
     """Name the first failing layer, the origin of its error, and the effect on the outputs."""
-    first = done.first_bad
+    first = done.first_failing
     if first is None:
         return ["no layer fails"]
     head = f"first failing layer: {_title(first)}: {'; '.join(first.faults)}"
-    lines = [_visible(head), _visible(f"  its error: {origin_text(done, first)}")]
+    lines = [_escaped(head), _escaped(f"  its error: {origin_text(done, first)}")]
     grown = growth_text(done, first)
-    return [*lines, *([f"  {grown}"] if grown else []), _visible(f"  {_reach(done)}")]
+    return [*lines, *([f"  {grown}"] if grown else []), _escaped(f"  {_reach(done)}")]
 
 
 def _reach(done: LayerComparison) -> str:
@@ -123,9 +125,9 @@ def _reach(done: LayerComparison) -> str:
         return f"{head}; no output could be compared"
     name, at = max(done.outputs.items(), key=lambda each: done.layers[each[1]].judged_error)
     worst = done.layers[at]
-    figure, limit = "relative distance", BAD_DISTANCE
+    figure, limit = "relative distance", FAILING_DISTANCE
     if not worst.is_float and not worst.holds_codes:
-        figure, limit = "share of values that differ", BAD_SHARE
+        figure, limit = "share of values that differ", FAILING_SHARE
     return (
         f"{head}, but their errors hardly reach the outputs: the worst of these, {name}, has a "
         f"{figure} of {number_text(worst.judged_error)}, and up to {limit:g} passes"
@@ -151,7 +153,7 @@ def _own_errors(done: LayerComparison) -> list[str]:
         lines.append(
             f"the original's own error shows at {left} more nodes, and was taken out there too"
         )
-    return [_visible(line) for line in lines]
+    return [_escaped(line) for line in lines]
 
 
 def _against_targets(done: LayerComparison) -> list[str]:
@@ -163,7 +165,7 @@ def _against_targets(done: LayerComparison) -> list[str]:
         return [f"target {wanted}: met by every output"]
     missed = dict.fromkeys(each.output for each in misses_of(done, done.targets))
     names = f" by {', '.join(missed)}" if missed else ": the device stopped"
-    return [_visible(f"target {wanted}: missed{names}")]
+    return [_escaped(f"target {wanted}: missed{names}")]
 
 
 def _title(layer: Layer) -> str:
@@ -173,7 +175,7 @@ def _title(layer: Layer) -> str:
 
 
 def outputs_table(done: LayerComparison) -> Table:
-    """Tabulate the model's outputs, with what was found of classes and targets."""
+    """Tabulate the model's outputs, with the results for classes and targets."""
     ranked, judged = bool(done.rankings), bool(done.targets)
     columns = ("output", *_COLUMNS[3:], *(("top-1>", "top-5>") if ranked else ()))
     rows = []
@@ -198,7 +200,7 @@ def _ranking(done: LayerComparison, name: str) -> tuple[str, str]:
     return f"{found.top1:.2%}", "-" if found.top5 is None else f"{found.top5:.2%}"
 
 
-def _worst(done: LayerComparison) -> Table:
+def _worst_layers(done: LayerComparison) -> Table:
     """Return the layers with the largest errors."""
     shown = done.worst()[:_SHOWN]
     rows = tuple(
@@ -224,7 +226,7 @@ def _figures(layer: Layer) -> tuple[str, ...]:
     return (cosine, *map(number_text, numbers))
 
 
-def _alone(done: LayerComparison) -> Table:
+def _unmatched_table(done: LayerComparison) -> Table:
     """Return the table of unmatched nodes by side, operator and reason."""
     counts: dict[tuple[str, str, str], int] = {}
     for side, group in (("device", done.device_alone), ("original", done.original_alone)):
@@ -254,7 +256,7 @@ def _cost(done: LayerComparison) -> list[str]:
     return [times, memory]
 
 
-def _visible(text: str) -> str:
+def _escaped(text: str) -> str:
     """Return `text` with terminal commands and other unprintable characters escaped."""
     from atc_py.report.escape import visible
 

@@ -16,7 +16,7 @@ __all__ = ["comparison_table"]
 
 def comparison_table(comparisons: Iterable[Comparison]) -> Table:
     """Return the table that `run --expect` prints."""
-    rows = tuple(map(_compared, comparisons))
+    rows = tuple(map(_output_row, comparisons))
     columns = (
         "output",
         "verdict",
@@ -29,7 +29,7 @@ def comparison_table(comparisons: Iterable[Comparison]) -> Table:
     return Table("Compared with the expected data", columns, rows)
 
 
-def _compared(row: Comparison) -> tuple[str, ...]:
+def _output_row(row: Comparison) -> tuple[str, ...]:
     """Return one output in the table."""
     if row.other_shapes is not None:
         return row.name, "FAILED", "-", "-", "-", "-", "-"

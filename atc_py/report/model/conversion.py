@@ -33,7 +33,7 @@ def _stages(done: Conversion) -> Table:
 
 def _operators(facts: Facts) -> Table:
     """Return ONNX operators next to target operators, both sorted by count."""
-    before, after = _ranked(facts.source_operators), _ranked(facts.target_operators)
+    before, after = _by_frequency(facts.source_operators), _by_frequency(facts.target_operators)
     height = max(len(before), len(after))
     blank = ("", "")
     rows = [
@@ -49,7 +49,7 @@ def _operators(facts: Facts) -> Table:
     )
 
 
-def _ranked(counts: Mapping[str, int]) -> list[tuple[str, str]]:
+def _by_frequency(counts: Mapping[str, int]) -> list[tuple[str, str]]:
     """Return operators and counts, the most frequent first."""
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return [(name, str(count)) for name, count in ranked]

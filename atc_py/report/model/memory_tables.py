@@ -1,4 +1,4 @@
-"""A model's need of device memory, as tables."""
+"""A model's device memory, as tables."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def memory_tables(facts: MemoryFacts | None) -> list[Table]:
         (
             "outputs",
             format_bytes(facts.outputs)
-            + ", and values with dims known only at run time" * _grows(facts),
+            + ", and values with dims known only at run time" * _grows_at_run(facts),
         ),
         ("arena", _arena_text(facts).removeprefix("arena ")),
         ("workspace", format_bytes(facts.workspace)),
@@ -45,8 +45,8 @@ def memory_tables(facts: MemoryFacts | None) -> list[Table]:
     return tables
 
 
-def _grows(facts: MemoryFacts) -> bool:
-    """Return True if the run takes memory whose size is known only then."""
+def _grows_at_run(facts: MemoryFacts) -> bool:
+    """Return True if the size of some memory is known only at run time."""
     return facts.at_run > 0
 
 
@@ -67,7 +67,7 @@ def _values_text(facts: MemoryFacts) -> str:
 
 
 def _widest(facts: MemoryFacts) -> Table:
-    """Return the tensors of the widest moment."""
+    """Return the tensors of the peak moment."""
     rows = [
         (tensor.name, tensor.type, str(tensor.offset), format_bytes(tensor.nbytes))
         for tensor in facts.tensors[:_SHOWN]

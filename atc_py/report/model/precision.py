@@ -77,11 +77,11 @@ def precision_tables(found: PrecisionRecord) -> list[Table]:
 
 
 def _dtypes(sides: _Dtypes) -> str:
-    """Return `float32,float32 > float32`; a dtype that all of a side have stands once."""
-    return f"{_side(sides['inputs'])} > {_side(sides['outputs'])}"
+    """Return `float32,float32 > float32`; a dtype that a whole side shares is written once."""
+    return f"{_dtypes_of_side(sides['inputs'])} > {_dtypes_of_side(sides['outputs'])}"
 
 
-def _side(dtypes: list[str | None]) -> str:
+def _dtypes_of_side(dtypes: list[str | None]) -> str:
     """Return the dtypes of inputs or of outputs."""
     present = [each for each in dtypes if each is not None]
     return ",".join(dict.fromkeys(present) if len(set(present)) == 1 else present) or "-"

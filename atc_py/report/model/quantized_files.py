@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.report.tables import Table, format_bytes
 from atc_py.source import Outcome
+from atc_py.target import socs
 
 if TYPE_CHECKING:
     from atc_py.results.quantization import Quantization
@@ -20,6 +21,7 @@ def quantization_tables(done: Quantization) -> list[Table]:
     before, after = format_bytes(done.bytes_before), format_bytes(done.bytes_after)
     rows = [
         ("layers on int8", f"{done.integer_layers} of {done.layers}"),
+        *_rolled_back(done),
         *([("biases read", done.read_as.text.en)] if done.read_as is not None else []),
         *([("biases written", done.written_as.value)] if done.written_as is not None else []),
         ("opset", str(done.opset)),
@@ -28,11 +30,22 @@ def quantization_tables(done: Quantization) -> list[Table]:
     ]
     if done.data is not None:
         rows.append(("weights", str(done.data)))
-    others = _others(done)
+    others = _other_nodes_table(done)
     return [*([others] if others.rows else []), Table("Result", ("", ""), tuple(rows))]
 
 
-def _others(done: Quantization) -> Table:
+def _rolled_back(done: Quantization) -> list[tuple[str, str]]:
+    """Return the row on layers that some SoCs take back to float16; none where there are none."""
+    if not done.rolled_back:
+        return []
+    rows = [soc for soc in socs() if soc.quant_rules.roll_back]
+    limit = max(soc.quant_rules.roll_back for soc in rows)
+    families = ", ".join(dict.fromkeys(soc.family.value for soc in rows))
+    text = f"{done.rolled_back} of at most {limit} input channels, on {families}"
+    return [("run on float16", text)]
+
+
+def _other_nodes_table(done: Quantization) -> Table:
     """Return the table of nodes that are not on int8, with reasons."""
     rows = tuple(
         (

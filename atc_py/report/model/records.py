@@ -33,16 +33,16 @@ def read_record(report: Mapping[str, object], name: str, schema: type[Record], f
     """
     found = report.get(name)
     if not isinstance(found, dict):
-        raise _unusable(f"the report has no record of {name}", file)
+        raise _unusable_record(f"the report has no record of {name}", file)
     try:
         msgspec.convert(found, schema)
     except msgspec.ValidationError as error:
         message = f"the record of {name} does not follow its schema: {error}"
-        raise _unusable(message, file) from error
+        raise _unusable_record(message, file) from error
     return cast("Record", found)
 
 
-def _unusable(message: str, file: str) -> AtcError:
+def _unusable_record(message: str, file: str) -> AtcError:
     """Return a report without a record that can be shown."""
     return OM_CONTENT.error(
         message,

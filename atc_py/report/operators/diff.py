@@ -61,9 +61,9 @@ def operator_diff(name: str, first: str, second: str, history: OnnxHistory) -> O
         AtcError: UNKNOWN_NAME for an operator that ONNX does not have; BAD_OPTION for what is no
             opset, for one newer than all known, or for one before the operator exists.
     """
-    op = _named(name, history)
+    op = _operator_named(name, history)
     opsets = (_opset(first, history), _opset(second, history))
-    before, after = (_at(op, opset, history) for opset in opsets)
+    before, after = (_definition_at(op, opset, history) for opset in opsets)
     low, high = sorted((before.since_version, after.since_version))
     numbers = [row.since_version for row in history.versions(op)]
     between = tuple(number for number in numbers if low < number < high)
@@ -114,8 +114,8 @@ def _versions(diff: OperatorDiff) -> Words:
     return text + Words(f", over {numbers}", f"，其间有 {numbers}")
 
 
-def _named(name: str, history: OnnxHistory) -> str:
-    """Return the operator that people mean by `name`."""
+def _operator_named(name: str, history: OnnxHistory) -> str:
+    """Return the operator called `name`, in any case."""
     if history.versions(name):
         return name
     names = {folded(each): each for each in history.names}
@@ -141,7 +141,7 @@ def _opset(text: str, history: OnnxHistory) -> int:
     raise BAD_OPTION.error(message, help=help_)
 
 
-def _at(op: str, opset: int, history: OnnxHistory) -> OperatorSchema:
+def _definition_at(op: str, opset: int, history: OnnxHistory) -> OperatorSchema:
     """Return the definition in force at an opset."""
     found = history.at(op, opset)
     if found is None:

@@ -63,7 +63,7 @@ def selected(specs: Sequence[OpSpec], selection: Selection) -> list[OpSpec]:
     """Return the specifications that a selection leaves.
 
     Raises:
-        AtcError: BAD_OPTION with the ones known for a group or dtype that there is not.
+        AtcError: BAD_OPTION with the known ones for an unknown group or dtype.
     """
     groups = sorted({spec.group for spec in specs})
     if selection.group is not None and selection.group not in groups:
@@ -76,7 +76,7 @@ def selected(specs: Sequence[OpSpec], selection: Selection) -> list[OpSpec]:
         if selection.group in {None, spec.group}
         and selection.custom in {None, spec.custom}
         and (selection.opset is None or selection.opset in spec.opsets)
-        and (dtype is None or _takes(spec, dtype))
+        and (dtype is None or _accepts_dtype(spec, dtype))
     ]
 
 
@@ -129,7 +129,7 @@ def operator_list_json(specs: Sequence[OpSpec], compiles: Compiles) -> list[dict
 
 
 def find_named_spec(name: str, known: Library | None = None) -> OpSpec:
-    """Return the specification that people mean by `name`: any case, or the list's spelling.
+    """Return the specification of the operator `name`, in any case or in the list's spelling.
 
     Args:
         name: the operator.
@@ -172,7 +172,7 @@ def _dtype(name: str) -> DType:
         raise BAD_OPTION.error(f"no dtype is called {name!r}", help=f"dtypes: {known}") from None
 
 
-def _takes(spec: OpSpec, dtype: DType) -> bool:
+def _accepts_dtype(spec: OpSpec, dtype: DType) -> bool:
     """Return True if the first input may have that dtype."""
     if not spec.inputs:
         return False
@@ -188,11 +188,11 @@ def _first_input(spec: OpSpec) -> str:
     if dtypes is None:
         return "any"
     more = len(dtypes) - _DTYPES
-    shown = " ".join(_short(dtype) for dtype in dtypes[:_DTYPES])
+    shown = " ".join(_short_dtype(dtype) for dtype in dtypes[:_DTYPES])
     return f"{shown} +{more}" if more > 0 else shown
 
 
-def _short(dtype: str) -> str:
+def _short_dtype(dtype: str) -> str:
     """Return `f16` for float16."""
     kind = dtype.rstrip("0123456789")
     return _SHORT.get(kind, kind) + dtype[len(kind) :]

@@ -73,7 +73,7 @@ def operator_json(spec: OpSpec, history: SchemaHistory) -> dict[str, object]:
 
 
 def _sections(spec: OpSpec, history: SchemaHistory) -> Mapping[str, Sequence[tuple[str, Words]]]:
-    """Return the lists that a page is made of, each a name and a text a line."""
+    """Return the lists of a page, each item a name and a text."""
     return {
         "inputs": [(row.name, operand_words(spec, row)) for row in spec.inputs],
         "outputs": [(row.name, operand_words(spec, row)) for row in spec.outputs],

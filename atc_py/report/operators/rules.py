@@ -55,7 +55,7 @@ def attribute_words(row: AttributeSpec) -> Words:
         facts.append(Words("required", "必选"))
     if row.superfluous:
         facts.append(Words("follows from the shapes", "可由形状推出"))
-    facts += [*_defaults(row), *_bounds(row)]
+    facts += [*_defaults(row), *_attribute_bounds(row)]
     if row.otherwise is not Level.ERROR and row.supported:
         facts.append(Words("otherwise ", "否则") + _consequence(row.otherwise, row.rewrite))
     return SEMICOLON.join([*facts, *_standing(row)])
@@ -84,7 +84,7 @@ def _consequence(level: Level, rewrite: str | None) -> Words:
 def spec_json(spec: OpSpec) -> dict[str, object]:
     """Return a specification as JSON values, without empty keys."""
     whole: dict[str, object] = msgspec.to_builtins(spec)
-    kept = {key: _plain(value) for key, value in whole.items() if _says(key, value)}
+    kept = {key: _json_value(value) for key, value in whole.items() if _belongs_in_json(key, value)}
     rules = [_rule_json(spec, rule) for rule in rules_of(spec)]
     return {**kept, "rules": rules, "group": spec.group, "file": spec.file_name}
 
@@ -108,16 +108,16 @@ def _rule_json(spec: OpSpec, rule: Rule) -> dict[str, object]:
     return found
 
 
-def _plain(value: object) -> object:
+def _json_value(value: object) -> object:
     """Return a part of a specification as JSON has it: infinity is text, `@line` is `line`."""
     if isinstance(value, dict):
-        return {k.lstrip("@"): _plain(v) for k, v in value.items() if v not in _NOTHING}
+        return {k.lstrip("@"): _json_value(v) for k, v in value.items() if v not in _NOTHING}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [_json_value(item) for item in value]
     return str(value) if isinstance(value, float) and math.isinf(value) else value
 
 
-def _says(key: str, value: object) -> bool:
+def _belongs_in_json(key: str, value: object) -> bool:
     """Return True if a top-level key belongs in the JSON: the loader's own keys do not."""
     return not key.startswith("@") and value not in _NOTHING
 
@@ -139,7 +139,7 @@ def _defaults(row: AttributeSpec) -> list[Words]:
     return facts
 
 
-def _bounds(row: AttributeSpec) -> list[Words]:
+def _attribute_bounds(row: AttributeSpec) -> list[Words]:
     """Return the values that an attribute may have."""
     facts: list[Words] = []
     if row.one_of:

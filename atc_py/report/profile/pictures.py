@@ -1,4 +1,4 @@
-"""Pictures of a profile: where each mark of the inline SVG stands."""
+"""Pictures of a profile: the position of each mark of the inline SVG."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _TICKS = 5
 
 @dataclass(frozen=True, slots=True)
 class Rectangle:
-    """A rectangle with its kind (a style), the text in it, and the text on pointing at it."""
+    """A rectangle with its kind (a style), the text in it, and its tooltip."""
 
     x: float
     y: float
@@ -51,7 +51,7 @@ class Rectangle:
 
 @dataclass(frozen=True, slots=True)
 class PointMark:
-    """A point with its kind and the text on pointing at it."""
+    """A point with its kind and its tooltip."""
 
     x: float
     y: float

@@ -104,7 +104,7 @@ def summary_rows(cost: NetworkCost) -> list[tuple[str, str]]:
     rows = [
         ("time", time_text(cost.time)),
         ("kernels", f"{len(cost.kernels)} for {cost.nodes} operators"),
-        ("bound by", _bounds(cost.kernels, cost.time.expected)),
+        ("bound by", _bottleneck_shares(cost.kernels, cost.time.expected)),
         ("pipes busy", busy or "none"),
         ("memory", _memory_text(cost)),
     ]
@@ -131,7 +131,7 @@ def _memory_text(cost: NetworkCost) -> str:
     return f"{format_bytes(memory.total)}: {', '.join(parts)}"
 
 
-def _bounds(kernels: Sequence[KernelCost], whole: float) -> str:
+def _bottleneck_shares(kernels: Sequence[KernelCost], whole: float) -> str:
     """Return the bottlenecks of the kernels by share of time."""
     sums: dict[str, float] = {}
     for kernel in kernels:
@@ -151,7 +151,7 @@ def operator_rows(cost: NetworkCost) -> list[tuple[str, ...]]:
         moved = sum(kernel.cost.read + kernel.cost.written for kernel in kernels)
         rows.append((
             op, str(len(kernels)), format_time(seconds), f"{seconds / whole:.1%}",
-            _bounds(kernels, seconds), f"{limit / seconds:.0%}", format_bytes(moved),
+            _bottleneck_shares(kernels, seconds), f"{limit / seconds:.0%}", format_bytes(moved),
         ))  # fmt: skip
     return rows
 
@@ -165,7 +165,7 @@ def _kernel_table(cost: NetworkCost) -> Table:
         kernel = cost.kernels[at]
         span = kernel.cost
         rows.append((
-            str(at), kernel.op, _short(", ".join(kernel.origins) or kernel.name),
+            str(at), kernel.op, _short_name(", ".join(kernel.origins) or kernel.name),
             format_time(span.expected), f"{format_time(span.low)}..{format_time(span.high)}",
             f"{span.expected / whole:.1%}", bound_text(span),
             f"{span.utilization:.0%}",
@@ -182,7 +182,7 @@ def _kernel_table(cost: NetworkCost) -> Table:
     return Table(title, head, tuple(rows))
 
 
-def _short(text: str) -> str:
+def _short_name(text: str) -> str:
     """Return the end of a name that is too long for a table, where names differ."""
     return text if len(text) <= _NAME else f"...{text[3 - _NAME :]}"
 

@@ -49,20 +49,20 @@ def _names(cost: NetworkCost) -> Iterator[dict[str, Any]]:
         _MEMORY: "device memory",
     }
     for pid, name in processes.items():
-        yield _named("process_name", pid, 0, name)
+        yield _name_event("process_name", pid, 0, name)
         order = {"sort_index": pid}
         yield {"ph": "M", "name": "process_sort_index", "pid": pid, "tid": 0, "args": order}
     for core in range(max((kernel.cost.cores for kernel in cost.kernels), default=0)):
-        yield _named("thread_name", _CORES, core, f"core {core}")
+        yield _name_event("thread_name", _CORES, core, f"core {core}")
     if any(kernel.engine == "aicpu" for kernel in cost.kernels):
-        yield _named("thread_name", _CORES, _AICPU, "AI CPU")
+        yield _name_event("thread_name", _CORES, _AICPU, "AI CPU")
     for tid, pipe in enumerate(PIPES):
-        yield _named("thread_name", _PIPES, tid, PIPE_NAMES[pipe])
-    yield _named("thread_name", _TRANSFERS, _READ, "read")
-    yield _named("thread_name", _TRANSFERS, _WRITE, "written")
+        yield _name_event("thread_name", _PIPES, tid, PIPE_NAMES[pipe])
+    yield _name_event("thread_name", _TRANSFERS, _READ, "read")
+    yield _name_event("thread_name", _TRANSFERS, _WRITE, "written")
 
 
-def _named(what: str, pid: int, tid: int, name: str) -> dict[str, Any]:
+def _name_event(what: str, pid: int, tid: int, name: str) -> dict[str, Any]:
     """Return the name of a process or thread."""
     return {"ph": "M", "name": what, "pid": pid, "tid": tid, "args": {"name": name}}
 

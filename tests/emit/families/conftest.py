@@ -1,4 +1,4 @@
-"""Kernels of small graphs, built by the machine's compiler and held against the simulator."""
+"""Kernels of small graphs, built by the machine's compiler and compared with the simulator."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def test_description_names_the_formats_that_are_addressed(graph: Graph, add_node
     assert said == {"conv2d": False, "bn_inf": True}
 
 
-def test_padding_that_is_not_zero_is_told(
+def test_padding_that_is_not_zero_is_reported(
     add_node: AddNode, verified: Verified, tmp_path: Path
 ) -> None:
     own = (templates_dir() / "kernels" / "planes.j2").read_text(encoding="utf-8")
@@ -114,7 +114,7 @@ def test_kernels_that_address_rows_say_so_in_the_list(
 def test_storages_that_cannot_be_are_refused(
     graph: Graph, add_node: AddNode, change: dict[str, object], reason: str
 ) -> None:
-    """Check that storage in a list of kernels, which is a file, is held against the tensors."""
+    """Check that storage in a list of kernels, which is a file, is compared with the tensors."""
     add_node(graph, "Relu", [image(F16, *MAP)], [image(F16, *MAP)])
     (kernel,) = _index(graph)
     for port in (kernel["inputs"][0], kernel["outputs"][0]):

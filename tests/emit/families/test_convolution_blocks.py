@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -32,7 +33,7 @@ GROUPED = [
 def convolution(
     add_node: AddNode, graph: Graph, case: Case, name: str, **attributes: AttrValue
 ) -> Node:
-    """Return a Conv2D with a bias whose images and filter lie in blocks."""
+    """Return a Conv2D with a bias whose images and filter are in blocks."""
     dtype, wide, result = COLUMNS[name]
     weights = (case.filters, case.x[1] // case.groups, *case.window)
     inputs = [
@@ -56,7 +57,7 @@ SPREAD = [
 def transposed(
     add_node: AddNode, graph: Graph, case: Case, name: str, **attributes: AttrValue
 ) -> Node:
-    """Return a Conv2DTransposeD with a bias whose images and filter lie in blocks."""
+    """Return a Conv2DTransposeD with a bias whose images and filter are in blocks."""
     dtype, wide, result = COLUMNS[name]
     weights = (case.x[1], case.filters // case.groups, *case.window)
     y = (case.x[0], case.filters, *case.spread())
@@ -181,7 +182,7 @@ def test_groups_that_leave_a_diagonal_half_empty_agree(
 
 
 @pytest.mark.parametrize("sanitize", SANITIZED)
-def test_functions_behind_convolutions_leave_zeros(
+def test_functions_after_convolutions_leave_zeros(
     add_node: AddNode, verified: Verified, sanitize: bool
 ) -> None:
     graph = Graph("links", Phase.TYPED)
@@ -213,6 +214,20 @@ def test_convolutions_larger_than_all_buffers_are_cut_along_every_dim(
     assert any(min(t["m_count"], t["n_count"], t["l1_count"]) > 1 for t in tilings)
     assert any(t["column_count"] > 1 for t in tilings)
     assert wrong(checked) == []
+
+
+def test_convolutions_of_blocks_of_eight_are_addressed_by_rows(
+    add_node: AddNode, verified: Verified
+) -> None:
+    graph = Graph("eight", Phase.TYPED)
+    node = convolution(add_node, graph, Case((1, 20, 5, 5), 24, groups=2), "float32")
+    for value in (*node.present_inputs[:2], *node.outputs):
+        storage = value.type.storage
+        assert storage is not None
+        value.type = value.type.with_storage(replace(storage, c0=8))
+    checked = verified(graph, "Ascend310B1")
+    assert wrong(checked) == []
+    assert addressed(checked) == {"origin"}
 
 
 def test_what_blocks_do_not_cover_is_addressed_by_rows(

@@ -97,7 +97,7 @@ def test_dtypes_of_other_blocks_are_put_together_and_taken_apart(
 
 
 def test_slopes_of_channels_and_links_agree(add_node: AddNode, verified: Verified) -> None:
-    """Check PRelu, and functions after a function, of operands that lie alike and of channels."""
+    """Check PRelu, and functions after a function, of operands that are stored alike and of channels."""
     graph = Graph("links", Phase.TYPED)
     for shape in ((2, 35, 5, 7), (1, 16, 3, 3)):
         whole, slope = image(F16, *shape), TensorType(F16, (shape[1],))

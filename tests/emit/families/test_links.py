@@ -80,7 +80,7 @@ def launches(graph: Graph, soc: str = "sim") -> list[str]:
     [F16, *(pytest.param(dtype, marks=pytest.mark.sweep) for dtype in (F32, BF16))],
     ids=lambda dtype: dtype.value,
 )
-def test_activations_behind_products_are_one_kernel(
+def test_activations_after_products_are_one_kernel(
     verified: Verified, add_node: AddNode, dtype: DType
 ) -> None:
     graph = Graph("activations", Phase.TYPED)
@@ -92,7 +92,7 @@ def test_activations_behind_products_are_one_kernel(
 
 
 @pytest.mark.parametrize("dtype", sampled([BF16], [F16, F32]), ids=lambda dtype: dtype.value)
-def test_residuals_behind_products_are_one_kernel(
+def test_residuals_after_products_are_one_kernel(
     verified: Verified, add_node: AddNode, dtype: DType
 ) -> None:
     graph = Graph("residuals", Phase.TYPED)
@@ -117,7 +117,7 @@ def test_masks_repeat_along_the_stack(verified: Verified, add_node: AddNode) -> 
 @pytest.mark.parametrize(
     "sanitize", [False, pytest.param(True, marks=pytest.mark.sweep)], ids=["plain", "sanitized"]
 )
-def test_residuals_and_activations_behind_convolutions(
+def test_residuals_and_activations_after_convolutions(
     verified: Verified, add_node: AddNode, *, sanitize: bool
 ) -> None:
     graph = Graph("conv", Phase.TYPED)
@@ -131,7 +131,7 @@ def test_residuals_and_activations_behind_convolutions(
     assert wrong(verified(graph, sanitize=sanitize)) == []
 
 
-def test_functions_behind_functions_broadcast(verified: Verified, add_node: AddNode) -> None:
+def test_functions_after_functions_broadcast(verified: Verified, add_node: AddNode) -> None:
     graph = Graph("chain", Phase.TYPED)
     shape = (3, 5, 31)
     for dtype in (F16, F32, BF16):
@@ -234,7 +234,7 @@ def test_a_result_that_others_read_as_well_is_written(add_node: AddNode) -> None
     assert launches(graph) == ["MatMulV2", "Relu", "Tanh"]
 
 
-def test_limits_of_a_clip_are_no_chain(add_node: AddNode) -> None:
+def test_limits_of_a_clip_are_not_chain(add_node: AddNode) -> None:
     graph = Graph("limit", Phase.TYPED)
     follow(graph, product(add_node, graph, m=1, n=1), "ClipByValue", ((1, 1), (1, 1)), place=1)
     assert launches(graph) == ["MatMulV2", "ClipByValue"]

@@ -1,4 +1,4 @@
-"""The softmax of masked scores on the host: what the simulator computes, however the mask lies."""
+"""The softmax of masked scores on the host: what the simulator computes, however the mask is stored."""
 
 from __future__ import annotations
 

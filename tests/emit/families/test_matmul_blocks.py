@@ -9,6 +9,8 @@ import pytest
 
 from atc_py.ir import Graph, Phase, TensorType
 from atc_py.tensor.dtypes import DType
+from atc_py.tensor.formats import Format
+from atc_py.tensor.storage import Storage
 from tests.emit.families.blocks import SANITIZED, addressed, matrix, sampled, stored
 from tests.emit.families.conftest import wrong
 from tests.emit.families.test_links import launches
@@ -31,7 +33,7 @@ def product(
     add_node: AddNode, graph: Graph, name: str, sizes: tuple[int, int, int],
     turned: tuple[bool, bool] = (False, False), **places: bool,
 ) -> Node:  # fmt: skip
-    """Return a product; tensors lie row by row where `left`, `right` or `result` is False.
+    """Return a product; tensors are stored row by row where `left`, `right` or `result` is False.
 
     `fractal_z` puts the right one in FRACTAL_Z.
     """
@@ -78,6 +80,18 @@ def test_right_operands_in_fractal_z_agree(
     assert wrong(checked) == []
     assert addressed(checked) == {"storage"}
     assert len(checked) == 4 * len(SIZES)
+
+
+def test_constants_in_blocks_of_eight_agree(add_node: AddNode, verified: Verified) -> None:
+    """Check float32 on a cube that multiplies it: rows on the left, C0 of 8 on the right."""
+    graph = Graph("eight", Phase.TYPED)
+    for turned in ((False, False), (False, True)):
+        node = product(add_node, graph, "float32", (35, 50, 19), turned, left=False, result=False)
+        right = node.present_inputs[1]
+        right.type = right.type.with_storage(Storage(Format.FRACTAL_NZ, c0=8))
+    checked = verified(graph, "Ascend910B1")
+    assert wrong(checked) == []
+    assert addressed(checked) == {"storage"}
 
 
 def test_split_cores_address_products_of_int8_by_rows(
@@ -130,7 +144,7 @@ def test_stacks_of_blocks_are_broadcast(
     assert addressed(checked) == {"storage"}
 
 
-def test_functions_behind_products_leave_zeros(add_node: AddNode, verified: Verified) -> None:
+def test_functions_after_products_leave_zeros(add_node: AddNode, verified: Verified) -> None:
     """Check a residual in blocks, single values, and functions that make more of zero."""
     graph = Graph("links", Phase.TYPED)
     for m, n in ((1, 1), (37, 53), (130, 300)):

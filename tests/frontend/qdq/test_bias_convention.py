@@ -54,9 +54,9 @@ def test_the_file_says_it_as_far_as_it_can(
     assert found is not None
     assert (found.form, found.source) == (form, source)
     for asked in QuantBias:
-        told = bias_convention(proto, asked)
-        assert told is not None
-        assert (told.form, told.source) == (asked, BiasSource.OPTION)
+        reported = bias_convention(proto, asked)
+        assert reported is not None
+        assert (reported.form, reported.source) == (asked, BiasSource.OPTION)
 
 
 def test_other_models_have_none() -> None:

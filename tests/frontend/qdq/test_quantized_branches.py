@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 STEP = 0.25
 """A power of two, as all scales here: results are exact, in float16 too.
 
-Zero points are even, so that ties go the same way before and behind their addition.
+Zero points are even, so that ties go the same way before and after their addition.
 """
 
 WEIGHTS: dict[str, Any] = {
@@ -53,7 +53,7 @@ def quantized_layer(x: str, prefix: str, **conv: Any) -> list[onnx.NodeProto]:
 
 
 def branch(name: str, nodes: Sequence[onnx.NodeProto], output: str) -> onnx.GraphProto:
-    """Return a branch that hands out one tensor."""
+    """Return a branch that returns one tensor."""
     return helper.make_graph(
         nodes, name, [], [helper.make_tensor_value_info(output, TensorProto.FLOAT, [1, 2, 4, 4])]
     )
@@ -77,7 +77,7 @@ def model_of(
 
 
 def choice(inside: str = "x") -> onnx.NodeProto:
-    """Return an If of a quantized layer with padding, or one of another size behind Relu."""
+    """Return an If of a quantized layer with padding, or one of another size after Relu."""
     other = [
         helper.make_node("Relu", [inside], ["r"], name="r"),
         *quantized_layer("r", "else.", pads=[2, 2, 2, 2], dilations=[2, 2]),
@@ -159,15 +159,15 @@ def test_a_check_tells_of_layers_in_branches_where_they_stand(tmp_path: Path) ->
         'then_branch of "choose", then_branch of "outer"',
     ]
     (checked,) = atc_py.check_models(tmp_path / "model.onnx").models
-    told = [each for each in checked.findings if each.code.name == "layer-on-int8"]
-    assert sorted(each.scope for each in told) == sorted(each.scope for each in found)
+    reported = [each for each in checked.findings if each.code.name == "layer-on-int8"]
+    assert sorted(each.scope for each in reported) == sorted(each.scope for each in found)
 
 
-def test_what_cannot_be_rewritten_in_a_branch_is_told_there(tmp_path: Path) -> None:
+def test_what_cannot_be_rewritten_in_a_branch_is_reported_there(tmp_path: Path) -> None:
     onnx.save(model_of(MODELS["from a real tensor"], s=np.float32(-1)), tmp_path / "model.onnx")
     (checked,) = atc_py.check_models(tmp_path / "model.onnx").models
-    told = [each for each in checked.findings if each.code.name == "unsupported-form"]
-    assert {each.scope for each in told} == {
+    reported = [each for each in checked.findings if each.code.name == "unsupported-form"]
+    assert {each.scope for each in reported} == {
         'then_branch of "choose"', 'else_branch of "choose"',
     }  # fmt: skip
-    assert all("its scale is -1.0" in each.observed.en for each in told)
+    assert all("its scale is -1.0" in each.observed.en for each in reported)

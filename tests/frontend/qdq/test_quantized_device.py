@@ -1,7 +1,7 @@
-"""Quantized networks on the simulated device, held against onnxruntime's run of the same file.
+"""Quantized networks on the simulated device, compared with onnxruntime's run of the same file.
 
 The device quantizes in float16, so a number right between two codes may get the other one. Inputs
-therefore lie near codes, and results may be one step of the last scale apart.
+therefore are near codes, and results may be one step of the last scale apart.
 """
 
 from __future__ import annotations
@@ -158,8 +158,8 @@ def test_attention(tmp_path: Path, kind: npt.DTypeLike, zero: int, opset: int) -
     scores = n.pair(n.op("MatMul", query, key), 0.1)
     shares = n.op("Softmax", n.op("Mul", scores, n.weight(0.35)), axis=-1)
     n.hand_out(n.op("MatMul", n.pair(shares, 1 / 128), value), 0.03)
-    told = n.folded(tmp_path).source.quantized
-    assert [each.outcome.value for each in told] == ["integer"] * 5
+    reported = n.folded(tmp_path).source.quantized
+    assert [each.outcome.value for each in reported] == ["integer"] * 5
     ours, theirs = n.run(tmp_path, {"x": n.near_codes((1, steps, depth), 0.02)})
     within_a_step(ours["y"], theirs["y"])
 
@@ -187,7 +187,7 @@ def exported() -> tuple[onnx.ModelProto, list[Array]]:
 
 
 class Reader(CalibrationDataReader):  # type: ignore[misc]
-    """Hands out the data in a row."""
+    """Returns the data in a row."""
 
     def __init__(self, data: list[Array]) -> None:
         self._data: Iterator[Array] = iter(data)
@@ -226,5 +226,5 @@ def test_what_onnxruntime_quantizes(
     assert lost < 0.1 * np.ptp(real)
     from atc_py.frontend.reading.read import read_model
 
-    told = read_model(path).fold({}).source.quantized
-    assert [each.outcome.value for each in told] == ["integer"] * 4
+    reported = read_model(path).fold({}).source.quantized
+    assert [each.outcome.value for each in reported] == ["integer"] * 4

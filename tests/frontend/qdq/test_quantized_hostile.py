@@ -91,23 +91,23 @@ def test_broken_models_end_in_findings(tmp_path: Path, seed: int) -> None:
     assert survived > 2
 
 
-def test_a_bias_of_another_length_is_no_bias_of_the_layer(tmp_path: Path) -> None:
+def test_a_bias_of_another_length_does_not_belong_to_the_layer(tmp_path: Path) -> None:
     s = Sketch()
     x = s.qdq(s.input("x", [1, 1, 2, 2]), 0.5)
     w = s.dq(s.weight(np.ones((2, 1, 1, 1)), I8), [0.5, 0.25], [0, 0], axis=0)
     s.output(s.op("Conv", x, w, s.weight([1.0, 2.0, 3.0])))
-    (told,) = s.view(tmp_path).quantized
-    assert told.reason is not None
-    assert told.reason.en == "its bias does not fit its channels"
+    (reported,) = s.view(tmp_path).quantized
+    assert reported.reason is not None
+    assert reported.reason.en == "its bias does not fit its channels"
 
 
 def test_weights_without_enough_axes_are_none(tmp_path: Path) -> None:
     s = Sketch()
     x = s.qdq(s.input("x", [1, 1, 2, 2]), 0.5)
     s.output(s.op("Conv", x, s.dq(s.weight(3, I8), 0.5)))
-    (told,) = s.view(tmp_path).quantized
-    assert told.reason is not None
-    assert told.reason.en == "its weights have too few axes"
+    (reported,) = s.view(tmp_path).quantized
+    assert reported.reason is not None
+    assert reported.reason.en == "its weights have too few axes"
 
 
 @pytest.mark.parametrize(
@@ -123,19 +123,19 @@ def test_weights_without_enough_axes_are_none(tmp_path: Path) -> None:
 def test_parameters_that_do_not_fit(tmp_path: Path, scale: Any, zero: Any, words: str) -> None:
     s = Sketch()
     s.output(s.q(s.input("x", [2, 3]), scale, zero), I8)
-    (told,) = s.view(tmp_path).quantized
-    assert (told.outcome, told.op_type) == (Outcome.KEPT, "QuantizeLinear")
-    assert told.reason is not None
-    assert words in told.reason.en
+    (reported,) = s.view(tmp_path).quantized
+    assert (reported.outcome, reported.op_type) == (Outcome.KEPT, "QuantizeLinear")
+    assert reported.reason is not None
+    assert words in reported.reason.en
 
 
 def test_double_scales_are_none(tmp_path: Path) -> None:
     s = Sketch()
     scale = s.weight(0.5, np.float64)
     s.output(s.op("QuantizeLinear", s.input("x", [2, 3]), scale), U8)
-    (told,) = s.view(tmp_path).quantized
-    assert told.reason is not None
-    assert "its scale is float64" in told.reason.en
+    (reported,) = s.view(tmp_path).quantized
+    assert reported.reason is not None
+    assert "its scale is float64" in reported.reason.en
 
 
 # Shapes that are not known ----------------------------------------------------------------------
@@ -158,12 +158,12 @@ def test_sums_over_an_open_dim_stay_in_floats_until_it_is_known(tmp_path: Path) 
     a = s.qdq(s.input("a", [2, 3, "k"]), 0.5, 3)
     b = s.qdq(s.input("b", [2, "k", 4]), 0.5)
     s.output(s.op("MatMul", a, b))
-    (told,) = s.view(tmp_path).quantized
-    assert told.outcome is Outcome.FLOAT
-    assert told.reason is not None
-    assert "over a dim that is open" in told.reason.en
-    (told,) = s.folded(tmp_path, a=(2, 3, 5), b=(2, 5, 4)).source.quantized
-    assert told.outcome is Outcome.INTEGER
+    (reported,) = s.view(tmp_path).quantized
+    assert reported.outcome is Outcome.FLOAT
+    assert reported.reason is not None
+    assert "over a dim that is open" in reported.reason.en
+    (reported,) = s.folded(tmp_path, a=(2, 3, 5), b=(2, 5, 4)).source.quantized
+    assert reported.outcome is Outcome.INTEGER
 
 
 def test_rows_of_open_number_keep_their_channels(tmp_path: Path) -> None:

@@ -69,9 +69,9 @@ def test_a_convolution_becomes_quant_layer_dequant(tmp_path: Path) -> None:
     assert words.dtype == np.uint64
     assert words.tolist() == [0x3E000000]  # 0.125
     assert [(each.name, each.dtype) for each in model.outputs] == [("y", DType.FLOAT32)]
-    (told,) = folded.source.quantized
-    assert (told.index, told.name, told.op_type) == (3, "Conv_3", "Conv")
-    assert (told.outcome, told.reason) == (Outcome.INTEGER, None)
+    (reported,) = folded.source.quantized
+    assert (reported.index, reported.name, reported.op_type) == (3, "Conv_3", "Conv")
+    assert (reported.outcome, reported.reason) == (Outcome.INTEGER, None)
 
 
 def test_nodes_carry_index_and_name_of_what_they_replace(tmp_path: Path) -> None:

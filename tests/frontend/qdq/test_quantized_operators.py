@@ -255,7 +255,7 @@ def test_sums_of_codes_with_several_zero_points_stay(tmp_path: Path) -> None:
     s.output(s.op("MatMulInteger", *inputs, to="y"), I32)
     view = s.view(tmp_path)
     assert [node.op_type for node in view.nodes] == ["MatMulInteger"]
-    (told,) = view.quantized
-    assert told.outcome is Outcome.KEPT
-    assert told.reason is not None
-    assert "no AscendDequant follows that could carry them" in told.reason.en
+    (reported,) = view.quantized
+    assert reported.outcome is Outcome.KEPT
+    assert reported.reason is not None
+    assert "no AscendDequant follows that could carry them" in reported.reason.en

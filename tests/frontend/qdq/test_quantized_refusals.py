@@ -114,12 +114,12 @@ CASES: dict[str, tuple[Callable[[Sketch], str], str]] = {
     "unquantized weights": (unquantized_weights, "its weights are not quantized"),
     "fed weights": (fed_weights, "its weights are computed at run time"),
     "computed weights": (computed_weights, "its weights are computed at run time"),
-    "weights by input": (weights_by_input, "quantized along axis 1, its channels lie along axis 0"),
+    "weights by input": (weights_by_input, "quantized along axis 1, its channels are along axis 0"),
     "fed bias": (fed_bias, "its bias is computed at run time"),
     "large bias": (large_bias, "its bias leaves int32: 4e+09"),
     "large sums": (large_sums, "its bias leaves int32: 2.14749e+09"),
-    "tiny product": (tiny_product, "is 1.42e-14, its results lie beyond float16"),
-    "huge product": (huge_product, "is 6.55e+04, its results lie beyond float16"),
+    "tiny product": (tiny_product, "is 1.42e-14, its results are beyond float16"),
+    "huge product": (huge_product, "is 6.55e+04, its results are beyond float16"),
     "groups": (groups, "it is a transposed convolution in groups"),
     "one side": (one_side, "one of its operands is not quantized as a whole"),
     "rows of left weights": (rows_of_left_weights, "its data is quantized per channel"),
@@ -135,13 +135,13 @@ def test_a_layer_without_integer_form_stays_in_floats(tmp_path: Path, case: str)
     s = Sketch()
     s.output(make(s))
     folded = s.folded(tmp_path)
-    (told,) = folded.source.quantized
-    assert told.outcome is Outcome.FLOAT
-    assert told.reason is not None
-    assert reason in told.reason.en
-    assert told.reason.zh
+    (reported,) = folded.source.quantized
+    assert reported.outcome is Outcome.FLOAT
+    assert reported.reason is not None
+    assert reason in reported.reason.en
+    assert reported.reason.zh
     names = operators(folded.to_source())
-    assert told.op_type.removeprefix("QLinear") in names
+    assert reported.op_type.removeprefix("QLinear") in names
     assert "AscendDequant" not in names
     assert "DequantizeLinear" not in names
 
@@ -155,7 +155,7 @@ def test_layers_in_floats_have_the_numbers_of_the_file(tmp_path: Path) -> None:
         np.testing.assert_allclose(ours[name], expected, rtol=2e-3)
 
 
-def test_layers_that_are_folded_are_not_told(tmp_path: Path) -> None:
+def test_layers_that_are_folded_are_not_reported(tmp_path: Path) -> None:
     s = Sketch()
     y = s.op(
         "MatMul", s.dq(s.weight(np.ones((2, 2)), I8), 0.5), s.dq(s.weight(np.ones((2, 2)), I8), 1.0)
@@ -210,11 +210,11 @@ KEPT: dict[str, tuple[Callable[[Sketch], str], str]] = {
 }
 
 
-def kept(told: tuple[QuantizedNode, ...]) -> list[tuple[str, str]]:
+def kept(reported: tuple[QuantizedNode, ...]) -> list[tuple[str, str]]:
     """Return operators and reasons of what stays as it is."""
     return [
         (each.op_type, each.reason.en if each.reason else "")
-        for each in told
+        for each in reported
         if each.outcome is Outcome.KEPT
     ]
 
@@ -246,7 +246,7 @@ def product_of_what_stays(s: Sketch) -> str:
 
 
 @pytest.mark.parametrize("make", [from_what_stays, by_weights_that_stay, product_of_what_stays])
-def test_a_layer_behind_what_cannot_be_rewritten_says_so(
+def test_a_layer_after_a_node_that_cannot_be_rewritten_says_so(
     make: Callable[[Sketch], str], tmp_path: Path
 ) -> None:
     s = Sketch(21)
@@ -261,7 +261,7 @@ def test_a_layer_behind_what_cannot_be_rewritten_says_so(
     ("scale", "zero", "axis", "advice"),
     [(-1.0, 0, 1, "write positive, finite scales"), ([0.5, 0.5], [0, 0], 7, "along an axis that")],
 )
-def test_what_to_do_is_told_by_what_is_wrong(
+def test_hint_depends_on_the_fault(
     scale: Any, zero: Any, axis: int, advice: str, tmp_path: Path
 ) -> None:
     s = Sketch(13)

@@ -142,7 +142,7 @@ def test_round_trips_keep_integers_and_outputs(signed: bool, tmp_path: Path) -> 
     feeds = {"x": np.random.default_rng(5).standard_normal((2, 3, 8, 8)).astype(np.float32)}
     before, after = (run_with_onnxruntime(each, feeds)["y"] for each in (first, second))
     assert np.abs(before).max() > 1
-    # Scales may differ by one step of float32; no value lies so near to a tie that a code moves.
+    # Scales may differ by one step of float32; no value is so near to a tie that a code moves.
     assert np.abs(after - before).max() <= 2.0**-20 * np.abs(before).max()
 
 

@@ -175,7 +175,7 @@ def test_fed_uint8_becomes_int8(tmp_path: Path) -> None:
         assert ours[name].tolist() == expected.tolist()
 
 
-def test_uint8_that_is_handed_out_is_uint8(tmp_path: Path) -> None:
+def test_uint8_that_is_an_output_is_uint8(tmp_path: Path) -> None:
     s = Sketch()
     s.output(s.q(s.input("x", [256]), 1.0, 0, U8, to="y"), U8)
     model = s.source(tmp_path)

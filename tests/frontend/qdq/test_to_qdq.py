@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from atc_py.diag.codes import NO_QDQ_FORM
 from atc_py.frontend.rewriting.qdq.ascend import inverse
-from atc_py.frontend.rewriting.qdq.real_layers import _shared
+from atc_py.frontend.rewriting.qdq.real_layers import _quotient
 from atc_py.options.compile_options import QuantBias
 from atc_py.tensor.scale_words import HardwareWords, encode_hardware
 from tests.end_to_end import run_with_onnxruntime
@@ -293,7 +293,7 @@ def test_a_shared_factor_comes_back_or_is_a_little_larger(
     factors: list[float], step: float
 ) -> None:
     wanted = np.array(factors, np.float64)
-    product = (_shared(wanted, np.float32(step)) * step).astype(np.float32)
+    product = (_quotient(wanted, np.float32(step)) * step).astype(np.float32)
     assert (product >= wanted.astype(np.float32)).all()
     assert (product / wanted <= 1 + 2.0**-22).all()
 

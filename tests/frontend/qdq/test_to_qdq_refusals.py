@@ -208,7 +208,7 @@ def test_a_model_that_is_in_the_form_already_is_refused(tmp_path: Path) -> None:
 # Opsets -----------------------------------------------------------------------------------------
 
 
-def opset_model(opset: int, scale: Sequence[float], behind: onnx.NodeProto) -> onnx.ModelProto:
+def opset_model(opset: int, scale: Sequence[float], following: onnx.NodeProto) -> onnx.ModelProto:
     """Return a layer, and one more node, at an opset."""
     proto = layer_model(
         node("MatMul", ["q", "w"], ["sum"]),
@@ -217,7 +217,7 @@ def opset_model(opset: int, scale: Sequence[float], behind: onnx.NodeProto) -> o
         scale,
         opsets={"": opset},
     )
-    proto.graph.node.append(behind)
+    proto.graph.node.append(following)
     proto.graph.output[0].name = "last"
     return proto
 
@@ -227,7 +227,7 @@ UNSQUEEZE = node("Unsqueeze", ["y"], ["last"], axes=[0])
 
 
 @pytest.mark.parametrize(
-    ("opset", "scale", "behind", "found"),
+    ("opset", "scale", "following", "found"),
     [
         (11, [0.5], UNSQUEEZE, 11),
         (11, [0.5, 0.5], UNSQUEEZE, 11),
@@ -237,16 +237,18 @@ UNSQUEEZE = node("Unsqueeze", ["y"], ["last"], axes=[0])
     ],
 )
 def test_the_opset_is_raised_where_it_must_be(
-    opset: int, scale: list[float], behind: onnx.NodeProto, found: int, tmp_path: Path
+    opset: int, scale: list[float], following: onnx.NodeProto, found: int, tmp_path: Path
 ) -> None:
-    proto = rewritten(opset_model(opset, scale, behind), tmp_path)
+    proto = rewritten(opset_model(opset, scale, following), tmp_path)
     assert [each.version for each in proto.opset_import] == [found]
     run_with_onnxruntime(proto, {"x": np.ones((2, 3), np.float32)})
 
 
-@pytest.mark.parametrize("behind", [UNSQUEEZE, node("Softmax", ["y"], ["last"], axis=1)])
-def test_an_opset_that_cannot_be_raised_is_refused(behind: onnx.NodeProto, tmp_path: Path) -> None:
-    proto = opset_model(11, [0.5, 0.25], behind)
+@pytest.mark.parametrize("following", [UNSQUEEZE, node("Softmax", ["y"], ["last"], axis=1)])
+def test_an_opset_that_cannot_be_raised_is_refused(
+    following: onnx.NodeProto, tmp_path: Path
+) -> None:
+    proto = opset_model(11, [0.5, 0.25], following)
     error = onnx_files.fails(lambda: rewritten(proto, tmp_path), NO_QDQ_FORM)
-    assert behind.op_type in error.diagnostics[0].message
+    assert following.op_type in error.diagnostics[0].message
     assert "opset 13" in str(error.diagnostics[0].help)

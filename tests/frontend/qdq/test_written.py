@@ -263,14 +263,14 @@ def test_a_write_that_fails_leaves_what_was_there(external: bool, tmp_path: Path
     assert sorted(each.name for each in tmp_path.iterdir()) == ["model.onnx", "out.onnx"]
 
 
-def test_a_folder_is_no_output(tmp_path: Path) -> None:
+def test_a_folder_is_not_an_output(tmp_path: Path) -> None:
     file, graph = opened(onnx_files.save(several_forms(), tmp_path))
     (tmp_path / "out.onnx").mkdir()
     onnx_files.fails(lambda: write_onnx(file, graph, tmp_path / "out.onnx"), CANNOT_WRITE)
 
 
 def quantized(nodes: Sequence[onnx.NodeProto]) -> onnx.ModelProto:
-    """Return a layer between QuantizeLinear and DequantizeLinear, with `nodes` behind it."""
+    """Return a layer between QuantizeLinear and DequantizeLinear, with `nodes` after it."""
     weights = {
         "s": np.float32(0.5),
         "z": np.int8(0),
@@ -297,7 +297,7 @@ def imported(proto: onnx.ModelProto, folder: Path) -> onnx.ModelProto:
 
 
 def test_nodes_that_the_import_folded_stand_again(tmp_path: Path) -> None:
-    behind = [
+    following = [
         node("Constant", [], ["one"], name="one", value_int=1),
         node("Shape", ["x"], ["shape"], name="shape"),
         node("Gather", ["shape", "one"], ["dim"], name="gather"),
@@ -305,10 +305,10 @@ def test_nodes_that_the_import_folded_stand_again(tmp_path: Path) -> None:
         node("Cast", ["double"], ["real"], name="cast", to=FLOAT),
         node("Add", ["m", "real"], ["y"], name="add"),
     ]
-    proto = quantized(behind)
+    proto = quantized(following)
     found = imported(proto, tmp_path)
     there = {each.name: each.SerializeToString() for each in found.graph.node}
-    assert all(there[each.name] == each.SerializeToString() for each in behind)
+    assert all(there[each.name] == each.SerializeToString() for each in following)
     assert [each.op_type for each in found.graph.node][:3] == [
         "AscendQuant",
         "MatMul",
@@ -318,8 +318,8 @@ def test_nodes_that_the_import_folded_stand_again(tmp_path: Path) -> None:
 
 
 def test_a_constant_of_codes_that_are_gone_stays_a_constant(tmp_path: Path) -> None:
-    behind = [node("Shape", ["d"], ["shape"]), node("Reshape", ["m", "shape"], ["y"])]
-    found = imported(quantized(behind), tmp_path)
+    following = [node("Shape", ["d"], ["shape"]), node("Reshape", ["m", "shape"], ["y"])]
+    found = imported(quantized(following), tmp_path)
     assert "Shape" not in {each.op_type for each in found.graph.node}
     assert weights_of(found)["shape"].tolist() == [2, 4]
 

@@ -55,7 +55,7 @@ def _first_expert(net: Net, parts: tuple[str, str, str]) -> Net:
 
 
 def _other_experts(net: Net, parts: tuple[str, str, str], sharp: str) -> Net:
-    """Return the shared weights behind a layer of their own, then one of two ways to sharpen."""
+    """Return the shared weights after a layer of their own, then one of two ways to sharpen."""
     features, _, shared = parts
     branch = net.branch("others")
     hidden = branch.op("Tanh", branch.linear(features, INNER, INNER))

@@ -35,7 +35,7 @@ def build_speech_model(opset: int = 12, seed: int = 1) -> onnx.ModelProto:
         for name, directions in (("h_in", 2), ("c_in", 2), ("g_in", 1))
     ]
     x = _front_end(net, features)
-    # PyTorch rounds up where a stride cuts; lengths that are no multiples of four tell.
+    # PyTorch rounds up where a stride cuts; lengths that are not multiples of four tell.
     steps = net.op("Div", net.op("Add", lengths, net.longs(REDUCED - 1)), net.longs(REDUCED))
     steps = net.op("Cast", steps, to=6)
     x, units, cells = _lstm(net, x, steps, states[0], states[1])
@@ -85,7 +85,7 @@ def _lstm(net: Net, x: str, steps: str, units: str, cells: str) -> tuple[str, st
 
 
 def _gru(net: Net, x: str, state: str) -> tuple[str, str]:
-    """Return results [steps, 2, 24] and the last state, with the reset gate behind the product."""
+    """Return results [steps, 2, 24] and the last state, with the reset gate after the product."""
     wide = 3 * HIDDEN
     y, last = net.ops(
         "GRU",

@@ -49,7 +49,7 @@ def build_masked_transformer(opset: int = 13, seed: int = 5) -> onnx.ModelProto:
 
 
 def _embedded(net: Net, ids: str, mask: str) -> str:
-    """Return words and positions; positions count the words that are no padding, which has 0."""
+    """Return words and positions; positions count the words that are not padding, which has 0."""
     present = net.op("Cast", mask, to=INT32)
     counted = net.op("CumSum", present, net.const(1, np.int64))
     positions = net.op("Mul", counted, present)
@@ -79,7 +79,7 @@ def _allowed(net: Net, ids: str, mask: str) -> str:
 
 
 def _axis(net: Net, axis: int) -> list[str]:
-    """Return the axis of a ReduceSum as an input, which it is from opset 13 on."""
+    """Return the axis of a ReduceSum as an input, which it is since opset 13."""
     return [net.longs(axis)] if net.opset >= 13 else []
 
 
@@ -113,7 +113,7 @@ def _gelu(net: Net, x: str) -> str:
 
 
 def _pooled(net: Net, x: str, mask: str) -> str:
-    """Return the mean over words that are no padding, through a linear layer and Tanh."""
+    """Return the mean over words that are not padding, through a linear layer and Tanh."""
     real = net.op("Cast", net.unsqueeze(mask, 2), to=FLOAT)
     axis, axes = _axis(net, 1), _axes(net, 1)
     total = net.op("ReduceSum", net.op("Mul", x, real), *axis, keepdims=0, **axes)

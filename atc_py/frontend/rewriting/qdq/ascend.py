@@ -1,4 +1,4 @@
-"""What Ascend's operators say: steps of int8 tensors, and factors of int32 sums."""
+"""Parameters of Ascend's operators: steps of int8 tensors, and factors of int32 sums."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __all__ = [
 _INT8 = range(-128, 128)
 _KEEP = "`check` and `convert` take the model as it is"
 _SIGNED_RESULT = 64
-"""What bit 46 of a hardware word, set in every one, looks like as an offset of weights."""
+"""The offset of weights that bit 46 of a hardware word looks like; every word has it set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +71,12 @@ class SumFactors:
 
 
 def no_form(node: WorkNode, message: str, help_: str = _KEEP) -> AtcError:
-    """Return the refusal of a node; `message` goes on behind its operator."""
+    """Return the refusal of a node; `message` continues after the operator's name."""
     return NO_QDQ_FORM.error(f"{node.place.op_type} {message}", place=node.place, help=help_)
 
 
 def quant_steps(node: WorkNode) -> Steps:
-    """Scale and zero point of what an AscendQuant gives.
+    """Scale and zero point of the result of an AscendQuant.
 
     Raises:
         AtcError: NO_QDQ_FORM.
@@ -86,11 +86,13 @@ def quant_steps(node: WorkNode) -> Steps:
         if found != allowed:
             raise no_form(node, f"must have the {name} {allowed}, found {found}")
     factor = _factor(node)
-    return Steps(inverse(factor, lambda scale: np.float32(1.0 / np.float64(scale))), _zero(node))
+    return Steps(
+        inverse(factor, lambda scale: np.float32(1.0 / np.float64(scale))), _zero_point(node)
+    )
 
 
 def anti_quant_steps(node: WorkNode) -> Steps:
-    """Scale and zero point of what an AscendAntiQuant takes.
+    """Scale and zero point of the input of an AscendAntiQuant.
 
     Raises:
         AtcError: NO_QDQ_FORM.
@@ -98,7 +100,7 @@ def anti_quant_steps(node: WorkNode) -> Steps:
     scale = np.float32(_factor(node))
     if not scale > 0 or not np.isfinite(scale):
         raise no_form(node, f"must have a positive float32 scale, found {_factor(node):g}")
-    return Steps(scale, _zero(node))
+    return Steps(scale, _zero_point(node))
 
 
 def inverse(factor: float, again: Callable[[np.float32], np.float32]) -> np.float32:
@@ -124,7 +126,7 @@ def dequant_factors(node: WorkNode, const: ConstData | None) -> SumFactors:
     if words.dtype != np.uint64:
         raise no_form(node, f"must have uint64 or float16 deq_scale, found {words.dtype.name}")
     parts = decode_graph(words)
-    # Words of the hardware's packing may stand here, too; they have no offsets of weights.
+    # Words in the hardware's packing may occur here, too; they have no offsets of weights.
     is_hardware = (parts.offset_w == _SIGNED_RESULT).all() and not (words & np.uint64(0x1FFF)).any()
     offset = np.zeros_like(parts.offset_w) if is_hardware else parts.offset_w
     if parts.shift.any():
@@ -168,7 +170,7 @@ def _factor(node: WorkNode) -> float:
     return scale * scale if flag(node, "sqrt_mode") else scale
 
 
-def _zero(node: WorkNode) -> int:
+def _zero_point(node: WorkNode) -> int:
     """Return the attribute offset as a zero point."""
     offset = _number(node, "offset")
     if not offset.is_integer() or int(offset) not in _INT8:

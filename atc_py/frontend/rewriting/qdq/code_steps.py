@@ -46,7 +46,7 @@ class CodeSteps:
         self._known[name] = steps
 
     def of(self, layer: WorkNode, name: str) -> Steps:
-        """Return the steps of what a layer reads; NO_STEPS where they are not known.
+        """Return the steps of a layer's input; NO_STEPS where they are not known.
 
         Raises:
             AtcError: NO_QDQ_FORM where codes of several offsets meet there.
@@ -61,7 +61,7 @@ class CodeSteps:
 
         Args:
             node: the node.
-            computed: names of int8 values among what it reads that are no constants.
+            computed: names of the int8 values that it reads and that are not constants.
             results: names of its int8 results.
         """
         if self.quant_bias is QuantBias.FOLDED:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.frontend.typing.quantized_types import ASCEND_OPERATORS
+from atc_py.frontend.typing.rules.quantized import ASCEND_OPERATORS
 from atc_py.options.compile_options import QuantBias
 from atc_py.source import BiasConvention, BiasSource
 

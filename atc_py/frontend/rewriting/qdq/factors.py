@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["dequantizing", "number_of", "quantizing", "recoding", "widening"]
 
 _LEAST, _MOST = 2.0**-14, 65504.0
-"""Between these, factors are normal numbers of float16."""
+"""Between these, factors are normal float16 numbers."""
 
 _NUMBERS = {DType.FLOAT32: 0, DType.FLOAT16: 1}
 
@@ -34,7 +34,7 @@ def quantizing(parameters: Parameters) -> dict[str, Any] | None:
     if parameters.axis is not None:
         return None
     factor = 1.0 / parameters.factor
-    if _scaled(factor) is None:
+    if _factor_attributes(factor) is None:
         return None
     return {"scale": factor, "sqrt_mode": 0, **_quant(parameters.offset)}
 
@@ -51,7 +51,7 @@ def dequantizing(parameters: Parameters) -> dict[str, Any] | None:
     """
     if parameters.axis is not None:
         return None
-    scaled = _scaled(parameters.factor)
+    scaled = _factor_attributes(parameters.factor)
     if scaled is None:
         return None
     return {**scaled, "offset": float(parameters.offset), "dtype": number_of(parameters.real)}
@@ -67,8 +67,8 @@ def _quant(offset: int) -> dict[str, Any]:
     return {"offset": float(offset), "round_mode": "Round", "dst_type": "INT8"}
 
 
-def _scaled(factor: float) -> dict[str, Any] | None:
-    """Return a factor, or its root, applied twice, if it is no normal number of float16."""
+def _factor_attributes(factor: float) -> dict[str, Any] | None:
+    """Return a factor, or its root, applied twice, if it is not a normal float16 number."""
     root = not _LEAST <= factor <= _MOST
     scale = math.sqrt(factor) if root else factor
     return {"scale": scale, "sqrt_mode": int(root)} if _LEAST <= scale <= _MOST else None

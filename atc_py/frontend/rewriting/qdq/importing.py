@@ -14,6 +14,7 @@ from atc_py.frontend.rewriting.qdq.reasons import BOTH_CONSTANT, NoCounterpartEr
 from atc_py.frontend.rewriting.qdq.sums import is_sum, rewrite_sum
 from atc_py.frontend.rewriting.qdq.tensors import KnownTensors
 from atc_py.frontend.rewriting.qdq.writer import Writer
+from atc_py.frontend.typing.known_type import known_type
 from atc_py.source import Outcome, QuantizedNode
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["import_quantized"]
 
 _HELD = frozenset({"QuantizeLinear", "DequantizeLinear"})
+
+_CONVOLUTIONS = frozenset({"Conv", "ConvTranspose"})
+_IMAGE = 4
 
 _LAYERS: dict[str, Callable[[Writer, KnownTensors, WorkNode], None]] = {
     "Conv": rewrite_convolution,
@@ -40,10 +44,10 @@ def import_quantized(
     """Rewrite `graph`; one without quantization is only looked at.
 
     Constants are folded first, all but those that are dequantized, so that the graph is known as
-    far as it can be. What is wrong with it is left to be found by the fold that comes next.
+    far as it can be. Its faults are left to the next fold.
 
     Returns:
-        What became of the layers, and what has no counterpart; empty without quantization.
+        The outcome of the layers and of nodes without a counterpart; empty without quantization.
     """
     if any(node.is_if and _branches_quantize(node) for node in graph.nodes):
         fold_what_can_be(graph, tensors, limit, _HELD)  # what is chosen already comes up here
@@ -132,8 +136,18 @@ class _Import:
     ) -> None:
         """Note what became of a node."""
         op_type = node.place.op_type or node.op_type
-        why = (None, None) if error is None else (error.reason, error.help)
-        self._found.append(QuantizedNode(node.index, node.name, op_type, outcome, *why))
+        reason, help_ = (None, None) if error is None else (error.reason, error.help)
+        channels = self._channels(node) if outcome is Outcome.INTEGER else None
+        self._found.append(
+            QuantizedNode(node.index, node.name, op_type, outcome, reason, help_, channels=channels)
+        )
+
+    def _channels(self, node: WorkNode) -> int | None:
+        """Return the channels of the images that a convolution reads."""
+        known = known_type(self._graph, node.inputs[0])
+        dims = None if known is None else known.dims
+        is_image = node.op_type in _CONVOLUTIONS and dims is not None and len(dims) == _IMAGE
+        return dims[1] if is_image and dims is not None else None
 
     def _quantization(self, _writer: Writer, tensors: KnownTensors, node: WorkNode) -> None:
         """Rewrite QuantizeLinear or DequantizeLinear.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from atc_py.frontend.typing.quantized_types import is_integer_layer
+from atc_py.frontend.typing.rules.quantized import is_integer_layer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,7 +43,7 @@ _MOVES = frozenset(
         "Unsqueeze",
     }
 )
-"""Movement that the compiler follows from a layer to what scales its sums."""
+"""Movement that the compiler follows from a layer to the node that scales its sums."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +73,7 @@ class Sums:
 
 
 class SumsReader:
-    """Finds the sums behind the nodes that dequantize or requantize.
+    """Finds the sums that nodes dequantize or requantize.
 
     Attributes:
         found: sums by the name of the value that is dequantized.
@@ -90,15 +90,15 @@ class SumsReader:
                 self._readers.setdefault(name, []).append(node)
         self.found: dict[str, Sums] = {}
         self.absorbed: set[WorkNode] = set()
-        self._handed_out = frozenset(graph.outputs)
+        self._outputs = frozenset(graph.outputs)
         self._looked: set[str] = set()
         for node in graph.nodes:
             if node.op_type in _REQUANTIZE and node.inputs:
-                self._look(node.inputs[0])
+                self._find_sums(node.inputs[0])
 
-    def _look(self, name: str) -> None:
+    def _find_sums(self, name: str) -> None:
         """Find the sums that are the value called `name`, all of whose readers requantize it."""
-        if name in self._looked or name in self._handed_out:
+        if name in self._looked or name in self._outputs:
             return
         self._looked.add(name)
         readers = self._readers.get(name, [])
@@ -115,7 +115,7 @@ class SumsReader:
         The compiler folds the offset of the data into a layer whose sums are such a value.
         """
         scaled: set[str] = set()
-        lost: set[str | None] = set(self._handed_out)
+        lost: set[str | None] = set(self._outputs)
         for node in reversed(self._graph.nodes):
             for name in node.writes:
                 readers = self._readers.get(name, [])
@@ -138,7 +138,7 @@ class SumsReader:
         return node.op_type == "Add" and any(name in self._known for name in node.inputs)
 
     def _sums(self, name: str, most: int = _MOST_TERMS) -> Sums | None:
-        """Return the sums that are the value called `name`, with so many terms at most."""
+        """Return the sums that are the value called `name`, with at most `most` terms."""
         node = self._producers.get(name)
         if node is None or node.domain or not most:
             return None
@@ -159,7 +159,7 @@ class SumsReader:
 
     def _is_inner(self, name: str) -> bool:
         """Return True if one node alone reads a value."""
-        return len(self._readers.get(name, ())) == 1 and name not in self._handed_out
+        return len(self._readers.get(name, ())) == 1 and name not in self._outputs
 
     def _plus(self, sums: Sums, name: str) -> Sums | None:
         """Return `sums` plus a constant."""

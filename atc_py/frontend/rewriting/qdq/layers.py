@@ -76,10 +76,10 @@ def rewrite_convolution(writer: Writer, tensors: KnownTensors, node: WorkNode) -
     axis = 1 if transposed else 0
     weights = prepared(writer, weight_codes(writer, tensors, node), axis)
     layer = QuantizedLayer(writer, tensors, data, weights)
-    bias = layer.bias(_named(node, _BIAS_AT), folded=layer.is_folded)
+    bias = layer.bias(_input_name(node, _BIAS_AT), folded=layer.is_folded)
     words = layer.words()
     around = transposed or looks_around(node)
-    name = data.stored.name if layer.is_folded and not around else tensors.told(data)
+    name = data.stored.name if layer.is_folded and not around else tensors.zero_adjusted(data)
     y = node.outputs[0]
     sums = writer.fresh(f"{y}/int32")
     inputs = [name, weights.name, *bias_name(writer, y, bias)]
@@ -88,7 +88,7 @@ def rewrite_convolution(writer: Writer, tensors: KnownTensors, node: WorkNode) -
 
 
 def rewrite_gemm(writer: Writer, tensors: KnownTensors, node: WorkNode) -> None:
-    """Rewrite Gemm: alpha goes into the scale, C into the bias if constant and one a column.
+    """Rewrite Gemm: alpha goes into the scale, C into the bias if constant and one per column.
 
     Raises:
         NoCounterpartError: it has no integer form.
@@ -102,12 +102,12 @@ def rewrite_gemm(writer: Writer, tensors: KnownTensors, node: WorkNode) -> None:
     weights = prepared(writer, codes, axis)
     layer = QuantizedLayer(writer, tensors, data, weights, alpha)
     words = layer.words()
-    addend = _named(node, _BIAS_AT)
+    addend = _input_name(node, _BIAS_AT)
     inside = layer.takes(addend)
     bias = layer.bias(addend if inside else "", beta, folded=layer.is_folded)
     y = node.outputs[0]
     sums, real = writer.fresh(f"{y}/int32"), y if inside else writer.fresh(f"{y}/product")
-    name = data.stored.name if layer.is_folded else tensors.told(data)
+    name = data.stored.name if layer.is_folded else tensors.zero_adjusted(data)
     inputs = [name, weights.name, *bias_name(writer, y, bias)]
     writer.again(node, "Gemm", inputs, [sums], with_own=True, without=["alpha", "beta"])
     dequant(writer, node, sums, words, data.parameters.real, real)
@@ -131,12 +131,12 @@ class QuantizedLayer:
 
     @property
     def is_folded(self) -> bool:
-        """Return whether biases of the graph have the offset of the data in them."""
+        """Return True if biases of the graph include the offset of the data."""
         return self.writer.graph.quant_bias is QuantBias.FOLDED
 
     @property
     def scale(self) -> NDArray[np.float64]:
-        """Step of a sum, one for all or one a channel."""
+        """Step of a sum, one for all or one per channel."""
         scale = self.weights.scale.astype(np.float64) * self.data.parameters.factor * self.alpha
         return np.asarray(scale)
 
@@ -149,7 +149,7 @@ class QuantizedLayer:
         return scale_words(self.scale, self.weights.offset)
 
     def takes(self, addend: str) -> bool:
-        """Return True if an addend of a Gemm is constant and has one number, or one a column."""
+        """Return True if an addend of a Gemm is constant and has one number, or one per column."""
         codes, const = self.tensors.codes.get(addend), self.writer.graph.consts.get(addend)
         if codes is not None:
             const = codes.stored.const
@@ -174,7 +174,7 @@ class QuantizedLayer:
         axis = self.weights.axis
         own = np.zeros((self.weights.shape[axis],), np.int64)
         if name:
-            own = own + self._given(name, beta)
+            own = own + self._given_bias(name, beta)
         whole = within_int32(_BIAS, own - self._zeros())
         if folded:
             return whole if name or self.data.parameters.offset else None
@@ -188,8 +188,8 @@ class QuantizedLayer:
         others = tuple(at for at in range(len(self.weights.shape)) if at != axis)
         return zero * self.weights.sums(others)
 
-    def _given(self, name: str, beta: float) -> NDArray[np.int64]:
-        """Return a bias of the file as integers: one for all, or one a channel."""
+    def _given_bias(self, name: str, beta: float) -> NDArray[np.int64]:
+        """Return a bias of the file as integers: one for all, or one per channel."""
         codes, const = self.tensors.codes.get(name), self.writer.graph.consts.get(name)
         const = const if codes is None else codes.stored.const
         channels = self.weights.shape[self.weights.axis]
@@ -227,7 +227,7 @@ def weight_codes(writer: Writer, tensors: KnownTensors, node: WorkNode) -> Codes
     Raises:
         NoCounterpartError: they are not.
     """
-    name = _named(node, 1)
+    name = _input_name(node, 1)
     codes = tensors.codes.get(name)
     if codes is None:
         is_known = name in writer.graph.consts
@@ -256,13 +256,13 @@ def bias_name(writer: Writer, y: str, bias: NDArray[np.int32] | None) -> Sequenc
     return [] if bias is None else [writer.const(f"{y}/bias", bias)]
 
 
-def _named(node: WorkNode, position: int) -> str:
+def _input_name(node: WorkNode, position: int) -> str:
     """Return the name of an input; "" where it is absent."""
     return node.inputs[position] if position < len(node.inputs) else ""
 
 
 def looks_around(node: WorkNode) -> bool:
-    """Return True if a convolution may look at what lies around its data."""
+    """Return True if a convolution may read padding around its data."""
     for attribute in node.proto.attribute:
         if attribute.name == "pads" and any(attribute.ints):
             return True

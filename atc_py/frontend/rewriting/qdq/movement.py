@@ -1,6 +1,6 @@
 """Operators that only move or select elements: they run on the codes.
 
-Dequantization works element by element, so it may as well come behind them. They do so where a
+Dequantization works element by element, so it may as well come after them. They do so where a
 layer or a QuantizeLinear follows, and where the file itself has them on codes.
 """
 
@@ -55,7 +55,7 @@ def is_moving(node: WorkNode) -> bool:
 
 
 def nodes_before_codes(graph: WorkGraph) -> set[WorkNode]:
-    """Return the moving nodes behind which, perhaps with others between, codes are asked for."""
+    """Return the moving nodes after which, perhaps with others between, codes are needed."""
     asked: set[str] = set()
     found: set[WorkNode] = set()
     for node in reversed(graph.nodes):
@@ -74,7 +74,7 @@ def move(writer: Writer, tensors: KnownTensors, node: WorkNode, *, before_codes:
         writer: where the node goes.
         tensors: what is known of its data.
         node: the node.
-        before_codes: whether codes are asked for behind it.
+        before_codes: whether a later node needs codes.
     """
     data = _data(node)
     stored = [held for name in data if (held := tensors.stored(name)) is not None]
@@ -110,7 +110,7 @@ def pool_codes(writer: Writer, tensors: KnownTensors, node: WorkNode) -> bool:
 
 
 def _data(node: WorkNode) -> tuple[str, ...]:
-    """Return the inputs of which elements come out."""
+    """Return the inputs whose elements the results consist of."""
     if node.op_type in {"Concat", "MatMul"}:
         return node.inputs
     if node.op_type in {"Conv", "ConvTranspose", "Gemm"}:
@@ -127,7 +127,7 @@ def _move_stored(
         return False
     kind, offset = kinds.pop(), _common_offset(stored)
     for name, output in zip(
-        _written(writer, tensors, node, stored, kind), node.outputs, strict=True
+        _result_names(writer, tensors, node, stored, kind), node.outputs, strict=True
     ):
         if output:
             tensors.store(output, Stored(name, kind, None, offset), node)
@@ -141,7 +141,7 @@ def _move_codes(writer: Writer, tensors: KnownTensors, node: WorkNode, codes: li
     if unlike or parameters.axis is not None or parameters.kind is not DType.INT8:
         return False
     offset = _common_offset(stored)
-    names = _written(writer, tensors, node, stored, None)
+    names = _result_names(writer, tensors, node, stored, None)
     for name, output in zip(names, node.outputs, strict=True):
         if output:
             held = Stored(name, DType.INT8, None, offset)
@@ -149,10 +149,10 @@ def _move_codes(writer: Writer, tensors: KnownTensors, node: WorkNode, codes: li
     return True
 
 
-def _written(
+def _result_names(
     writer: Writer, tensors: KnownTensors, node: WorkNode, stored: list[Stored], kind: DType | None
 ) -> list[str]:
-    """Return names of the node's int8 results; those of the file where they are int8 there, too."""
+    """Return names of the node's int8 results: the file's names if they are int8 there, too."""
     rest = node.inputs[len(stored) :]
     for name in filter(None, rest):
         tensors.as_there(name)
@@ -182,7 +182,7 @@ def _move_constant(writer: Writer, tensors: KnownTensors, node: WorkNode, codes:
 
 
 def _moved_axis(node: WorkNode, parameters: Parameters, moved: ConstData) -> Parameters | None:
-    """Return the parameters behind a node; None where the channels do not stay on one axis."""
+    """Return the parameters after a node; None where the channels do not stay on one axis."""
     if parameters.axis is None or node.op_type == "Identity":
         return parameters
     if node.op_type != "Transpose":
@@ -194,6 +194,6 @@ def _moved_axis(node: WorkNode, parameters: Parameters, moved: ConstData) -> Par
 
 
 def _common_offset(stored: Iterable[Stored]) -> int | None:
-    """Return the offset of the AscendQuants that codes come from, where it is one."""
+    """Return the offset of the AscendQuants that codes come from, if they share one."""
     offsets = {each.offset for each in stored if each.const is None}
     return offsets.pop() if len(offsets) == 1 else None

@@ -77,7 +77,7 @@ def is_opened(node: WorkNode) -> bool:
 def result_scale_at(domain: str, op_type: str) -> int | None:
     """Return the input with the scale of an operator's quantized result; its zero point follows.
 
-    None for operators whose results are no quantized codes.
+    None for operators whose results are not quantized codes.
     """
     if (domain, op_type) == _CONCAT:
         return 0
@@ -117,12 +117,12 @@ class _Opener:
             self.writer.again(node, node.op_type, node.inputs, node.outputs, with_own=True)
         elif key == _CONCAT and self._fits_concat(node):
             self._open_concat(node)
-        elif key in _FORMS and self._fits(node, _FORMS[key]):
-            self._open(node, _FORMS[key])
+        elif key in _FORMS and self._matches_form(node, _FORMS[key]):
+            self._open_operator(node, _FORMS[key])
         else:
             self.writer.keep(node)
 
-    def _fits(self, node: WorkNode, form: _Form) -> bool:
+    def _matches_form(self, node: WorkNode, form: _Form) -> bool:
         """Return True if a node matches its form, and means what the operator on floats does."""
         inputs, attributes = node.inputs, numeric_attributes(node)
         if not form.fewest <= len(inputs) <= form.result + 2 + (form.bias == form.result + 2):
@@ -153,7 +153,7 @@ class _Opener:
         """Return True if a scale is present and constant, and so is any zero point."""
         return bool(numbers and numbers[0]) and all(name in self._known for name in numbers if name)
 
-    def _open(self, node: WorkNode, form: _Form) -> None:
+    def _open_operator(self, node: WorkNode, form: _Form) -> None:
         """Write DequantizeLinear of the operands, the operator, QuantizeLinear."""
         attributes = numeric_attributes(node)
         operands = [

@@ -1,4 +1,4 @@
-"""What QuantizeLinear and DequantizeLinear carry: scales, zero points, and along which axis."""
+"""Parameters of QuantizeLinear and DequantizeLinear: scales, zero points and axis."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from atc_py.frontend.rewriting.qdq.reasons import (
     other_parameters,
     other_scale,
 )
-from atc_py.frontend.typing.type_corrections import known_type
+from atc_py.frontend.typing.known_type import known_type
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["MIDDLE", "Parameters", "read_parameters"]
 
 MIDDLE = 128
-"""What uint8 codes lose to become int8."""
+"""Difference between uint8 codes and the int8 codes made of them."""
 
 _DEFAULT_AXIS = 1
 _QUANTIZED = {DType.INT8, DType.UINT8}
@@ -45,7 +45,7 @@ class Parameters:
     """A real number is (code - zero) * scale.
 
     Attributes:
-        scale: positive float32 factors; a scalar for the whole tensor, else one a channel.
+        scale: positive float32 factors; a scalar for the whole tensor, else one per channel.
         zero: zero points as int64, in the shape of `scale`.
         axis: the axis of the channels as the file counts it; None for the whole tensor.
         kind: dtype of the codes: int8, uint8, or int32 of a bias.
@@ -85,7 +85,7 @@ class Parameters:
         return int(self.zero)
 
     def along(self, values: NDArray[Any], rank: int) -> NDArray[Any]:
-        """Return `values`, one a channel or a scalar, shaped to broadcast over `rank` axes."""
+        """Return `values`, one per channel or a scalar, shaped to broadcast over `rank` axes."""
         if self.axis is None:
             return values
         shape = [1] * rank
@@ -177,12 +177,12 @@ def _kind(
         kinds.add(DType.from_numpy(zero.dtype))
     if node.op_type == "DequantizeLinear":
         if known is not None and known.element:
-            kinds.add(_named(known.element))
+            kinds.add(_type_name(known.element))
         allowed = {*_QUANTIZED, DType.INT32}
     else:
         wanted = attributes.get("output_dtype", 0)
         if isinstance(wanted, int) and wanted:
-            kinds.add(_named(wanted))
+            kinds.add(_type_name(wanted))
         kinds = kinds or {DType.UINT8}
         allowed = _QUANTIZED
     odd = sorted(str(each.value if isinstance(each, DType) else each) for each in kinds - allowed)
@@ -193,7 +193,7 @@ def _kind(
     return next(kind for kind in allowed if kind in kinds)
 
 
-def _named(element: int) -> DType | str:
+def _type_name(element: int) -> DType | str:
     """Return an element type; one that no tensor can have here by ONNX's name."""
     return dtype_of_element(element) or element_name(element)
 

@@ -25,7 +25,7 @@ from atc_py.frontend.rewriting.qdq.reasons import (
     NoCounterpartError,
 )
 from atc_py.frontend.rewriting.qdq.weights import Weights, prepared, scale_words, within_int32
-from atc_py.frontend.typing.type_corrections import known_type
+from atc_py.frontend.typing.known_type import known_type
 from atc_py.options.compile_options import QuantBias
 from atc_py.tensor.dtypes import DType
 
@@ -48,7 +48,7 @@ class ProductOperand:
 
     Attributes:
         name: its int8 codes.
-        dims: its shape as far as they are known.
+        dims: its shape as far as it is known.
         zero: its zero point where the product must make up for it, else 0.
         weights: what it is where it is constant.
     """
@@ -70,7 +70,7 @@ def rewrite_product(writer: Writer, tensors: KnownTensors, node: WorkNode) -> No
         raise NoCounterpartError(BOTH_CONSTANT)
     if left.parameters.axis is not None:
         raise NoCounterpartError(DATA_PER_CHANNEL)
-    a, b = _left(writer, node, left), _right(writer, node, right)
+    a, b = _left_operand(writer, node, left), _right_operand(writer, node, right)
     scales = left.parameters.scale.astype(np.float64) * right.parameters.scale
     offset = b.weights.offset if b.weights else np.zeros((), np.int64)
     words = scale_words(np.asarray(scales), offset)
@@ -78,7 +78,7 @@ def rewrite_product(writer: Writer, tensors: KnownTensors, node: WorkNode) -> No
     result = None if known is None else known.dims
     left_alone = b.weights is not None and writer.graph.quant_bias is QuantBias.UNFOLDED
     if left_alone:
-        a = replace(a, name=tensors.told(left))
+        a = replace(a, name=tensors.zero_adjusted(left))
     product = Product(writer, node, a, b, left_alone=left_alone)
     y, real = node.outputs[0], left.parameters.real
     if words.size == 1 or _ends_with_channels(result, words.size):
@@ -96,7 +96,7 @@ def rewrite_product(writer: Writer, tensors: KnownTensors, node: WorkNode) -> No
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Product:
-    """The product of two operands; nothing is written before it is sure that all can be.
+    """The product of two operands; nothing is written until all of it can be written.
 
     Attributes:
         writer: where nodes go.
@@ -133,10 +133,10 @@ class Product:
         return output
 
     def flattened(self, result: Dims) -> Product:
-        """Return the same of all rows of the left operand, one below the other.
+        """Return the product with all rows of the left operand stacked in one matrix.
 
         Raises:
-            NoCounterpartError: the right one is no matrix, or the result's shape is open.
+            NoCounterpartError: the right one is not a matrix, or the result's shape is open.
         """
         weights = self.b.weights
         opened = result is None or list(result).count(None) > 1 or 0 in result
@@ -149,7 +149,7 @@ class Product:
         return replace(self, a=a)
 
     def _known_part(self) -> NDArray[np.int32] | None:
-        """Return the addend that does not depend on what is computed."""
+        """Return the addend that does not depend on computed operands."""
         a, b = self.a, self.b
         total = np.zeros((), np.int64)
         if a.zero and b.zero:
@@ -203,7 +203,7 @@ def _codes(tensors: KnownTensors, name: str) -> Codes:
     return codes
 
 
-def _left(writer: Writer, node: WorkNode, codes: Codes) -> ProductOperand:
+def _left_operand(writer: Writer, node: WorkNode, codes: Codes) -> ProductOperand:
     """Return the left operand."""
     if codes.stored.const is None:
         return computed_operand(writer, node.inputs[0], codes)
@@ -214,7 +214,7 @@ def _left(writer: Writer, node: WorkNode, codes: Codes) -> ProductOperand:
     return ProductOperand(weights.name, shape, zero, codes_only)
 
 
-def _right(writer: Writer, node: WorkNode, codes: Codes) -> ProductOperand:
+def _right_operand(writer: Writer, node: WorkNode, codes: Codes) -> ProductOperand:
     """Return the right operand."""
     if codes.stored.const is not None:
         axis = max(len(codes.stored.const.shape) - 1, 0)
@@ -233,7 +233,7 @@ def computed_operand(writer: Writer, name: str, codes: Codes) -> ProductOperand:
 
 
 def _ends_with_channels(dims: Dims, count: int) -> bool:
-    """Return True if so many words would be read along the last axis of a tensor.
+    """Return True if that many words would apply to the last axis of a tensor.
 
     AscendDequant looks for channels along axis 1 of three axes and more, and then along the last.
     """

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from onnx import defs
 
 from atc_py.frontend.folding.graph import inner_nodes, subgraphs
-from atc_py.frontend.typing.quantized_types import is_ascend
+from atc_py.frontend.typing.rules.quantized import is_ascend
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 __all__ = ["all_inner_nodes", "changed_operators"]
 
 _MEAN_OTHERWISE = frozenset({"Hardmax", "LogSoftmax", "Softmax"})
-"""Operators that mean another thing since opset 13, under the same inputs and attributes."""
+"""Operators whose meaning changed at opset 13, with the same inputs and attributes."""
 
 _PAIR = frozenset({"DequantizeLinear", "QuantizeLinear"})
-"""Without axis they mean what they meant before they had one."""
+"""Without axis they have their meaning from before they had one."""
 
 
 def changed_operators(graph: WorkGraph, opset: int) -> list[str]:

@@ -3,7 +3,7 @@
 AscendDequant multiplies sums by d = s_x * s_w. The step s_x of the data is known, so that of the
 weights is d / s_x. The int32 bias b is what the layer on real numbers adds, d being its step; where
 it has the zero point z of the data folded in, that is b + z * (sum of w). Of products of matrices
-the same is added behind them.
+the same is added after them.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class _Operand:
 
 @dataclass(slots=True, eq=False)
 class RealLayers:
-    """Writes layers on real numbers in the place of those on int8.
+    """Writes layers on real numbers in place of those on int8.
 
     Attributes:
         writer: where nodes go.
@@ -83,10 +83,10 @@ class RealLayers:
         const.release()
         axis, factors = _channels(layer, codes.shape, factors)
         steps = self.steps.of(layer, data)
-        apart = codes - _along(factors.offset_w, axis, codes.ndim)
+        apart = codes - _broadcast_along(factors.offset_w, axis, codes.ndim)
         folded = 0 if self._is_unfolded else steps.zero
         bias = self._bias(layer, folded * _sums_of_weights(layer, apart))
-        scale = _shared(factors.scale, steps.scale)
+        scale = _quotient(factors.scale, steps.scale)
         inputs = [
             self.dequantized(layer, data, steps),
             self._dequantized(layer, _Operand(name, factors.offset_w, axis), scale),
@@ -95,15 +95,15 @@ class RealLayers:
             inputs.append(self._dequantized(layer, _Operand(bias, _NONE), factors.scale))
         elif bias is not None:
             inputs.append(self._addend(layer, bias, factors.scale, _LAST))
-        behind = output if sums.added is None else self.writer.fresh(f"{output}/product")
+        product = output if sums.added is None else self.writer.fresh(f"{output}/product")
         own = ["alpha", "beta"]
-        self.writer.again(layer, layer.op_type, inputs, [behind], without=own, with_own=True)
+        self.writer.again(layer, layer.op_type, inputs, [product], without=own, with_own=True)
         if sums.added is not None:
             position = _LAST if layer.op_type == "Gemm" else 1 - codes.ndim
-            self._add(layer, behind, sums.added, factors, position, output)
+            self._add(layer, product, sums.added, factors, position, output)
 
     def _write_product(self, sums: Sums, factors: SumFactors, output: str) -> None:
-        """Write MatMul; what its zero points do not explain is added after it."""
+        """Write MatMul; terms that its zero points do not cover are added after it."""
         layer, names = sums.layer, sums.layer.inputs
         found = [self.known.get(name) for name in names]
         a, b = (None if const is None else const.numpy().astype(np.int64) for const in found)
@@ -122,8 +122,8 @@ class RealLayers:
             raise no_form(layer, "must have one factor where its left operand is constant")
         data = 0 if a is None else 1
         zeros = [left, right]
-        scale = _shared(factors.scale, steps[data].scale)
-        scale = _as_known(scale, steps[1 - data].scale)
+        scale = _quotient(factors.scale, steps[data].scale)
+        scale = _known_step(scale, steps[1 - data].scale)
         other = _Operand(names[1 - data], zeros[1 - data], _LAST)
         pair = [
             self.dequantized(
@@ -131,14 +131,14 @@ class RealLayers:
             ),
             self._dequantized(layer, other, scale),
         ]
-        behind = self.writer.fresh(f"{output}/product") if rest.any() else output
-        self.writer.again(layer, "MatMul", pair if data == 0 else pair[::-1], [behind])
+        product = self.writer.fresh(f"{output}/product") if rest.any() else output
+        self.writer.again(layer, "MatMul", pair if data == 0 else pair[::-1], [product])
         if rest.any():
-            self._add(layer, behind, rest, factors, _LAST, output)
+            self._add(layer, product, rest, factors, _LAST, output)
 
     @property
     def _is_unfolded(self) -> bool:
-        """Return whether the compiler folds the zero point of data into layers with weights."""
+        """Return True if the compiler folds the zero point of data into layers with weights."""
         return self.steps.quant_bias is QuantBias.UNFOLDED
 
     def dequantized(self, layer: WorkNode, name: str, steps: Steps) -> str:
@@ -147,7 +147,7 @@ class RealLayers:
         return self._dequantized(layer, operand, np.array([steps.scale], np.float64))
 
     def _dequantized(self, layer: WorkNode, operand: _Operand, scale: NDArray[np.float64]) -> str:
-        """Return the real numbers of codes; those that are there already serve again."""
+        """Return the real numbers of codes; those that exist already are reused."""
         numbers = scale.astype(np.float32)
         zero = np.broadcast_to(operand.zero.reshape(-1), numbers.shape)
         if zero.size and not (_INT8.min <= zero.min() and zero.max() <= _INT8.max):
@@ -185,14 +185,14 @@ class RealLayers:
         position: int,
         output: str,
     ) -> None:
-        """Add integers behind a layer."""
+        """Add integers after a layer."""
         addend = self._addend(layer, added, factors.scale, position)
         self.writer.op(layer, "Add", [real, addend], output)
 
     def _addend(
         self, layer: WorkNode, added: Integers, scale: NDArray[np.float64], position: int
     ) -> str:
-        """Return integers of a layer's sums, dequantized; channels lie `position` from the end."""
+        """Return integers of a layer's sums, dequantized; channels are `position` from the end."""
         wrong = added[(added < _INT32.min) | (added > _INT32.max)]
         if wrong.size:
             raise no_form(layer, f"must have a bias within int32, found {wrong.flat[0]}")
@@ -261,7 +261,7 @@ def _sums_of_columns(weights: Integers) -> Integers:
 
 
 def _depth(sums: Sums, a: Integers | None, b: Integers | None) -> int:
-    """Return the number of products in a sum of a MatMul; 0 where no zero point tells it."""
+    """Return the number of products in a sum of a MatMul; 0 if zero points do not show it."""
     if a is not None:
         return int(a.shape[-1])
     if b is not None:
@@ -269,10 +269,10 @@ def _depth(sums: Sums, a: Integers | None, b: Integers | None) -> int:
     return sums.depth
 
 
-def _shared(factor: NDArray[np.float64], step: np.float32) -> NDArray[np.float64]:
+def _quotient(factor: NDArray[np.float64], step: np.float32) -> NDArray[np.float64]:
     """Return factor / step as the least float32 whose product with `step` is `factor`, or more.
 
-    The device cuts factors off to 19 bits: one that came back a little smaller could lose 2^-10.
+    The device truncates factors to 19 bits: a factor restored slightly smaller could lose 2^-10.
     """
     wanted = factor.astype(np.float32)
     nearest = (factor / np.float64(step)).astype(np.float32)
@@ -285,13 +285,13 @@ def _shared(factor: NDArray[np.float64], step: np.float32) -> NDArray[np.float64
     return shared
 
 
-def _as_known(scale: NDArray[np.float64], known: np.float32) -> NDArray[np.float64]:
-    """Return the step of a tensor where that is what `scale` is, but for rounding."""
+def _known_step(scale: NDArray[np.float64], known: np.float32) -> NDArray[np.float64]:
+    """Return the known step of a tensor if `scale` equals it up to rounding."""
     if scale.size == 1 and abs(scale[0] / np.float64(known) - 1) < 2**-22:
         return np.array([known], np.float64)
     return scale
 
 
-def _along(values: Integers, axis: int, rank: int) -> Integers:
-    """Return `values`, one or one a channel, shaped to broadcast."""
+def _broadcast_along(values: Integers, axis: int, rank: int) -> Integers:
+    """Return `values`, one or one per channel, shaped to broadcast."""
     return values.reshape([-1 if at == axis else 1 for at in range(rank)])

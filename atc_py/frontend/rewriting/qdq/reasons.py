@@ -41,7 +41,7 @@ class NoCounterpartError(Exception):
 
     Attributes:
         reason: why, in a sentence without full stop.
-        help: what to do, where that is not what always is to be done.
+        help: what to do, if not the usual thing.
     """
 
     def __init__(self, reason: Words, help_: Words | None = None) -> None:
@@ -71,7 +71,7 @@ COMPUTED_BIAS = Words("its bias is computed at run time", "其偏置在运行时
 SUMS_NOT_CONSTANT = Words(
     "it reads int32 that is computed at run time", "其输入为运行时计算的 int32"
 )
-BOTH_CONSTANT = Words("it is worked out when the model is converted", "它在转换时即已算出")
+BOTH_CONSTANT = Words("it is computed when the model is converted", "它在转换时即已算出")
 GROUPS = Words("it is a transposed convolution in groups", "它是分组的转置卷积")
 VECTOR = Words(
     "one of its operands is a vector, and their zero points are not 0",
@@ -98,7 +98,7 @@ def other_kind(kind: DType | str) -> Words:
 
 
 def other_scale(found: object) -> NoCounterpartError:
-    """Return the refusal of a scale that is none."""
+    """Return the refusal of a value that cannot be a scale."""
     reason = Words(
         f"its scale is {found}, where a positive float32 or float16 is needed",
         f"其比例为 {found}，须为 float32 或 float16 的正数",
@@ -127,8 +127,8 @@ def other_parameters(found: str) -> NoCounterpartError:
 
 
 def channels_elsewhere(found: int, wanted: int) -> Words:
-    """Return the reason of weights that have a scale for each of something else than results."""
+    """Return the reason for weights whose scales are not per output channel."""
     return Words(
-        f"its weights are quantized along axis {found}, its channels lie along axis {wanted}",
+        f"its weights are quantized along axis {found}, its channels are along axis {wanted}",
         f"其权重沿第 {found} 轴量化，而输出通道在第 {wanted} 轴",
     )

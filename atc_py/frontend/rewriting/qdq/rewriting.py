@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["FORMS", "Rewritten", "rewrite_file"]
 
 FORMS = ("ascend", "qdq")
-"""What quantized models are rewritten to."""
+"""Forms to which quantized models can be rewritten."""
 
 _LAYERS = frozenset({"QGemm", "QLinearConv", "QLinearMatMul"})
 _NOT_OPENED = Words(
@@ -50,7 +50,7 @@ class Rewritten:
         data: the file with its weights beside it; None where the model holds them itself.
         opset: the version of ONNX's operators that it imports.
         bytes_before: size of the model that was read, weights included.
-        bytes_after: size of what was written.
+        bytes_after: size of the written model.
         read_as: the convention of the biases that were read; None where no layer was int8.
         written_as: the convention of those that were written; None where no layer is int8.
     """
@@ -79,7 +79,7 @@ def rewrite_file(
         output: the file to write.
         form: one of FORMS.
         external: put weights into a file beside the model.
-        quant_bias: the convention of biases of int8 layers; None for what the file says.
+        quant_bias: the convention of biases of int8 layers; None to use the file's.
 
     Raises:
         AtcError: NOT_QUANTIZED where there is nothing to rewrite; NO_QDQ_FORM; BAD_MODEL where
@@ -90,14 +90,14 @@ def rewrite_file(
     has_linear, has_ascend = any(map(_is_linear, graph.nodes)), has_ascend_nodes(graph)
     if form == "ascend":
         if not has_linear:
-            raise AtcError(_nothing(file, form, other="qdq" if has_ascend else None))
+            raise AtcError(_nothing_to_rewrite(file, form, other="qdq" if has_ascend else None))
         nodes, gone = import_quantized(graph, file.tensors, FOLD_LIMIT), _LINEAR
         _check_types(graph)
     else:
         has_opened = any(map(is_opened, graph.nodes))
         if not has_ascend and not has_opened:
-            raise AtcError(_nothing(file, form, other="ascend" if has_linear else None))
-        nodes = _opened(graph) if has_opened else ()
+            raise AtcError(_nothing_to_rewrite(file, form, other="ascend" if has_linear else None))
+        nodes = _open_quantized(graph) if has_opened else ()
         nodes = (*nodes, *(to_qdq(graph, file.tensors) if has_ascend else ()))
         gone = frozenset()
     before = bytes_read(file)
@@ -108,8 +108,8 @@ def rewrite_file(
     return Rewritten(nodes, written.data, opset, before, written.bytes, read_as, written_as)
 
 
-def _opened(graph: WorkGraph) -> tuple[QuantizedNode, ...]:
-    """Open QLinearConv and its like; what became of the layers among them."""
+def _open_quantized(graph: WorkGraph) -> tuple[QuantizedNode, ...]:
+    """Open QLinearConv and its like; return the outcome of each layer among them."""
     before = [node for node in graph.nodes if is_opened(node)]
     open_operators(graph)
     import_qdq_opset(graph)
@@ -140,7 +140,7 @@ def _check_types(graph: WorkGraph) -> None:
         raise AtcError(*found)
 
 
-def _nothing(file: OnnxFile, form: str, other: str | None) -> Diagnostic:
+def _nothing_to_rewrite(file: OnnxFile, form: str, other: str | None) -> Diagnostic:
     """Return the refusal of a model that has nothing to rewrite."""
     place = Place(str(file.path))
     if other is None:

@@ -1,6 +1,6 @@
 """MatMulInteger and ConvInteger: layers on int8 whose int32 sums the model reads itself.
 
-The compiler folds zero points into sums that are dequantized, and into no others. So the zero points
+The compiler folds zero points only into sums that are dequantized. So the zero points
 of these layers are folded into their biases here, or added after them.
 """
 
@@ -25,7 +25,7 @@ from atc_py.frontend.rewriting.qdq.reasons import (
 )
 from atc_py.frontend.rewriting.qdq.tensors import Codes
 from atc_py.frontend.rewriting.qdq.weights import prepared
-from atc_py.frontend.typing.type_corrections import known_type
+from atc_py.frontend.typing.known_type import known_type
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -77,10 +77,10 @@ def _rewrite_product(writer: Writer, node: WorkNode, left: Codes, right: Codes) 
 
 
 def _known_operand(writer: Writer, codes: Codes) -> ProductOperand:
-    """Return a constant operand; what its codes cannot leave out is its zero point."""
+    """Return a constant operand; its zero point is the part that its codes cannot express."""
     axis = max(len(codes.stored.const.shape) - 1, 0) if codes.stored.const else 0
     weights = prepared(writer, codes, axis)
-    zero = _one(weights)
+    zero = _single_offset(weights)
     return ProductOperand(
         weights.name, weights.shape, zero, replace(weights, offset=np.zeros((), np.int64))
     )
@@ -98,14 +98,14 @@ def _rewrite_convolution(
     if weights.offset.any():
         raise NoCounterpartError(NO_WORD)
     bias = QuantizedLayer(writer, tensors, data, weights).bias("", folded=True)
-    name = tensors.told(data) if looks_around(node) else data.stored.name
+    name = tensors.zero_adjusted(data) if looks_around(node) else data.stored.name
     y = node.outputs[0]
     writer.again(
         node, "Conv", [name, weights.name, *bias_name(writer, y, bias)], [y], with_own=True
     )
 
 
-def _one(weights: Weights) -> int:
+def _single_offset(weights: Weights) -> int:
     """Return the one offset of weights.
 
     Raises:
@@ -126,7 +126,7 @@ def _codes(
         NoCounterpartError: its zero point is not constant, or its dtype not known.
     """
     x, graph = node.inputs[position], writer.graph
-    zero = _zero(writer, node, position + 2)
+    zero = _zero_point(writer, node, position + 2)
     known = known_type(graph, x)
     kind = dtype_of_element(known.element) if known is not None else None
     if kind not in {DType.INT8, DType.UINT8}:
@@ -143,8 +143,8 @@ def _codes(
     return Codes(tensors.held(node, x, parameters), parameters.signed, node)
 
 
-def _zero(writer: Writer, node: WorkNode, position: int) -> NDArray[np.int64]:
-    """Return a zero point: a scalar, or one a channel."""
+def _zero_point(writer: Writer, node: WorkNode, position: int) -> NDArray[np.int64]:
+    """Return a zero point: a scalar, or one per channel."""
     name = node.inputs[position] if position < len(node.inputs) else ""
     if not name:
         return np.zeros((), np.int64)

@@ -1,6 +1,6 @@
 """The tensors of a quantized model: as codes, as real numbers, and as the file has them.
 
-A tensor that DequantizeLinear makes is kept as the int8 codes behind it, and becomes real numbers
+A tensor that DequantizeLinear makes is kept as its int8 codes, and becomes real numbers
 where something reads these. uint8 codes are held as int8: 128 less, and so is their zero point.
 """
 
@@ -21,7 +21,7 @@ from atc_py.frontend.rewriting.qdq.reasons import (
     NoCounterpartError,
     other_scale,
 )
-from atc_py.frontend.typing.type_corrections import known_type
+from atc_py.frontend.typing.known_type import known_type
 from atc_py.ir import DeferredConst
 from atc_py.tensor.dtypes import DType
 
@@ -38,13 +38,13 @@ __all__ = ["Codes", "KnownTensors", "Stored"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stored:
-    """A tensor that is codes in the file.
+    """A tensor that the file holds as codes.
 
     Attributes:
         name: the int8 (or, of a constant, int32) tensor that holds them.
         kind: dtype that the file has for them; of uint8 ones `name` holds 128 less.
         const: their data where that is known.
-        offset: the offset of the AscendQuant that they come from; None where they come from none.
+        offset: the offset of the AscendQuant that they come from; None if they do not come from one.
     """
 
     name: str
@@ -73,7 +73,7 @@ class KnownTensors:
 
     Attributes:
         codes: real tensors by their names in the file, as codes.
-        refused: names of what nodes give that quantize or dequantize and stay as they are.
+        refused: names of the results of quantizing or dequantizing nodes that stay as they are.
     """
 
     def __init__(self, writer: Writer) -> None:
@@ -88,16 +88,16 @@ class KnownTensors:
         self._recoded: dict[tuple[str, int], str] = {}
 
     def stored(self, name: str) -> Stored | None:
-        """Return the codes called so in the file, where it is known how they are held."""
+        """Return the codes with that name in the file, if known."""
         found = self._stored.get(name)
         return None if found is None else found[0]
 
     def store(self, name: str, stored: Stored, origin: WorkNode) -> None:
-        """Note how the codes called `name` in the file, which `origin` makes, are held."""
+        """Record the codes named `name` in the file, computed by `origin`."""
         self._stored[name] = stored, origin
 
     def not_codes(self, name: str, otherwise: Words) -> NoCounterpartError:
-        """Return why an operand is no codes: it cannot be rewritten, or `otherwise`."""
+        """Return why an operand is not int8 codes: it cannot be rewritten, or `otherwise`."""
         return NoCounterpartError(NOT_REWRITTEN if name in self.refused else otherwise)
 
     # QuantizeLinear and DequantizeLinear --------------------------------------------------------
@@ -131,13 +131,13 @@ class KnownTensors:
         offset = signed.offset if signed.axis is None else None
         numbers = quantizing(signed)
         if numbers is None:
-            x, numbers = self._divided(node, signed), recoding(offset or 0)
+            x, numbers = self._rounding_input(node, signed), recoding(offset or 0)
         name = y if kind is DType.INT8 else self._writer.fresh(f"{y}/int8")
         self._writer.op(node, "AscendQuant", [x], name, **numbers)
         return Stored(name, kind, None, offset)
 
-    def _divided(self, node: WorkNode, parameters: Parameters) -> str:
-        """Return what AscendQuant is to round: x / scale, plus zero if one a channel."""
+    def _rounding_input(self, node: WorkNode, parameters: Parameters) -> str:
+        """Return the value that AscendQuant rounds: x / scale, plus zero if per channel."""
         x, y, writer = node.inputs[0], node.outputs[0], self._writer
         scale, zero = self._channels(x, parameters)
         with np.errstate(all="ignore"):
@@ -178,13 +178,13 @@ class KnownTensors:
             zero = parameters.offset if parameters.axis is None else 0
             offset = zero - MIDDLE
             return Stored(self._recode(node, x, zero, offset), DType.UINT8, None, offset)
-        name = self._writer.derived(f"{x}/codes", const, DType.INT8, _less)
+        name = self._writer.derived(f"{x}/codes", const, DType.INT8, _as_int8)
         stored = Stored(name, DType.UINT8, self._graph.consts[name])
         self.store(x, stored, node)
         return stored
 
-    def told(self, codes: Codes) -> str:
-        """Return the codes as an AscendQuant gives them whose offset is their zero point.
+    def zero_adjusted(self, codes: Codes) -> str:
+        """Return the codes as an AscendQuant returns them if its offset is their zero point.
 
         The compiler reads zero points from AscendQuant; codes that come from none have 0 for it.
         """
@@ -196,7 +196,7 @@ class KnownTensors:
     def _recode(self, node: WorkNode, x: str, zero: int, offset: int) -> str:
         """Return codes less `zero`, through an AscendQuant that adds `offset`; exact.
 
-        What reads the result learns from the AscendQuant which code stands for 0.
+        A reader of the result takes from the AscendQuant which code represents 0.
         """
         key, writer = (x, zero), self._writer
         if key not in self._recoded:
@@ -212,7 +212,7 @@ class KnownTensors:
     # What other nodes read ----------------------------------------------------------------------
 
     def as_there(self, name: str) -> None:
-        """Provide the tensor of that name in the file, as the file has it."""
+        """Write the tensor of that name in the form that the file has."""
         if name in self._written:
             return
         self._written.add(name)
@@ -228,7 +228,7 @@ class KnownTensors:
             return
         parameters, const, node = codes.parameters, codes.stored.const, codes.origin
         if const is not None:
-            self._put(name, const, parameters.real, parameters.dequantized)
+            self._put_const(name, const, parameters.real, parameters.dequantized)
         elif name not in self._real:
             self._real.add(name)
             numbers = dequantizing(parameters)
@@ -251,13 +251,13 @@ class KnownTensors:
         writer.op(node, "Mul", [real, writer.const(f"{name}/scale", scale)], name)
 
     def _as_filed(self, name: str) -> None:
-        """Provide the codes called `name` as the file has them: int8 or uint8."""
+        """Write the codes called `name` in the file's dtype: int8 or uint8."""
         (stored, node), writer = self._stored[name], self._writer
         if stored.name == name or name in self._graph.consts or name in self._graph.inputs:
             return
         if stored.const is not None:
-            compute = _more if stored.kind is DType.UINT8 else np.asarray
-            self._put(name, stored.const, stored.kind, compute)
+            compute = _as_uint8 if stored.kind is DType.UINT8 else np.asarray
+            self._put_const(name, stored.const, stored.kind, compute)
         elif stored.kind is not DType.UINT8:
             writer.op(node, "Identity", [stored.name], name)
         else:
@@ -267,7 +267,7 @@ class KnownTensors:
             moved = writer.op(node, "Add", [wide, middle], writer.fresh(f"{name}/moved"))
             writer.op(node, "Cast", [moved], name, to=TensorProto.UINT8)
 
-    def _put(self, name: str, const: ConstData, dtype: DType, compute: Any) -> None:
+    def _put_const(self, name: str, const: ConstData, dtype: DType, compute: Any) -> None:
         """Write a constant of a name in the file, computed whenever it is read."""
         found = DeferredConst(dtype, const.shape, [const], compute, "codes")
         self._graph.consts[name] = found
@@ -287,13 +287,13 @@ class KnownTensors:
         return scale, parameters.along(parameters.zero, rank).astype(real)
 
 
-def _less(codes: NDArray[Any]) -> NDArray[Any]:
+def _as_int8(codes: NDArray[Any]) -> NDArray[Any]:
     """Return uint8 codes as int8."""
     moved: NDArray[Any] = (codes.astype(np.int16) - MIDDLE).astype(np.int8)
     return moved
 
 
-def _more(codes: NDArray[Any]) -> NDArray[Any]:
-    """Return int8 codes as the uint8 ones that they were."""
+def _as_uint8(codes: NDArray[Any]) -> NDArray[Any]:
+    """Return int8 codes as the original uint8 codes."""
     moved: NDArray[Any] = (codes.astype(np.int16) + MIDDLE).astype(np.uint8)
     return moved

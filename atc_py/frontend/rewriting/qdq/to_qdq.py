@@ -32,8 +32,8 @@ from atc_py.frontend.rewriting.qdq.raising import all_inner_nodes, changed_opera
 from atc_py.frontend.rewriting.qdq.real_layers import RealLayers, channel_scale
 from atc_py.frontend.rewriting.qdq.writer import Writer
 from atc_py.frontend.typing.infer import infer_what_can_be
-from atc_py.frontend.typing.quantized_types import ASCEND_OPERATORS, is_integer_layer
-from atc_py.frontend.typing.type_corrections import known_type
+from atc_py.frontend.typing.known_type import known_type
+from atc_py.frontend.typing.rules.quantized import ASCEND_OPERATORS, is_integer_layer
 from atc_py.options.compile_options import QuantBias
 from atc_py.source import Outcome, QuantizedNode
 from atc_py.tensor.scale_words import channel_axis
@@ -54,7 +54,7 @@ _QUANTIZING = 10
 """The opset from which on there are QuantizeLinear and DequantizeLinear."""
 
 _RESULTS = (0, 1)
-"""What the attribute dtype can be: float32, float16."""
+"""Values of the attribute dtype: float32, float16."""
 
 _INTEGER_OPERATORS = {"Conv": "ConvInteger", "MatMul": "MatMulInteger"}
 
@@ -202,31 +202,31 @@ class _ToQdq:
     def _dequant(self, node: WorkNode) -> None:
         """Rewrite AscendDequant."""
         factors = dequant_factors(node, constant_input(node, self._known))
-        self._finish(node, node.outputs[0], lambda name: self._real(node, factors, name))
+        self._finish(node, node.outputs[0], lambda name: self._write_real(node, factors, name))
 
     def _requant(self, node: WorkNode) -> None:
         """Rewrite AscendRequant: real numbers are counted in steps of its result."""
         factors = requant_factors(node, constant_input(node, self._known))
         real = self._writer.fresh(f"{node.outputs[0]}/real")
-        self._finish(node, real, lambda name: self._real(node, factors, name))
+        self._finish(node, real, lambda name: self._write_real(node, factors, name))
         self._quantize(node, real, Steps(np.float32(1), factors.zero))
 
     def _finish(self, node: WorkNode, output: str, write: Callable[[str], object]) -> None:
         """Write the real numbers of a node, then what its attributes ask for besides."""
-        behind: list[tuple[str, dict[str, Any]]] = []
+        following: list[tuple[str, dict[str, Any]]] = []
         if flag(node, "relu_flag"):
-            behind.append(("Relu", {}))
+            following.append(("Relu", {}))
         dtype = numeric_attributes(node).get("dtype", 0)
         if dtype not in _RESULTS:
             raise no_form(node, f"must have the dtype 0 (float32) or 1 (float16), found {dtype}")
         if dtype:
-            behind.append(("Cast", {"to": TensorProto.FLOAT16}))
-        names = [self._writer.fresh(f"{output}/{op}_input") for op, _ in behind]
+            following.append(("Cast", {"to": TensorProto.FLOAT16}))
+        names = [self._writer.fresh(f"{output}/{op}_input") for op, _ in following]
         write([*names, output][0])
-        for (op, attributes), x, y in zip(behind, names, [*names, output][1:], strict=False):
+        for (op, attributes), x, y in zip(following, names, [*names, output][1:], strict=False):
             self._writer.op(node, op, [x], y, **attributes)
 
-    def _real(self, node: WorkNode, factors: SumFactors, output: str) -> None:
+    def _write_real(self, node: WorkNode, factors: SumFactors, output: str) -> None:
         """Write the real numbers of int32 sums under the name `output`."""
         if self._graph.opsets.get("", 0) < _PER_AXIS:
             factors = factors.as_one
@@ -244,7 +244,7 @@ class _ToQdq:
         """Write DequantizeLinear of int32 that is not, or not only, the sums of one layer."""
         x, count, axes = node.inputs[0], factors.scale.size, {}
         if factors.offset_w.any():
-            raise no_form(node, "must stand behind a layer, since its words have offset_w")
+            raise no_form(node, "must come after a layer, since its words have offset_w")
         if count > 1:
             known = known_type(self._graph, x)
             shape = known.dims if known is not None and known.dims is not None else ()
@@ -260,10 +260,10 @@ class _ToQdq:
         op_type = _INTEGER_OPERATORS.get(node.op_type)
         if op_type is None or len(node.inputs) > len(("data", "weights")):
             help_ = "have AscendDequant read the sums of this layer, and nothing else"
-            raise no_form(node, "on int8 must be dequantized right behind it", help_)
+            raise no_form(node, "on int8 must be dequantized directly after it", help_)
         zero, inputs = self._steps.of(node, node.inputs[0]).zero, list(node.inputs)
         if node.op_type == "Conv" and zero:
-            raise no_form(node, "on int8 with an offset must be dequantized right behind it")
+            raise no_form(node, "on int8 with an offset must be dequantized directly after it")
         if zero and self._is_corrected(node):
             inputs.append(self._writer.const(f"{node.outputs[0]}/zero", np.array(zero, np.int8)))
         self._writer.again(node, op_type, inputs, node.outputs, with_own=True)

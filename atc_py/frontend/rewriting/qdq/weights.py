@@ -32,10 +32,10 @@ _INT8 = np.iinfo(np.int8)
 _INT32 = np.iinfo(np.int32)
 
 _LEAST, _MOST = 2.0**-14 / 2**31, 65504.0
-"""With less, no int32 is a normal number of float16; with more, all but 0 overflow it."""
+"""Below, no int32 becomes a normal float16 number; above, all but 0 overflow."""
 
 _SAME_SCALE = 2.0**-20
-"""By how much, relative to it, the scale of a bias may depart from that of its layer."""
+"""Largest relative difference between the scale of a bias and that of its layer."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,8 +45,8 @@ class Weights:
     Attributes:
         name: the codes, in the graph.
         const: the codes.
-        scale: one factor, or one a channel.
-        offset: what int8 codes cannot leave out, in the shape of `scale`; 0 in most models.
+        scale: one factor, or one per channel.
+        offset: the zero point left in the int8 codes, in the shape of `scale`; 0 in most models.
         axis: the axis of the channels, from 0.
     """
 
@@ -63,7 +63,7 @@ class Weights:
 
     def sums(self, axes: tuple[int, ...], *, keepdims: bool = False) -> NDArray[np.int64]:
         """Return sums of code - offset over some axes."""
-        minus = np.broadcast_to(_along(self.offset, self.axis, self.shape), self.shape)
+        minus = np.broadcast_to(_broadcast_along(self.offset, self.axis, self.shape), self.shape)
         codes: NDArray[Any] = self.const.numpy()
         totals = (each.sum(axes, np.int64, keepdims=keepdims) for each in (codes, minus))
         total: NDArray[np.int64] = next(totals) - next(totals)
@@ -72,12 +72,12 @@ class Weights:
 
 
 def prepared(writer: Writer, codes: Codes, axis: int) -> Weights:
-    """Return weights whose channels, if each has its own scale, lie along `axis`.
+    """Return weights whose channels, if each has its own scale, are along `axis`.
 
-    A zero point is taken off the codes where what is left is int8 still.
+    A zero point is subtracted from the codes if the result is still int8.
 
     Raises:
-        NoCounterpartError: the scales lie along another axis.
+        NoCounterpartError: the scales are along another axis.
     """
     stored, parameters = codes.stored, codes.parameters
     const = stored.const
@@ -91,7 +91,7 @@ def prepared(writer: Writer, codes: Codes, axis: int) -> Weights:
     zero = parameters.zero
     if not zero.any():
         return Weights(stored.name, const, parameters.scale, np.zeros_like(zero), axis)
-    minus = _along(zero.astype(np.int16), axis, shape)
+    minus = _broadcast_along(zero.astype(np.int16), axis, shape)
     apart = const.numpy().astype(np.int16) - minus
     fits = not apart.size or (apart.min() >= _INT8.min and apart.max() <= _INT8.max)
     if not fits:
@@ -145,12 +145,12 @@ def real_bias(tensors: KnownTensors, writer: Writer, name: str) -> NDArray[np.fl
 def integers(
     tensors: KnownTensors, name: str, scale: NDArray[np.float64]
 ) -> NDArray[np.int64] | None:
-    """Return the bias called `name` where the file has it as int32 of that scale already."""
+    """Return the bias called `name` if the file already has it as int32 of that scale."""
     codes = tensors.codes.get(name)
     if codes is None or codes.stored.const is None or codes.parameters.kind is not DType.INT32:
         return None
     found = codes.stored.const.numpy().astype(np.int64).reshape(-1)
-    ratio = _flat(codes.parameters) / scale.reshape(-1)
+    ratio = _scale_list(codes.parameters) / scale.reshape(-1)
     if ratio.size not in {1, found.size} or (np.abs(ratio - 1) > _SAME_SCALE).any():
         return None
     return found
@@ -174,18 +174,18 @@ def within_int32(name: Words, values: NDArray[Any]) -> NDArray[np.int32]:
 def _out_of_float16(factor: float) -> Words:
     """Return the reason of sums that float16 cannot hold when they are dequantized."""
     return Words(
-        f"the product of its scales is {factor:.3g}, its results lie beyond float16",
+        f"the product of its scales is {factor:.3g}, its results are beyond float16",
         f"其比例之积为 {factor:.3g}，结果超出 float16 的范围",
     )
 
 
-def _flat(parameters: Parameters) -> NDArray[np.float64]:
+def _scale_list(parameters: Parameters) -> NDArray[np.float64]:
     """Return scales as a list."""
     return parameters.scale.astype(np.float64).reshape(-1)
 
 
-def _along(values: NDArray[Any], axis: int, shape: Shape) -> NDArray[Any]:
-    """Return `values`, one a channel or a scalar, shaped to broadcast."""
+def _broadcast_along(values: NDArray[Any], axis: int, shape: Shape) -> NDArray[Any]:
+    """Return `values`, one per channel or a scalar, shaped to broadcast."""
     if not values.ndim:
         return values
     return values.reshape([-1 if at == axis else 1 for at in range(len(shape))])

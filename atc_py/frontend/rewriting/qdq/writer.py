@@ -1,4 +1,4 @@
-"""The graph as it is written anew: nodes that stay, nodes that replace others, new constants."""
+"""The rewritten graph: nodes that stay, nodes that replace others, new constants."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class Writer:
             self._taken.update(node.reads, node.writes)
 
     def finish(self) -> None:
-        """Put what has been written in the place of the graph's nodes."""
+        """Replace the graph's nodes with the written ones."""
         self.graph.nodes = self.nodes
 
     def fresh(self, base: str) -> str:
-        """Return a name that nothing has yet, `base` where that is so."""
+        """Return an unused name: `base` if it is free."""
         name, count = base, 1
         while name in self._taken:
             count += 1
@@ -74,7 +74,7 @@ class Writer:
     def op(
         self, origin: WorkNode, op_type: str, inputs: Sequence[str], output: str, **attributes: Any
     ) -> str:
-        """Return a new node of ONNX's own domain in the place of `origin`; its output's name."""
+        """Write a new node of ONNX's own domain in place of `origin`; return its output's name."""
         self.again(origin, op_type, inputs, [output], **attributes)
         return output
 
@@ -89,15 +89,15 @@ class Writer:
         with_own: bool = False,
         **attributes: Any,
     ) -> None:
-        """Write a new node in the place of `origin`.
+        """Write a new node in place of `origin`.
 
         Args:
-            origin: what it stands for; index, name and place are its.
+            origin: the node that it replaces; index, name and place are copied.
             op_type: the operator, of ONNX's own domain.
             inputs: names by position.
             outputs: names by position.
-            without: attributes of `origin` that do not come along.
-            with_own: whether the other attributes of `origin` come along.
+            without: attributes of `origin` that are not copied.
+            with_own: whether the other attributes of `origin` are copied.
             **attributes: further attributes.
         """
         proto = helper.make_node(op_type, inputs, outputs, name=origin.name, **attributes)

@@ -1,9 +1,7 @@
-"""Nodes that onnx must not see before the types in front of them have been looked at.
+"""Values that may have negative dims by onnx's inference.
 
-onnx's inference of Slice, and of GatherND's indices, stops the whole process on a negative extent,
-and its inference of some other operators gives such extents, of windows larger than their input
-for instance. Its inference of Expand makes as many axes as a shape has extents that is not
-constant, however many those are.
+Its inference of some operators gives such dims, for windows larger than their input for instance.
+Its inference of Slice and of GatherND aborts the whole process on them, so rules withhold these.
 """
 
 from __future__ import annotations
@@ -11,16 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.frontend.reading.attributes import numeric_attributes
-from atc_py.tensor.shapes import MAX_RANK
 
 if TYPE_CHECKING:
-    from atc_py.frontend.folding.graph import ValueType, WorkGraph, WorkNode
+    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
     from atc_py.source import SourceAttr
 
-__all__ = ["LOOKED_AT", "doubtful_nodes", "has_too_many_axes"]
-
-LOOKED_AT = {"Expand": 1, "GatherND": 1, "Slice": 0}
-"""Operators that can stop the process, by the position of the input whose extents matter."""
+__all__ = ["doubtful_values"]
 
 _STEADY = frozenset(
     {
@@ -92,40 +86,28 @@ _STEADY = frozenset(
         "Where",
     }
 )
-"""Operators that make no negative extent from others; one that is missing costs an inference."""
+"""Operators that make no negative dim of others; one that is missing costs an inference."""
 
 _WINDOWS = frozenset({"AveragePool", "Conv", "MaxPool"})
 _SAME = frozenset({b"SAME_UPPER", b"SAME_LOWER"})
 
 
-def doubtful_nodes(graph: WorkGraph) -> set[WorkNode]:
-    """Return the nodes of those operators whose input may have bad extents by onnx's inference.
+def doubtful_values(graph: WorkGraph) -> set[str]:
+    """Return the names of the values that may have negative dims by onnx's inference.
 
     What a Slice makes is sound again, so that Slices in a row wait for the first one only.
     """
     doubtful: set[str] = set()
-    found: set[WorkNode] = set()
     for node in graph.nodes:
-        inherits = any(name in doubtful for name in node.reads)
-        if not node.domain and node.op_type in LOOKED_AT:
-            computed = any(name not in graph.consts for name in node.inputs[1:])
-            if computed if node.op_type == "Expand" else inherits:
-                found.add(node)
-        is_slice = not node.domain and node.op_type == "Slice"
-        if not is_slice and (inherits or not _is_steady(node)):
+        if node.op_type == "Slice" and not node.domain:
+            continue
+        if not _is_steady(node) or any(name in doubtful for name in node.reads):
             doubtful.update(node.writes)
-    return found
-
-
-def has_too_many_axes(node: WorkNode, shape: ValueType | None) -> bool:
-    """Return True if the node is an Expand to more axes than a tensor can have."""
-    if node.domain or node.op_type != "Expand" or shape is None:
-        return False
-    return any((extent or 0) > MAX_RANK for extent in shape.dims or ())
+    return doubtful
 
 
 def _is_steady(node: WorkNode) -> bool:
-    """Return True if a node makes no negative extent from sound ones."""
+    """Return True if a node makes no negative dim of sound ones."""
     if node.domain:
         return False
     return node.op_type in _STEADY or (node.op_type in _WINDOWS and _always_fits(node))

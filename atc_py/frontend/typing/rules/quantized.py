@@ -13,20 +13,18 @@ from onnx import TensorProto, helper
 
 from atc_py.frontend.folding.graph import ValueType
 from atc_py.frontend.reading.attributes import numeric_attributes
-from atc_py.frontend.typing.type_corrections import known_type
+from atc_py.frontend.typing.known_type import known_type
+from atc_py.frontend.typing.type_rules import Override, Refinement, Shown, type_rule
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from onnx import NodeProto
-
     from atc_py.frontend.folding.graph import WorkGraph, WorkNode
+    from atc_py.frontend.typing.type_rules import Question
 
 __all__ = [
     "ASCEND_OPERATORS",
-    "as_casts",
-    "integer_layer_types",
     "is_ascend",
     "is_integer_layer",
     "may_be_integer",
@@ -57,16 +55,6 @@ def is_ascend(node: WorkNode) -> bool:
     return known and bool(node.inputs and node.inputs[0] and _elements(node))
 
 
-def as_casts(node: WorkNode) -> list[NodeProto]:
-    """Return casts that give the outputs of one of the six operators their types."""
-    elements = _elements(node)
-    return [
-        helper.make_node("Cast", [node.inputs[0]], [name], to=element)
-        for name, element in zip(node.outputs, elements, strict=False)
-        if name
-    ]
-
-
 def _elements(node: WorkNode) -> tuple[int, ...]:
     """Return ONNX's numbers of the outputs' element types; empty where an attribute is odd."""
     if node.op_type in _FIXED:
@@ -93,37 +81,59 @@ def is_integer_layer(graph: WorkGraph, node: WorkNode) -> bool:
     return all(each is not None and each.element == TensorProto.INT8 for each in known)
 
 
-def integer_layer_types(graph: WorkGraph) -> dict[str, ValueType]:
-    """Return the right types of the results of layers on int8 that inference took for int8."""
-    found: dict[str, ValueType] = {}
-    for node in graph.nodes:
-        element = _sum_element(graph, node) if node.op_type in _LAYERS else None
-        if element is None:
-            continue
-        for name in node.writes:
-            known = graph.types.get(name)
-            if known is not None and known.element != element:
-                found[name] = ValueType(element, known.dims)
-    return found
+@type_rule(*ASCEND_OPERATORS, before=True, custom=True, when=lambda asked: is_ascend(asked.node))
+def _ascend(asked: Question) -> Shown | Override:
+    """Show casts in its place; about a node alone, return what these would give."""
+    elements = _elements(asked.node)
+    if asked.alone:
+        x = asked.type(0)
+        dims = None if x is None else x.dims
+        return Override(asked.outputs(*(ValueType(element, dims) for element in elements)))
+    return Shown(
+        tuple(
+            helper.make_node("Cast", [asked.node.inputs[0]], [name], to=element)
+            for name, element in zip(asked.node.outputs, elements, strict=False)
+            if name
+        )
+    )
 
 
-def _sum_element(graph: WorkGraph, node: WorkNode) -> int | None:
-    """Return the element type of a layer's result where ONNX's rule, the data's, is not right.
-
-    int8 data by float weights is a fault, which is told at the layer. So that nothing else is told
-    of it, the result is what those behind it want: int32 where they scale sums, else that float.
-    """
-    if is_integer_layer(graph, node):
-        return TensorProto.INT32
-    if node.domain or len(node.inputs) < len(("X", "W")):
+@type_rule(*_LAYERS, before=True, when=lambda asked: asked.alone)
+def _layer_as_of_floats(asked: Question) -> Shown | None:
+    """Show a layer on int8 with float inputs, which onnx insists on about a node alone."""
+    if not is_integer_layer(asked.graph, asked.node):
         return None
-    data, weights = (known_type(graph, name) for name in node.inputs[:2])
+    return Shown((asked.node.plain,), reads=TensorProto.FLOAT, gives=TensorProto.INT32)
+
+
+@type_rule(*_LAYERS, when=lambda asked: not asked.alone)
+def _integer_sums(asked: Question) -> Refinement | None:
+    """Return the dtype of a layer's sums where ONNX's rule, that of the data, is not right."""
+    element = _sum_element(asked)
+    if element is None:
+        return None
+    known = {name: asked.graph.types.get(name) for name in asked.node.writes}
+    return Refinement(
+        {name: ValueType(element, each.dims) for name, each in known.items() if each is not None}
+    )
+
+
+def _sum_element(asked: Question) -> int | None:
+    """Return the element type of a layer's result; None where ONNX's rule is right.
+
+    int8 data by float weights is a fault, which is reported at the layer. So that it is not
+    reported again, the result is what its readers want: int32 where they scale sums, else that
+    float.
+    """
+    if is_integer_layer(asked.graph, asked.node):
+        return TensorProto.INT32
+    data, weights = asked.type(0), asked.type(1)
     if data is None or weights is None or data.element != TensorProto.INT8:
         return None
     if weights.element not in _FLOATS.values():
         return None
     scaled = any(
-        each.op_type in _SCALING and not set(each.inputs[:1]).isdisjoint(node.outputs)
-        for each in graph.nodes
+        each.op_type in _SCALING and not set(each.inputs[:1]).isdisjoint(asked.node.outputs)
+        for each in asked.graph.nodes
     )
     return TensorProto.INT32 if scaled else weights.element

@@ -1,0 +1,234 @@
+"""The registry of type rules, the corrections of onnx's inference, by operator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from onnx import helper
+
+from atc_py.frontend.typing.known_type import known_type
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+
+    from onnx import NodeProto
+
+    from atc_py.frontend.folding.graph import ValueType, WorkGraph, WorkNode
+    from atc_py.ir import ConstData
+
+__all__ = [
+    "Contradiction",
+    "Negative",
+    "Override",
+    "Question",
+    "Refinement",
+    "Shown",
+    "TypeRule",
+    "Withheld",
+    "rules_of",
+    "type_rule",
+    "verdicts",
+]
+
+# What a rule returns before onnx is asked --------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Withheld:
+    """A node that onnx must not see before more is known of its inputs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A form of a node that onnx is shown in its place.
+
+    Attributes:
+        nodes: one or more nodes that compute the same outputs.
+        reads: element type that onnx is told of all inputs, about a node alone; 0 for their own.
+        gives: element type that the outputs have instead of the one that onnx infers; 0 for that.
+    """
+
+    nodes: tuple[NodeProto, ...]
+    reads: int = 0
+    gives: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Negative:
+    """The dims of a node's results, one of them negative, which onnx passes over."""
+
+    dims: tuple[int, ...]
+
+
+# What a rule returns after onnx has answered -----------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """The types of a node's outputs, whatever onnx infers, by name."""
+
+    types: dict[str, ValueType]
+
+
+@dataclass(frozen=True, slots=True)
+class Refinement:
+    """Types of a node's outputs, by name: those that onnx has inferred, made more precise."""
+
+    types: dict[str, ValueType]
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """The reason why a node fails although onnx infers it, in a sentence."""
+
+    reason: str
+
+
+Verdict: TypeAlias = "Withheld | Shown | Negative | Override | Refinement | Contradiction"
+
+_KINDS = {
+    True: (Withheld, Shown, Negative, Override),
+    False: (Override, Refinement, Contradiction),
+}
+"""What a rule may return, by whether it is consulted before onnx is asked."""
+
+
+# The rules ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A node that onnx is asked about, and what a rule may look at.
+
+    Attributes:
+        graph: the graph of the node.
+        node: the node.
+        alone: True if onnx is asked about this node alone, not about the whole graph.
+        blind: True if no type counts as known, as before the first inference of a graph.
+        doubtful: names of values that may have negative dims by onnx's inference.
+    """
+
+    graph: WorkGraph
+    node: WorkNode
+    alone: bool = False
+    blind: bool = False
+    doubtful: Collection[str] = frozenset()
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """The node's attributes as Python values; those by reference have none."""
+        return {
+            each.name: helper.get_attribute_value(each)
+            for each in self.node.proto.attribute
+            if each.type and not each.ref_attr_name
+        }
+
+    def has(self, position: int) -> bool:
+        """Return True if the input at `position` is there."""
+        return position < len(self.node.inputs) and bool(self.node.inputs[position])
+
+    def type(self, position: int) -> ValueType | None:
+        """Return what is known of an input; None where it is absent or unknown."""
+        if self.blind or not self.has(position):
+            return None
+        return known_type(self.graph, self.node.inputs[position])
+
+    def const(self, position: int) -> ConstData | None:
+        """Return an input that is constant, else None."""
+        return self.graph.consts.get(self.node.inputs[position]) if self.has(position) else None
+
+    def length(self, position: int) -> int | None:
+        """Return the length of an input that is a vector, where it is known."""
+        known = self.type(position)
+        dims = None if known is None else known.dims
+        return dims[0] if dims is not None and len(dims) == 1 else None
+
+    def is_closed(self, position: int) -> bool:
+        """Return True if all dims of an input are known; those of an absent one are."""
+        known = self.type(position)
+        return not self.has(position) or (known is not None and known.shape is not None)
+
+    def outputs(self, *types: ValueType) -> dict[str, ValueType]:
+        """Return the types of the first outputs, by name; absent outputs are left out."""
+        pairs = zip(self.node.outputs, types, strict=False)
+        return {name: known for name, known in pairs if name}
+
+
+Judge: TypeAlias = "Callable[[Question], Verdict | None]"
+
+
+@dataclass(frozen=True, slots=True)
+class TypeRule:
+    """A correction of onnx's inference of an operator.
+
+    Attributes:
+        judge: returns a verdict, or None where onnx may stand.
+        when: returns True for the nodes that the rule concerns; None for all of its operator.
+        before: True if it is consulted before onnx is asked.
+        custom: True if it concerns nodes that ONNX does not define, in any domain.
+    """
+
+    judge: Judge
+    when: Callable[[Question], bool] | None
+    before: bool
+    custom: bool
+
+    def concerns(self, asked: Question) -> bool:
+        """Return True if the rule is about such a node."""
+        node = asked.node
+        if not self.before and node in asked.graph.unsound:
+            return False  # its attributes may be anything
+        if node.domain and not self.custom:
+            return False
+        return self.when is None or self.when(asked)
+
+
+_REGISTRY: dict[str, list[TypeRule]] = {}
+
+
+def type_rule(
+    *operators: str,
+    when: Callable[[Question], bool] | None = None,
+    before: bool = False,
+    custom: bool = False,
+) -> Callable[[Judge], Judge]:
+    """Register a function as a rule of some operators.
+
+    Args:
+        operators: their names.
+        when: returns True for the nodes that the rule concerns; None for all.
+        before: consult the rule before onnx is asked, not after it has answered.
+        custom: the operators are not ONNX's; their nodes may be in any domain.
+    """
+
+    def register(judge: Judge) -> Judge:
+        for operator in operators:
+            rule = TypeRule(judge, when, before, custom)
+            _REGISTRY.setdefault(operator, []).append(rule)
+        return judge
+
+    return register
+
+
+def rules_of(operator: str) -> tuple[TypeRule, ...]:
+    """Return all rules of an operator, in the order of registration."""
+    return tuple(_REGISTRY.get(operator, ()))
+
+
+def verdicts(asked: Question, *, before: bool) -> Iterator[Verdict]:
+    """Yield what the rules that concern a node say, before or after onnx is asked.
+
+    Raises:
+        AssertionError: a rule returns what does not count at that time.
+    """
+    for rule in _REGISTRY.get(asked.node.op_type, ()):
+        if rule.before is before and rule.concerns(asked):
+            verdict = rule.judge(asked)
+            if verdict is None:
+                continue
+            if not isinstance(verdict, _KINDS[before]):
+                at = "before" if before else "after"
+                name = f"{rule.judge.__module__}.{getattr(rule.judge, '__qualname__', '?')}"
+                raise AssertionError(f"{name}: a rule does not return {verdict} {at} onnx")
+            yield verdict

@@ -1,0 +1,149 @@
+"""Average pools in float16 run on the cube, as convolutions of each channel by itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from atc_py.ir import DenseConst, Engine, Phase
+from atc_py.ir.constants import SplatConst
+from atc_py.passes.base import Pass, PassContext
+from atc_py.passes.fusion.attributes import ints
+from atc_py.passes.fusion.record import Miss
+from atc_py.tensor.dtypes import DType
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from atc_py.ir import AttrValue, Graph, Node, Value
+
+    Counts = npt.NDArray[np.int64]
+
+__all__ = ["AveragePoolsToConvPass"]
+
+_HALF = DType.FLOAT16
+_MOST_PADDING = 255
+"""Rows or columns that a convolution adds on one side."""
+
+
+class AveragePoolsToConvPass(Pass):
+    """AvgPoolV2(x) = DepthwiseConv2D(x, 1) * (1 / counts), 1 / counts rounded to float16.
+
+    Where padding counts (`exclusive` = false), all windows count alike and 1 / count is in the filter.
+    Else the filter is of ones: sums are rounded to float16 before they are scaled, and what
+    exceeds 65504 is lost. What a window of `ceil_mode` overhangs counts as padding.
+
+    CANN gives its AvgPoolV2 that filter, and the kernel then is its convolution with a group a
+    channel; what it does with a window over all of x is a reduction, and stays one.
+    """
+
+    name = "average-pools-to-conv"
+    atc_names = ("AvgPoolV2FusionPass",)
+    summary = "Runs float16 average pools on the cube, with filters of ones or of 1 / area."
+    requires = Phase.TYPED
+
+    def run(self, graph: Graph, context: PassContext) -> int:
+        """Rewrite every pool; returns how many."""
+        if not context.soc.cube_average_pools:
+            return 0
+        record, count = context.fusions.of(self.name), 0
+        for node in [node for node in graph.nodes if node.op == "AvgPoolV2"]:
+            reason = _refused(node)
+            if reason:
+                origins = tuple(origin.name for origin in node.origins)
+                record.missed(Miss(reason, node.name, origins, 1), matched=False)
+                continue
+            decision = context.decisions.nodes.pop(node.name, None)
+            made = _rewrite(graph, node)
+            if decision is not None:
+                context.decisions.nodes.update({each.name: decision for each in made})
+            record.applied()
+            count += 1
+        return count
+
+
+def _refused(node: Node) -> str:
+    """Return why a pool stays as it is."""
+    x, y = node.present_inputs[0].type, node.output.type
+    if node.engine is not Engine.AICORE or {x.dtype, y.dtype} != {_HALF}:
+        return f"the pool must be of float16 on the AI Core, found {x.dtype.value}"
+    if x.is_open or y.is_open:
+        return f"extents must be known, found {x}"
+    mode, override = (node.attributes.get(name) for name in ("padding_mode", "divisor_override"))
+    if mode not in {None, "CALCULATED"} or override:
+        return f"padding must be given and divisors counted, found {node!r}"
+    size, pads = ints(node.attributes["ksize"])[2:], ints(node.attributes.get("pads", (0, 0, 0, 0)))
+    if node.attributes.get("global_pooling") or (size == x.shape[2:] and not any(pads)):
+        return "a window over the whole input is a reduction"
+    found = _pads(node)
+    if max(found) > _MOST_PADDING or 0 in (*x.shape, *y.shape):
+        return f"padding must be at most {_MOST_PADDING} and the input not empty, found {node!r}"
+    return ""
+
+
+def _rewrite(graph: Graph, node: Node) -> list[Node]:
+    """Let a convolution compute a pool, or the sums that a product scales; return both nodes."""
+    x, y = node.present_inputs[0], node.output
+    size = ints(node.attributes["ksize"])[2:]
+    counts_padding = node.attributes.get("exclusive", True) is False
+    weight = float(_reciprocal(np.array(size[0] * size[1]))) if counts_padding else 1.0
+    filters = SplatConst(weight, _HALF, (y.type.shape[1], 1, *size))
+    inputs = [x, graph.constant(f"{y.name}.filter", filters)]
+    attributes = {"strides": node.attributes["strides"], "pads": _pads(node)}
+    if counts_padding:
+        _become(graph, node, "DepthwiseConv2D", inputs, attributes)
+        return [node]
+    shares = np.broadcast_to(_reciprocal(_counts(node)), y.type.shape)
+    conv = graph.add_node(
+        "DepthwiseConv2D", inputs, [(f"{y.name}.sums", y.type)], attributes, node.origins
+    )
+    conv.engine = Engine.AICORE
+    factors = graph.constant(f"{y.name}.shares", DenseConst(shares.copy()))
+    _become(graph, node, "Mul", [conv.output, factors], {})
+    return [conv, node]
+
+
+def _become(
+    graph: Graph, node: Node, op: str, inputs: list[Value], attributes: dict[str, AttrValue]
+) -> None:
+    """Let a node compute its result as `op` of `inputs`."""
+    node.op, node.attributes = op, attributes
+    node.name = graph.fresh_name(f"{op}:{node.output.name}")
+    node.set_inputs(inputs)
+
+
+def _reciprocal(counts: Counts) -> npt.NDArray[np.float16]:
+    """Return 1 / counts as the constants have it: a float32 quotient rounded to float16."""
+    quotients: npt.NDArray[np.float16] = (np.float32(1) / counts.astype(np.float32)).astype(
+        np.float16
+    )
+    return quotients
+
+
+def _axes(node: Node) -> list[tuple[int, int, int, int, int]]:
+    """Return of each axis: input, windows, elements of a window, stride, padding in front."""
+    x, y = node.present_inputs[0].type.shape[2:], node.output.type.shape[2:]
+    size = ints(node.attributes["ksize"])[2:]
+    strides = ints(node.attributes["strides"])[2:]
+    top, _, left, _ = ints(node.attributes.get("pads", (0, 0, 0, 0)))
+    return list(zip(x, y, size, strides, (top, left), strict=True))
+
+
+def _pads(node: Node) -> tuple[int, ...]:
+    """Return padding with which the convolution has as many windows as the pool."""
+    return tuple(
+        pad
+        for extent, windows, size, stride, before in _axes(node)
+        for pad in (before, max(0, (windows - 1) * stride + size - extent - before))
+    )
+
+
+def _counts(node: Node) -> Counts:
+    """Return the elements of the input under each window, at least one."""
+    seen = []
+    for extent, windows, size, stride, before in _axes(node):
+        first = np.arange(windows) * stride - before
+        seen.append(np.minimum(first + size, extent) - np.maximum(first, 0))
+    counts: Counts = np.maximum(np.outer(*seen), 1)
+    return counts

@@ -1,0 +1,86 @@
+"""What converts the sums of the cube is launched together with what computed them.
+
+A SoC whose cube reaches the unified buffer converts sums there, goes on with functions of each
+element and may quantize the result again. Elsewhere the fix pipe converts them on their way out,
+and applies one function after that.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from atc_py.ir import Engine
+from atc_py.passes.fusion.merge_kernels import MergePass, any_open, only_reader
+from atc_py.target import find_operator
+from atc_py.tensor.dtypes import DType
+
+if TYPE_CHECKING:
+    from atc_py.ir import Graph, Node
+    from atc_py.passes.base import PassContext
+    from atc_py.target import Soc
+
+__all__ = ["ConversionPass"]
+
+_QUANT = "AscendQuant"
+_NARROW = frozenset({DType.FLOAT16, DType.BFLOAT16})
+
+
+class ConversionPass(MergePass):
+    """A cube operator, one conversion of its sums and what follows it get one scope.
+
+    Nothing is rounded otherwise than in launches of their own.
+
+    Attributes:
+        conversions: operators that convert.
+    """
+
+    families = frozenset({"conv", "matmul"})
+    conversions: ClassVar[frozenset[str]]
+
+    def run(self, graph: Graph, context: PassContext) -> int:
+        """Give every chain a scope; returns how many chains there are."""
+        return super().run(graph, context) if context.soc.conversion_fusion else 0
+
+    def _is_head(self, node: Node) -> bool:
+        """Return True if `node` is a cube operator whose sums come out as they are."""
+        row = find_operator(node.op)
+        if row is None or row.family not in self.families or node.engine is not Engine.AICORE:
+            return False
+        sums = node.output.type.dtype in {DType.INT32, DType.FLOAT32}
+        return sums and not any_open([value.type for value in node.present_inputs])
+
+    def _members(self, head: Node, soc: Soc) -> tuple[list[Node], str, Node]:
+        """Return the conversion and what follows it, why no more does, and the node to blame."""
+        reason, node = only_reader(head)
+        if node is None:
+            return [], reason, head
+        reason = self._refused(head, node, soc)
+        if reason:
+            return [], reason, node
+        members, reason, at = [node], "", node
+        if node.output.type.dtype.is_float:
+            functions, reason, at = self._functions(head, node, soc)
+            members += functions
+        _, last = only_reader(members[-1])
+        if last is not None and last.op == _QUANT and soc.ub_fusion and _goes_along(last, node):
+            members.append(last)
+        return members, reason, at
+
+    def _refused(self, head: Node, node: Node, soc: Soc) -> str:
+        """Return why `node` does not convert the sums of `head` in its launch."""
+        if node.op not in self.conversions or node.input(0) is not head.output:
+            return f"{' or '.join(sorted(self.conversions))} must read the sums, found {node.op}"
+        if node.engine is not Engine.AICORE or node.scope or not _goes_along(node, head):
+            return f"{node.op} must run on the AI Core and keep the storage, found {node!r}"
+        made = node.output.type.dtype
+        if node.op == "Cast" and not (soc.fix_pipe and made in _NARROW):
+            return f"a fix pipe must narrow the sums, found {made.value} on {soc.name}"
+        if made is DType.FLOAT32 and not soc.ub_fusion:
+            return f"the fix pipe of {soc.name} makes float16 of sums, found {made.value}"
+        return ""
+
+
+def _goes_along(node: Node, before: Node) -> bool:
+    """Return True if a node gives elements of known places one for one, and no others."""
+    made, had = node.output.type, before.output.type
+    return made.storage == had.storage and made.dims == had.dims and not made.is_open

@@ -1,0 +1,16 @@
+"""Sums become int8 in the launch that computes them."""
+
+from __future__ import annotations
+
+from atc_py.passes.fusion.merge_conversions import ConversionPass
+
+__all__ = ["MergeRequantPass"]
+
+
+class MergeRequantPass(ConversionPass):
+    """Convolution or product and AscendRequant are one launch."""
+
+    name = "merge-requant"
+    atc_names = ("TbeConvRequantFusionPass", "TbeMatmulRequantFusionPass")
+    summary = "Launches a convolution or product together with AscendRequant behind it."
+    conversions = frozenset({"AscendRequant"})

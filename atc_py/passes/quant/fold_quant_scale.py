@@ -1,0 +1,38 @@
+"""The scale of a quantization goes into the dequantization before it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.passes.base import Pass, PassContext
+from atc_py.passes.quant.requant_groups import Finder
+from atc_py.passes.quant.scale_folding import fold_scale
+from atc_py.target.quant_rules import Requant
+
+if TYPE_CHECKING:
+    from atc_py.ir import Graph
+
+__all__ = ["FoldQuantScalePass"]
+
+
+class FoldQuantScalePass(Pass):
+    """AscendQuant(AscendDequant(x; d); s, o) = AscendQuant(AscendDequant(x; d * s); 1, o).
+
+    d * s is a float32 product. Relu, LeakyRelu and Concat may stand between, as `requant_groups`
+    says. What the chain rounds to float16 on the way is now counted in steps of the result, so
+    that some codes are one step apart.
+
+    CANN's way on SoCs without a unit that requantizes.
+    """
+
+    name = "fold-quant-scale"
+    atc_names = ("V100RequantFusionPass",)
+    summary = "Moves the scale of AscendQuant into AscendDequant where the SoC cannot requantize."
+
+    def run(self, graph: Graph, context: PassContext) -> int:
+        """Fold the scale of every group; returns how many."""
+        rules = context.soc.quant_rules
+        if rules.requant is not Requant.FOLDED:
+            return 0
+        groups = Finder(rules.flat_slope, joins=False).groups(graph)
+        return sum(fold_scale(graph, group) for group in groups)
