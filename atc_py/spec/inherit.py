@@ -1,13 +1,13 @@
 """Specifications that say only how a list differs: the rest is as another list has it.
 
-`like: base` at the top of a file takes over the data of the same operator's file in that list.
-Keys of the file replace those taken over, with these exceptions:
+`like: base` at the top of a file inherits the data of the same operator's file in that list. Keys
+of the file replace inherited ones, with these exceptions:
 
 - inputs, outputs and attributes are matched by name: the keys of an item replace those of its
   namesake, items with new names come last, `drop: true` leaves one out;
-- constraints are added after those taken over; `dropped_rules` lists parts of those that do not
+- constraints are added after inherited ones; `dropped_rules` lists parts of those that do not
   hold, each of which must match one or more;
-- `without: [keys]`, in the file or in an item, leaves out keys that would be taken over.
+- `without: [keys]`, in the file or in an item, leaves out keys that would be inherited.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class _Merger:
         return found
 
     def _constraints(self) -> list[dict[str, Any]]:
-        """Return the rules taken over that are not dropped, then the own ones."""
+        """Return the rules inherited that are not dropped, then the own ones."""
         dropped = self._own.data.get("dropped_rules", [])
         unused = set(range(len(dropped)))
         found: list[dict[str, Any]] = []

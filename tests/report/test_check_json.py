@@ -78,6 +78,7 @@ def test_finding_carries_everything() -> None:
         "message": "strides of Conv must be in [1, 63], found [1, 64]",
         "help": "split the stride into two convolutions",
         "known": False,
+        "taken_by": [],
     }
 
 

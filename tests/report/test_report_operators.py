@@ -205,7 +205,7 @@ def test_show_of_an_unknown_name_says_what_is_near(name: str, part: str) -> None
 def _is_strict_json_with_lines(name: str) -> None:
     data = json.loads(json.dumps(operator_json(name), allow_nan=False))
     assert data["op"] == name
-    assert data["file"].startswith(f"op_specs/{data['group']}/")
+    assert data["file"].startswith(f"op_specs/base/{data['group']}/")
     assert "@" not in "".join(data)
     for section in ("inputs", "outputs", "attributes", "constraints"):
         assert all(item["line"] > 1 for item in data.get(section, []))

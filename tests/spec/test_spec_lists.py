@@ -109,7 +109,7 @@ def test_fault_of_a_differing_file_has_its_place(
     assert message in fault.message
 
 
-def test_fault_of_what_is_taken_over_stands_in_its_own_file(tmp_path: Path) -> None:
+def test_fault_of_an_inherited_fact_has_its_own_file(tmp_path: Path) -> None:
     path = lists(tmp_path)
     base = tmp_path / "base" / "nn" / "demo.yaml"
     base.write_text(BASE.replace("type: int,", "type: integer,"), encoding="utf-8")
