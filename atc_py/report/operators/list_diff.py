@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.check.condition_words import when_words, with_condition
 from atc_py.check.sentences import sentence
-from atc_py.diag import Words
+from atc_py.diag import COLON, Words
 from atc_py.diag.codes import UNKNOWN_NAME
 from atc_py.report.operators.rules import attribute_words, operand_words
 from atc_py.report.wrapping import wrap
@@ -120,10 +120,7 @@ def list_diff_lines(diff: ListDiff, language: str = "en") -> list[str]:
             text = _ONLY.in_language(language).format(list=change.only_on)
             lines.append(f"  {text}")
         for fact in change.facts:
-            subject = fact.subject.in_language(language)
-            for name, words in zip(diff.names, (fact.before, fact.after), strict=True):
-                said = "-" if words is None else words.in_language(language)
-                lines += wrap(f"{subject}, {name}: {said}", "  ", "    ")
+            lines += wrap(_sentence(diff.names, fact).in_language(language), "  ", "    ")
         lines.append("")
     both = len(diff.same)
     if diff.changes or both != 1:
@@ -132,6 +129,15 @@ def list_diff_lines(diff: ListDiff, language: str = "en") -> list[str]:
     else:
         lines.append(f"{diff.same[0]}: {_SAME.in_language(language)}")
     return lines
+
+
+def _sentence(names: tuple[str, str], fact: Fact) -> Words:
+    """Return `opsets: 8-13 -> 8-18`, or `only on base: attribute x: int`."""
+    if fact.before is not None and fact.after is not None:
+        return fact.subject + COLON + fact.before + Words.same(" -> ") + fact.after
+    name = names[1] if fact.before is None else names[0]
+    only = Words(_ONLY.en.format(list=name), _ONLY.zh.format(list=name))
+    return only + COLON + fact.subject + COLON + (fact.before or fact.after or Words("", ""))
 
 
 def _counts(diff: ListDiff) -> Words:
