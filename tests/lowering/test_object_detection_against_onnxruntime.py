@@ -105,7 +105,7 @@ def test_roi_align_of_opset_16_as_it_was_before() -> None:
 
 @pytest.mark.parametrize("named", [{}, {"coordinate_transformation_mode": "half_pixel"}])
 def test_roi_align_that_moves_regions_by_half_a_pixel_is_refused(
-    named: dict[str, str], tmp_path: Path
+    named: dict[str, Any], tmp_path: Path
 ) -> None:
     feeds = {"x": np.ones((1, 1, 3, 3), np.float32), "rois": np.ones((1, 4), np.float32)}
     model = one_node_model("RoiAlign", {**feeds, "images": np.array([0])}, 16, **named)
