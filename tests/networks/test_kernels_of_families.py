@@ -102,7 +102,9 @@ def model_of(op: str) -> onnx.ModelProto:
         for name, array in fed.items()
     ]
     held = [numpy_helper.from_array(array, name) for name, array in constants.items()]
-    element = {"NonMaxSuppression": 7, "ArgMax": 7, "Equal": 9}.get(kind, inputs[0].type.tensor_type.elem_type)
+    element = {"NonMaxSuppression": 7, "ArgMax": 7, "Equal": 9}.get(
+        kind, inputs[0].type.tensor_type.elem_type
+    )
     output = helper.make_tensor_value_info("y", element, None)
     graph = helper.make_graph([node], "one", [*inputs], [output], held)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
