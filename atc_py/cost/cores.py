@@ -38,6 +38,9 @@ _TRANSFER = 512
 _SUM = 4
 """Bytes of a sum in L0C."""
 
+_MIXED = frozenset({"RealDiv", "Sigmoid", "SoftmaxV2", "Swish"})
+"""Operators that the operator information of Ascend310P marks with enableVectorCore."""
+
 _KIB = 1024
 _FEW_CHANNELS = 4
 _DEPTHS = {4: 64, 8: 32}
@@ -96,7 +99,7 @@ def _least(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> Pipes:
     """Return the least work at the peak rates, spread evenly."""
     hertz = soc.mhz * 1e6
     cube = vector = 0.0
-    behind = _behind_cube(launch, soc)
+    behind, cores = _behind_cube(launch, soc), _most_cores(launch, soc)
     for operation in launch.operations:
         work = work_on(operation, soc)
         if work.product is not None:
@@ -105,13 +108,20 @@ def _least(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> Pipes:
             cube += work.product.macs / peak
         if work.passes is not None and work.product is None and operation not in behind:
             nbytes = work.passes.elements * work.passes.itemsize
-            vector += nbytes / (_REPEAT * vector_cores(soc) * hertz * case.factors.vector)
+            vector += nbytes / (_REPEAT * cores * hertz * case.factors.vector)
     return Pipes(
         cube=cube,
         vector=vector,
         mte2=max(memory.gm_read, memory.read / (memory.port_in * soc.aicores)),
         mte3=max(memory.gm_write, memory.written / (memory.port_out * soc.aicores)),
     )
+
+
+def _most_cores(launch: LaunchGroup, soc: Soc) -> float:
+    """Return the cores that a vector kernel may have at most, vector cores by their clock."""
+    if not soc.mixed_cores or not all(each.row.name in _MIXED for each in launch.operations):
+        return vector_cores(soc)
+    return soc.aicores + soc.vector_cores * soc.vector_mhz / soc.mhz
 
 
 def _behind_cube(launch: LaunchGroup, soc: Soc) -> tuple[Operation, ...]:

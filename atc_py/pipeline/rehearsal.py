@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["rehearse"]
 
 _READ = 1024
-"""Constants of at most so many bytes are read: shapes and axes, on which types depend."""
+"""Constants of up to this many bytes are read: shapes and axes, on which types depend."""
 
 _HELP = "fix the model; `onnx.checker.check_model` and onnxruntime may say more about the node"
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from atc_py.target.row import Column, Resource, TargetOp
+from atc_py.target.row import Column, TargetOp
+from atc_py.target.soc import Resource
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:

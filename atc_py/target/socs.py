@@ -142,6 +142,8 @@ def _m200(
         storage=_STORAGE,
         gm_padding=_PADDING,
         quant_rules=_V200,
+        vector_mhz=1000,
+        mixed_cores=is_310p,
         conversion_fusion=True,
         confusion_transpose=True,
         cube_average_pools=True,

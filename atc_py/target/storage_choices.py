@@ -15,9 +15,11 @@ from atc_py.target.stored_nodes import (
     MATRICES,
     MATRIX_RANK,
     WEIGHTS,
+    axes_along,
     filter_groups,
     is_image,
     is_matrix,
+    numbers_of,
 )
 from atc_py.target.transfers import converts_back
 from atc_py.tensor.dtypes import DType
@@ -28,7 +30,6 @@ from atc_py.tensor.storage import FRACTAL_ROWS, SMALL_CHANNELS, Storage, c0_of, 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from atc_py.target.row import AttributeValue
     from atc_py.target.soc import Soc
     from atc_py.target.stored_nodes import StoredNode, StoredType, StoredValue
 
@@ -44,7 +45,7 @@ class StorageChoice:
     Attributes:
         storage: what most of them have; it tells the choices of a node apart.
         inputs: by position; what is not named is stored row by row.
-        outputs: by position; what is not named is stored row by row.
+        outputs: likewise.
     """
 
     storage: Storage | None = None
@@ -123,11 +124,6 @@ def chosen_storages(node: StoredNode, soc: Soc) -> StorageChoice | None:
 def _types(node: StoredNode) -> list[StoredType]:
     """Return the types of operands and results."""
     return [value.type for value in (*node.present_inputs, *node.outputs)]
-
-
-def _numbers(value: AttributeValue) -> tuple[int, ...]:
-    """Return an attribute of type ints."""
-    return tuple(int(item) for item in value) if isinstance(value, tuple) else ()
 
 
 def _images(node: StoredNode) -> StorageChoice | None:
@@ -302,28 +298,16 @@ def _matrix_operand(kind: StoredType, result: StoredType) -> bool | None:
 
 def _last_axis_choices(node: StoredNode, soc: Soc) -> _Choices:
     """Store row by row, or in FRACTAL_NZ where the last axis alone is worked along."""
-    if _axes_along(node) != {node.outputs[0].type.rank - 1}:
+    if axes_along(node) != {node.outputs[0].type.rank - 1}:
         return (ROWS,)
     choices = _alike_choices(node, soc)
     return tuple(choice for choice in choices if choice.storage != IMAGES)
 
 
-def _axes_along(node: StoredNode) -> set[int]:
-    """Return the axes that a normalization or softmax works along, from 0."""
-    rank = node.outputs[0].type.rank
-    axes = node.attributes.get("axes")
-    if axes is not None:
-        return {axis % rank for axis in _numbers(axes)} if rank else set()
-    first = node.attributes.get("begin_norm_axis")
-    if first is not None:
-        return set(range(int(str(first)) % rank, rank)) if rank else set()
-    return {rank - 1}
-
-
 def _reduce_choices(node: StoredNode, _soc: Soc) -> _Choices:
     """Store row by row, or in NC1HWC0 where channels stay and no axis goes."""
     choice = _images(node)
-    axes = _numbers(node.attributes.get("axes", node.attributes.get("axis", ())))
+    axes = numbers_of(node.attributes.get("axes", node.attributes.get("axis", ())))
     if choice is None or not axes or not node.attributes.get("keep_dims"):
         return (ROWS,)
     return (ROWS,) if _CHANNELS in {axis % IMAGE_RANK for axis in axes} else (ROWS, choice)
@@ -368,7 +352,7 @@ def _heads_choices(node: StoredNode, _soc: Soc) -> _Choices:
     first two by the last two, or as three axes of which the middle one is the second and third.
     """
     before, after = node.present_inputs[0].type, node.outputs[0].type
-    perm, shape = (_numbers(node.attributes[name]) for name in ("perm", "shape"))
+    perm, shape = (numbers_of(node.attributes[name]) for name in ("perm", "shape"))
     if len(perm) != IMAGE_RANK or perm[-1] != IMAGE_RANK - 1:
         return (ROWS,)
     if node.attributes["transpose_first"]:

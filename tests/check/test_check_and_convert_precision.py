@@ -156,6 +156,16 @@ def test_factor_beyond_float16_is_refused_where_it_must_be_one(
     assert said_by_convert(path, soc=soc) == codes
 
 
+@pytest.mark.parametrize("mode", ["force_fp16", "must_keep_origin_dtype"])
+def test_numbers_of_another_dtype_are_constants_for_both(mode: str, tmp_path: Path) -> None:
+    scales = np.asarray([1, 1, 2, 2], np.float16)
+    weights = {"roi": np.zeros(0, np.float16), "scales": scales}
+    node = helper.make_node("Resize", ["x", "roi", "scales"], ["y"], mode="nearest")
+    proto = onnx_files.model([node], {"x": (FLOAT, [1, 2, 4, 4])}, ["y"], weights, {"": 11})
+    path = onnx_files.save(proto, tmp_path)
+    assert said_by_check(path, precision_mode=mode) == said_by_convert(path, precision_mode=mode)
+
+
 @pytest.mark.parametrize("mode", [mode.value for mode in PrecisionMode if mode.is_bfloat16])
 def test_bfloat16_is_refused_where_the_soc_has_none(mode: str, tmp_path: Path) -> None:
     path = onnx_files.save(residual_network(11), tmp_path)

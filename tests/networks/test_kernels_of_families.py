@@ -123,16 +123,17 @@ def test_kernel_gives_the_results_of_onnxruntime(
     with atc_py.load(tmp_path / "one.om") as compiled:
         (node,) = [node for node in compiled.description.nodes if node.op == op]
         tensors = compiled.description.tensors
-        first = tensors[node.inputs[0]].dtype  # type: ignore[index]  # present
+        first = tensors[node.inputs[0]].dtype
         assert (first, node.engine) == (dtype, engine)
-        found = compiled.run(fed)["y"]
+        found: Any = compiled.run(fed)["y"]
     grid, unit = GRIDS.get(dtype, (np.float32, 0.0))
     on_grid = {
         name: array.astype(grid).astype(np.float32) if array.dtype == np.float32 else array
         for name, array in fed.items()
     }
     session = onnxruntime.InferenceSession(model.SerializeToString())
-    (expected,) = session.run(None, on_grid)
+    results: list[Any] = session.run(None, on_grid)
+    (expected,) = results
     rows = expected.shape[0] if op == "NonMaxSuppressionV7" else len(found)
     near = HF32 if op == "Conv2DTransposeD" else unit / 16 + 1e-6
     np.testing.assert_allclose(found[:rows], expected, rtol=max(unit, 1e-6), atol=near)

@@ -9,6 +9,7 @@ __all__ = [
     "ASSUMED_KERNELS",
     "BROKEN_INVARIANT",
     "FUSION_NOT_SWITCHED",
+    "IMPLEMENTATION_NOT_MODELED",
     "INFINITY_CLIPPED",
     "KEPT_NARROWER",
     "NO_16_BIT_KERNEL",
@@ -59,9 +60,9 @@ NO_SUCH_IMPLEMENTATION = add_code(
     6011,
     "implementation-mode-without-effect",
     ExitCode.DONE,
-    "--op-precision-mode asks for an implementation of an operator that does not exist or is not "
-    "simulated. The entry has no effect.",
-    "No action is needed; docs/precision.md lists the operators that have two implementations.",
+    "--op-precision-mode or --allow-hf32 asks for an implementation of an operator that does not "
+    "exist for it, for its dtype or on this SoC. The entry has no effect.",
+    "No action is needed; docs/precision.md lists the operators that have several implementations.",
     Severity.WARNING,
 )
 KEPT_NARROWER = add_code(
@@ -82,6 +83,15 @@ ASSUMED_KERNELS = add_code(
     "take are assumed: those of the generic device, and bfloat16.",
     "Take what is compiled for this SoC as a preview, or choose a --soc whose kernels are published.",
     Severity.WARNING,
+)
+IMPLEMENTATION_NOT_MODELED = add_code(
+    6015,
+    "implementation-not-modeled",
+    ExitCode.DONE,
+    "--op-precision-mode asks for an implementation that ATC has and the simulator does not model: "
+    "it computes the operator in one way. On a device the results may differ in their last bits.",
+    "No action is needed; keep the entry for ATC.",
+    Severity.NOTE,
 )
 INFINITY_CLIPPED = add_code(
     6013,
@@ -108,7 +118,7 @@ SMALL_CHANNEL_WITHOUT_EFFECT = add_code(
     "small-channel-without-effect",
     ExitCode.DONE,
     "--enable-small-channel asks for filters with four channels for each tap, and the SoC has them "
-    "only in a first layer behind AIPP, which is not modeled, or not at all. The option has no "
+    "only in a first layer after AIPP, which is not modeled, or not at all. The option has no "
     "effect.",
     "No action is needed; docs/layout.md lists the SoCs on which the option has an effect.",
     Severity.WARNING,

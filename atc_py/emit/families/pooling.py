@@ -231,7 +231,7 @@ def _whole_blocks(count: int) -> int:
 
 
 def _tile(launch: Launch, planes: int, lanes: int) -> _Tile:
-    """Return the tile for so many planes, whose columns are so many elements.
+    """Return the tile for a number of planes whose columns have a number of elements.
 
     A tile has at least one row and one column, even for empty results.
     """
@@ -256,7 +256,7 @@ def _tile(launch: Launch, planes: int, lanes: int) -> _Tile:
 
 
 def _tiling(launch: Launch, tile: _Tile, planes: int) -> PoolTiling:
-    """Return the numbers of so many planes that are cut into tiles."""
+    """Return the numbers of planes that are cut into tiles."""
     height, width = tile.height, tile.width
     row_tiles, column_tiles = -(-height.windows // tile.rows), -(-width.windows // tile.columns)
     tiles = planes * row_tiles * column_tiles

@@ -5,7 +5,7 @@ from __future__ import annotations
 from atc_py.target.hf32 import PRODUCTS
 from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
-from atc_py.target.row import Attribute, Column, Operand, Resource, TargetOp, Unit
+from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
 from atc_py.target.rows.parts import (
     DECIDED_LATER,
     F16,
@@ -20,6 +20,7 @@ from atc_py.target.rows.parts import (
     inputs,
     same,
 )
+from atc_py.target.soc import Resource
 from atc_py.target.vector import Form, VectorFunction
 
 __all__ = ["ROWS"]

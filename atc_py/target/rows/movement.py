@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
-from atc_py.target.row import Attribute, Column, Operand, Resource, TargetOp, Unit
+from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
 from atc_py.target.rows.parts import (
     ANY,
     BF16,
@@ -27,6 +27,7 @@ from atc_py.target.rows.parts import (
     inputs,
     same,
 )
+from atc_py.target.soc import Resource
 
 __all__ = ["ROWS"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.target.kernels import on
-from atc_py.target.row import Attribute, Column, Operand, Resource, TargetOp, Unit
+from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
 from atc_py.target.rows.parts import (
     DIVISION,
     EXP,
@@ -20,6 +20,7 @@ from atc_py.target.rows.parts import (
     I32,
     inputs,
 )
+from atc_py.target.soc import Resource
 
 if TYPE_CHECKING:
     from atc_py.tensor.dtypes import DType
