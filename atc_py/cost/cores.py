@@ -11,7 +11,7 @@ from math import ceil, isqrt
 from typing import TYPE_CHECKING
 
 from atc_py.cost.pipes import Pipes
-from atc_py.cost.work import head_product, work_of
+from atc_py.cost.work import head_product, work_on
 from atc_py.target.rates import rates_of
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def pipes_of(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> Pipes
 
 def ways_of(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> Iterator[Pipes]:
     """Yield busy times of the pipes for each way of cutting the work."""
-    product = head_product(launch)
+    product = head_product(launch, soc)
     if case.ideal:
         yield _least(launch, soc, case, memory)
     elif product is None:
@@ -98,7 +98,7 @@ def _least(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> Pipes:
     cube = vector = 0.0
     behind = _behind_cube(launch, soc)
     for operation in launch.operations:
-        work = work_of(operation)
+        work = work_on(operation, soc)
         if work.product is not None:
             depth = cube_depth(work.product.dtype)
             peak = _SIDE * _SIDE * depth * soc.aicores * hertz * case.factors.cube
@@ -116,7 +116,7 @@ def _least(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> Pipes:
 
 def _behind_cube(launch: LaunchGroup, soc: Soc) -> tuple[Operation, ...]:
     """Return what a fix pipe does on its way, so that the vector unit has no work with it."""
-    return launch.operations[1:] if head_product(launch) and not soc.ub_fusion else ()
+    return launch.operations[1:] if head_product(launch, soc) and not soc.ub_fusion else ()
 
 
 def _vector_pipes(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> Pipes:
@@ -124,7 +124,7 @@ def _vector_pipes(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> 
     hertz, cores = soc.mhz * 1e6, vector_cores(soc)
     cycles = 0.0
     for operation in launch.operations:
-        passes = work_of(operation).passes
+        passes = work_on(operation, soc).passes
         cycles += 0.0 if passes is None else _repeats(passes, cores) * passes.count
     into, out = (_part(count, soc.aicores) for count in (memory.read, memory.written))
     alone = hertz * case.factors.bandwidth
@@ -231,7 +231,7 @@ class _Kernel:
         cycles = 0.0
         behind = _behind_cube(self.launch, self.soc)
         for operation in self.launch.operations:
-            passes = work_of(operation).passes
+            passes = work_on(operation, self.soc).passes
             if passes is not None and operation not in behind:
                 part = _passes_part(passes, elements, product)
                 cycles += ceil(part * passes.itemsize / _REPEAT) * passes.count

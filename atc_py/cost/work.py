@@ -8,6 +8,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from atc_py.cost.passes import passes_of
+from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
 from atc_py.tensor.storage import SMALL_CHANNELS, group_blocks
 
@@ -15,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from atc_py.cost.operation import LaunchGroup, Operation, Tensor
-    from atc_py.tensor.dtypes import DType
+    from atc_py.target import Soc
 
-__all__ = ["MatrixProduct", "Passes", "Work", "bytes_read", "head_product", "work_of"]
+__all__ = ["MatrixProduct", "Passes", "Work", "bytes_read", "head_product", "work_of", "work_on"]
 
 _BLOCK = 16
 """Rows and columns of what the cube multiplies in one cycle."""
@@ -101,6 +102,20 @@ def work_of(operation: Operation) -> Work:
         return Work(product(operation), _gates(operation))
     count = passes_of(row, _overlap(operation))
     return Work(None, _passes(operation, count)) if count else Work()
+
+
+def work_on(operation: Operation, soc: Soc) -> Work:
+    """Return the work of an operator on a SoC.
+
+    A product of float32 that the SoC's cube does not compute is left to the vector unit: one
+    multiplication and one addition for each term.
+    """
+    work = work_of(operation)
+    product = work.product
+    if product is None or product.dtype is not DType.FLOAT32 or soc.cube_float32:
+        return work
+    elements = product.steps * product.batch * product.m * product.n
+    return Work(None, Passes(elements, DType.FLOAT32.itemsize, 2.0 * product.k, elements))
 
 
 def bytes_read(operation: Operation, position: int, tensor: Tensor) -> int:
@@ -240,7 +255,7 @@ _PRODUCTS: dict[str, Callable[[Operation], MatrixProduct | None]] = {
 }
 
 
-def head_product(launch: LaunchGroup) -> MatrixProduct | None:
-    """Return the product that a kernel is built around, or None."""
-    products = (work_of(operation).product for operation in launch.operations)
+def head_product(launch: LaunchGroup, soc: Soc) -> MatrixProduct | None:
+    """Return the product that a kernel is built around, or None where the cube has none."""
+    products = (work_on(operation, soc).product for operation in launch.operations)
     return next((product for product in products if product is not None), None)

@@ -17,6 +17,7 @@ from atc_py.kernels.listing import index_place, kernel_texts, read_kernels
 from atc_py.kernels.program import Job, run_jobs
 from atc_py.kernels.samples import case_of
 from atc_py.kernels.storing import packed_inputs, stored_outputs, unpacked_result
+from atc_py.kernels.written import as_written
 from atc_py.system.temp_folders import work_folder
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def verify_kernels(
             or does not fit the model.
     """
     listed = read_kernels(model)
-    program = build_program(model, merged=False)
+    program = build_program(as_written(model), merged=False)
     nodes = {step.node.name: (len(step.inputs), len(step.outputs)) for step in program.steps}
     check_fit(listed.kernels, nodes, index_place(model))
     with work_folder() as folder:

@@ -15,7 +15,7 @@ from atc_py.check.evaluate import check_view
 from atc_py.check.findings import Standing
 from atc_py.check.refusal import RulesBrokenError
 from atc_py.cost.network import network_cost
-from atc_py.diag.codes import CANNOT_WRITE, SMALL_CHANNEL_WITHOUT_EFFECT
+from atc_py.diag.codes import ASSUMED_KERNELS, CANNOT_WRITE, SMALL_CHANNEL_WITHOUT_EFFECT
 from atc_py.emit.kernels import emit_kernels
 from atc_py.emit.writing import write_kernels
 from atc_py.frontend.reading.history import history
@@ -203,6 +203,9 @@ def _run_passes(
     if options.small_channel and not context.soc.storage.c04_filters:
         message = f"--enable-small-channel has no effect on {context.soc.name}"
         context.sink.add(SMALL_CHANNEL_WITHOUT_EFFECT.diagnostic(message))
+    if context.soc.assumed_kernels:
+        message = f"the kernels of {context.soc.name} are not published; their dtypes are assumed"
+        context.sink.add(ASSUMED_KERNELS.diagnostic(message))
     dumps = None if options.dump_ir is None else _Dumps(options.dump_ir)
     if dumps is not None:
         dumps.write("lowered", graph)

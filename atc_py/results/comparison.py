@@ -68,6 +68,9 @@ HF32 = FloatGrid(2.0**-12, -125)
 HF32_OPERANDS = 2
 """Roundings of a product in HF32: of the data, and of the weights or the other matrix."""
 
+STEPS = {"float16_difference": 1, "float16_exponential": 2, "high_performance": 3}
+"""Roundings to float16 within a kernel, beside that of its result, by its implementation."""
+
 FEWEST_FOR_A_RANGE = 7
 """Fewer values have no meaningful range.
 
@@ -151,7 +154,8 @@ def default_tolerance(description: OmModel) -> float:
     bfloat16. The roundings of kernels in a row are independent, so their squares add up:
     min(ROUNDING_FACTOR * sqrt(sum of u^2), cap), the sum being the largest of any chain between
     an input and an output; for n kernels of float16 that is ROUNDING_FACTOR * u * sqrt(n). A kernel
-    that multiplies in HF32 counts as two roundings of 2^-12: it rounds both operands. The factor
+    that multiplies in HF32 counts as two roundings of 2^-12: it rounds both operands; one that
+    rounds steps to float16 counts as so many roundings more. The factor
     leaves room for a softmax at the end, which turns an absolute error of its input into a relative
     one of its output. The cap grows with u as the rest does.
     """
@@ -199,7 +203,8 @@ def _roundings(description: OmModel) -> tuple[float, FloatGrid | None]:
         narrowed = rounds_to_hf32(node.attributes)
         for index in node.outputs:
             grid = GRIDS.get(description.tensors[index].dtype) if rounds else None
-            total = before[0] + (grid.unit**2 if grid else 0.0)
+            roundings = 1 + STEPS.get(str(node.attributes.get("impl_mode")), 0)
+            total = before[0] + (roundings * grid.unit**2 if grid else 0.0)
             total += HF32_OPERANDS * HF32.unit**2 if narrowed else 0.0
             grids = filter(None, (before[1], grid, HF32 if narrowed else None))
             sums[index] = total, max(grids, key=_unit_of, default=None)

@@ -90,6 +90,8 @@ class Soc:
         requant_s16: True if there are kernels that go from int32 to int8 over int16.
         quant_int4: True if AscendQuant gives int4.
         quant_int16: True if AscendQuant gives int16.
+        assumed_kernels: True if CANN publishes no operator information for it, so that the dtypes
+            of its kernels are those of the generic device and, with bfloat16, assumed.
         quant_rules: how CANN's passes treat quantized layers.
         fractal_copies: True if copies into L1 turn rows of a matrix into fractals, and those out
             of L0C turn them back; elsewhere the cube takes and gives FRACTAL_NZ alone.
@@ -121,6 +123,7 @@ class Soc:
     bfloat16: bool = False
     fix_pipe: bool = False
     fix_pipe_functions: frozenset[str] = frozenset()
+    assumed_kernels: bool = False
     ub_fusion: bool = True
     conversion_fusion: bool = False
     confusion_transpose: bool = False

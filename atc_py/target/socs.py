@@ -294,6 +294,7 @@ _C310 = Soc(
     ub_fusion=False,  # the graph engine of CANN 9 names this generation as one without it
     vector_fusion=False,
     quant_float32=True,
+    assumed_kernels=True,
     quant_rules=_LATER,
     fractal_copies=True,
     storage=_FLOAT32_STORAGE,

@@ -202,9 +202,14 @@ def _cube_c0(node: StoredNode, soc: Soc) -> int:
 
 
 def _matrix_choices(node: StoredNode, soc: Soc) -> _Choices:
-    """Store matrices in FRACTAL_NZ; only constants where copies make fractals of rows."""
+    """Store matrices in FRACTAL_NZ; only constants where copies make fractals of rows.
+
+    What the cube does not multiply, float32 where it has none, is row by row.
+    """
     operands = node.present_inputs[:2]
     if not all(is_matrix(value.type) for value in (*operands, *node.outputs[:1])):
+        return (ROWS,)
+    if operands[0].type.dtype is DType.FLOAT32 and not soc.cube_float32:
         return (ROWS,)
     if soc.storage.int8_blocks and operands[0].type.dtype is DType.INT8:
         inputs: tuple[Storage | None, ...] = (MATRICES, _int8_weights(operands[1], soc))

@@ -92,7 +92,7 @@ class _Assignment:
         if row is None:
             return
         if node.op == "Cast":
-            node.engine = cast_engine(node)
+            node.engine = cast_engine(node, self._context.soc)
             self._record(node, "Cast of the model: as it is there")
             return
         first: Wish | None = None
@@ -175,7 +175,7 @@ class _Assignment:
             return value
         key = (value, dtype)
         if key not in self._casts:
-            result = self._casts[key] = insert_cast(self._graph, value, dtype)
+            result = self._casts[key] = insert_cast(self._graph, value, dtype, self._context.soc)
             if result.producer is not None:
                 self._context.decisions.casts[result.producer.name] = reason
         return self._casts[key]

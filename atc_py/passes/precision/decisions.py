@@ -47,10 +47,6 @@ class Decisions:
     refused: list[Refusal] = field(default_factory=list)
     rolled_back: dict[Origin, str] = field(default_factory=dict)
 
-    def implement(self, name: str, mode: str) -> None:
-        """Put on record which implementation the node called `name` has."""
-        self.remark(name, f"op-precision-mode: {mode}")
-
     def remark(self, name: str, text: str) -> None:
         """Add to the rule of the node called `name`."""
         made = self.nodes[name]

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atc_py.diag import Place
+from atc_py.diag.codes import NO_SUCH_IMPLEMENTATION
 from atc_py.ir import Engine
 from atc_py.target import find_operator
 from atc_py.target.hf32 import HF32_PRODUCTS, PRODUCTS
@@ -40,6 +42,10 @@ def multiplies_float32(node: Node) -> bool:
 def assign_products(graph: Graph, context: PassContext) -> None:
     """Give nodes that round to HF32 the attribute that says so, and put all choices on record."""
     if not context.soc.cube_hf32:
+        if context.controls.allow_hf32:
+            message = f"--allow-hf32 true changes nothing: {context.soc.name} has no HF32"
+            place = Place(field="--allow-hf32")
+            context.sink.add(NO_SUCH_IMPLEMENTATION.diagnostic(message, place=place))
         return
     for node in graph.nodes:
         if not multiplies_float32(node):
