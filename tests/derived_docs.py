@@ -12,7 +12,8 @@ from atc_py.cli.main import cli
 from atc_py.diag import ExitCode
 from atc_py.diag.codes import all_codes
 from atc_py.passes.manager import PIPELINE
-from atc_py.target import Attribute, TargetOp, operators, socs
+from atc_py.target import Attribute, Kernels, TargetOp, operators, socs
+from atc_py.target.kernels import FAMILY_WORDS
 from tests.derived_operators import operators_page, spec_notes_page
 from tests.json_documents import json_lines
 
@@ -113,6 +114,8 @@ def target_page() -> Iterator[str]:
     yield "| --- | --- | --- | --- | --- | --- | --- | --- |"
     yield from (_operator_row(row) for row in operators())
     yield ""
+    yield from kernels_of_families()
+    yield ""
     yield "## Passes, in the order in which they run"
     yield ""
     yield "`--disable-pass` takes ATC's names as well. Passes without a counterpart are rewrites that no"
@@ -135,6 +138,50 @@ def target_page() -> Iterator[str]:
         cores = f"{soc.aicores} | {soc.vector_cores} | {soc.mhz}"
         products = "rows" if soc.fractal_copies else "FRACTAL_NZ"
         yield f"| {soc.name} | {soc.arch} | {cores} | {flags} | {products} |"
+
+
+def kernels_of_families() -> Iterator[str]:
+    """Yield the dtypes of AI Core kernels by SoC family."""
+    families = ", ".join(f"{word} {family.value}" for word, family in FAMILY_WORDS.items())
+    yield "## AI Core kernels by SoC family"
+    yield ""
+    yield "From the operator information of CANN 8.1: dtypes of the first operand, `-` where a family has no kernel,"
+    yield "`?` where they are decided only when the kernel is compiled; there the operator has the dtypes of the table above,"
+    yield "with float32 products and bfloat16 where the SoC has them, as do `sim` and Ascend910_95, for which no operator"
+    yield "information is published. Those of Conv2D, DepthwiseConv2D and products, and those of A2 beside `?`, are from the"
+    yield "kernels of CANN 8.1 themselves. That Ascend310, 310P, 610 and 910 take float32 in MatMulV2 is listed there; whether"
+    yield "the kernel then accepts it is not known."
+    yield "310B, A2 and A3 have no ArgMaxD and ArgMinD; the dtypes there are those of ArgMaxV2 and ArgMin, which replace them,"
+    yield "and those of ExpandD on 610 are those of Expand."
+    yield ""
+    yield f"Families: {families}."
+    yield ""
+    yield "| operator | dtypes by family |"
+    yield "| --- | --- |"
+    listed = [row for row in operators() if row.kernels is not None]
+    yield from (f"| {row.name} | {_by_family(row.kernels)} |" for row in listed if row.kernels)
+    yield ""
+    rest = [row for row in operators() if row.kernels is None and row.launches_kernel]
+    by_flag = [row for row in rest if row.name.startswith("Ascend")]
+    yield f"A SoC's quantization unit decides those of {_names(by_flag)}."
+    others = [row for row in rest if row not in by_flag]
+    yield f"CANN has no entry of these names: {_names(others)}."
+
+
+def _names(rows: list[TargetOp]) -> str:
+    """Return the names of rows, listed."""
+    return ", ".join(row.name for row in rows)
+
+
+def _by_family(kernels: Kernels) -> str:
+    """Return `310, CS: float16; A2: -` of an operator."""
+    groups: dict[str, list[str]] = {}
+    for word, family in FAMILY_WORDS.items():
+        pairs = kernels.published(family)
+        taken = dict.fromkeys(inputs[0].value for inputs, _ in pairs or ())
+        words = "?" if pairs is None else ", ".join(taken) or "-"
+        groups.setdefault(words, []).append(word)
+    return "; ".join(f"{', '.join(where)}: {words}" for words, where in groups.items())
 
 
 def _operator_row(row: TargetOp) -> str:

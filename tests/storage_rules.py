@@ -41,10 +41,12 @@ def expected(
         "FRACTAL_Z": _matrix if len(shape) == 2 else _fractal_z,
         "FRACTAL_NZ": _fractal_nz,
         "C1HWNCoC0": _c1hwncoc0,
+        "FRACTAL_Z_C04": _fractal_z_c04,
     }[storage.format.value]
+    depth = storage.c0 or c0(dtype)
     if storage.format.value == "FRACTAL_NZ":
-        return rule(shape, storage.groups, c0(dtype))
-    stored, place = rule(nchw(shape, origin), storage.groups, c0(dtype))
+        return rule(shape, storage.groups, depth)
+    stored, place = rule(nchw(shape, origin), storage.groups, depth)
     return stored, lambda at: place(nchw(at, origin))
 
 
@@ -94,3 +96,13 @@ def _c1hwncoc0(shape: tuple[int, ...], channels: int, d: int) -> tuple[tuple[int
         return channel // d, at[2], at[3], output, channel % d, channel % d
 
     return (up(channels, d), h, w, multiplier, d, d), place
+
+
+def _fractal_z_c04(shape: tuple[int, ...], _groups: int, d: int) -> tuple[tuple[int, ...], Place]:
+    n, _, h, w = shape
+
+    def place(at: tuple[int, ...]) -> tuple[int, ...]:
+        k = (at[2] * w + at[3]) * 4 + at[1]
+        return k // d, at[0] // 16, at[0] % 16, k % d
+
+    return (up(4 * h * w, d), up(n, 16), 16, d), place

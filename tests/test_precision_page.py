@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from atc_py.passes.precision.implementation_tables import ATC_MODES, arithmetic
 from atc_py.passes.precision.implementations import IMPLEMENTATIONS
 from atc_py.passes.precision.mix_lists import MixList, default_list
 from atc_py.results.comparison import FLOAT16_CAP, GRIDS, ROUNDING_FACTOR
 from atc_py.target import SocFamily, operators
+from atc_py.target.rows.parts import IMPL_MODE
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "precision.md").read_text(encoding="utf-8")
@@ -37,10 +39,51 @@ def test_every_rule_names_tests_that_there_are() -> None:
 
 
 def test_page_names_the_operators_with_two_implementations() -> None:
-    (row,) = [line for line in PAGE.splitlines() if line.startswith("| Sigmoid")]
+    (row,) = [line for line in PAGE.splitlines() if line.startswith("| Sigmoid, Softp")]
     named = {name.strip() for name in row.split("|")[1].split(",")}
-    assert named == {row.name for row in operators() if row.attribute("impl_mode")}
+    assert named == {row.name for row in operators() if row.attribute("impl_mode") is IMPL_MODE}
     assert all(mode in PAGE for mode in IMPLEMENTATIONS)
+
+
+STEPS = {
+    "nothing": "high_precision",
+    "every step": "high_performance",
+    "the difference from the largest element": "float16_difference",
+    "as Ascend310P": "float16_difference",
+    "the difference and the exponential": "float16_exponential",
+    "a polynomial: not modeled, ATC6015": "high_precision",
+}
+"""Implementations by the words of the page."""
+
+COLUMNS = (
+    "Ascend310P",
+    "Ascend910B Ascend910_93",
+    "Ascend310B Ascend610 Ascend910",
+    "Ascend310",
+    "Hi3796CV300CS",
+)
+"""Families of the table's columns."""
+
+
+def test_page_names_what_kernels_round_to_float16() -> None:
+    section = PAGE.split("| operator | Ascend310P |")[1].split("\n\n")[0]
+    rows = [line.strip("| ").split(" | ") for line in section.splitlines()[2:]]
+    assert len(rows) == 6
+    for operator, *cells in rows:
+        op, _, words = operator.partition(", ")
+        modes = [words] if words.startswith("high") else ["high_precision", "high_performance"]
+        for mode in modes if words else ["high_precision"]:
+            for families, cell in zip(COLUMNS, cells, strict=True):
+                for family in families.split():
+                    assert arithmetic(op, SocFamily(family), mode) == STEPS[cell], operator
+
+
+def test_page_names_the_operators_of_which_one_implementation_is_simulated() -> None:
+    text = PAGE.split("simulated in one way (")[1].split(", and products")[0]
+    several = {row.name for row in operators() if row.attribute("impl_mode") is not None}
+    assert {
+        name.strip() for name in text.replace("\n", " ").split(",")
+    } == ATC_MODES.keys() - several
 
 
 SOCS = {

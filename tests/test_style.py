@@ -169,7 +169,7 @@ PLAIN_WORDS = {
     r"\bheld against\b": "compared with",
     r"\bhold(s|ing)? (a|an|the|every|its) [\w ]*\bagainst\b": "check, compare with",
     r"\bborn\b|births?\b": "introduced, origin",
-    r"\bfrom (opset )?\d+ on\b": "N or more, since opset N",
+    r"\bfrom (opset )?(\d+|\{\w+\}) on\b": "N or more, since opset N",
     r"\b(takes?|taken|took|taking)[ _]over\b": "replace, reuse, copy",
     r"\bwithout end\b": "endless, unterminated",
     r"\bone an? (channel|column|row)\b": "one per channel",

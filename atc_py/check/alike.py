@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["likeness"]
 
 _SHORT = 16
-"""Constants of at most so many elements are compared by value: shapes, axes, bounds, scales."""
+"""Constants of up to this many elements are compared by value: shapes, axes, bounds, scales."""
 
 
 _ARITHMETIC = frozenset(

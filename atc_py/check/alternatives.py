@@ -255,4 +255,4 @@ WRITTEN: dict[str, Words] = {
     ),
     **dict.fromkeys(("Optional", "OptionalGetElement", "OptionalHasElement"), _OPTIONALS),
 }
-"""What to do about operators of ONNX that are not listed."""
+"""Hints for operators of ONNX that are not listed."""

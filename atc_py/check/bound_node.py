@@ -136,7 +136,7 @@ class BoundNode:
         """Return the length of dimension `dim` of operand `name`.
 
         None where it is open, where the tensor is absent, or where it has another rank than its
-        layout has letters; the rule on its rank says that.
+        layout has letters; the rule on its rank reports it.
         """
         tensor, axis = self.tensor(name), self.axis(name, dim)
         if tensor is None or tensor.dims is None:

@@ -132,7 +132,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class NodeCount:
-    """One operator's nodes by what the findings make of them.
+    """One operator's nodes by their standing.
 
     Attributes:
         op: its type, with the domain before it where that is not ONNX's: `com.microsoft::Gelu`.
@@ -152,7 +152,7 @@ class NodeCount:
 
 @dataclass(frozen=True, slots=True)
 class NodeRow:
-    """One node and what the findings make of it.
+    """One node and its standing.
 
     Attributes:
         index: position in the file's graph, from 0; nodes of subgraphs have their outer node's.

@@ -21,7 +21,7 @@ def compiled_nodes(model: SourceModel) -> list[list[int]]:
     """Return the positions of the model's own nodes to be tried, alike ones together.
 
     Nodes in branches are tried with their If. What depends on inputs whose shapes are open is tried
-    where all its own dims are known and it has to do with data: what is worked out from shapes
+    where all its own dims are known and it has to do with data: what is computed from shapes
     alone folds away once these are known.
     """
     found: dict[Hashable, list[int]] = {}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check"]
 
-# These are written out because what defines them takes long to import; a test compares them.
+# Written out because the defining modules take long to import; a test compares them.
 _FORMATS = ("text", "json", "sarif", "junit", "html", "csv")
 _LEVELS = ("error", "unknown", "rewrite", "aicpu", "accuracy")
 
@@ -130,7 +130,7 @@ def _files(output: str | None, check_report: str | None, models: list[Path]) -> 
 def _write(
     document: CheckDocument, files: dict[str, Path], form: str, limit: Standing, *, verbose: bool
 ) -> None:
-    """Write the files, none of them where one cannot be begun."""
+    """Write the files, or none of them if one cannot be opened."""
     from atc_py.report.check.atc_lines import check_atc
     from atc_py.report.check.formats import render_check
     from atc_py.system.atomic_files import atomic_write
@@ -147,7 +147,7 @@ def _write(
 
 
 def _print_lines(document: CheckDocument, path: Path) -> None:
-    """Print what was found, in a few lines, and where the report is."""
+    """Print a summary of the findings, and the path of the report."""
     from atc_py.report.check.text import verdict_lines
     from atc_py.report.escape import visible
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["compare"]
 
-# Written out because what defines them takes long to import; a test compares them.
+# Written out because the defining modules take long to import; a test compares them.
 _FORMATS = ("text", "json", "csv", "html")
 
 
@@ -139,7 +139,7 @@ def _files(model: Path, output: str | None, suggest: str | None) -> tuple[Path |
 
 
 def _suggestion_line(done: LayerComparison, keep: Path | None) -> str:
-    """Write the suggestion, and say so; empty where none was asked for."""
+    """Write the suggestion and return a line about it; empty if none was requested."""
     from atc_py.report.escape import visible
 
     if keep is None:
@@ -151,7 +151,7 @@ def _suggestion_line(done: LayerComparison, keep: Path | None) -> str:
 
 
 def _write_suggestion(done: LayerComparison, path: Path) -> bool:
-    """Write the nodes to keep; False where there are none."""
+    """Write the nodes to keep; return False if there are none."""
     if done.suggestion is None or not done.suggestion.kept:
         return False
     _write(done.suggestion.text, path)

@@ -1,4 +1,4 @@
-"""Printing: rich tables on a terminal, plain lines elsewhere, JSON where it is asked for."""
+"""Printing: rich tables on a terminal, plain lines elsewhere, JSON if requested."""
 
 from __future__ import annotations
 

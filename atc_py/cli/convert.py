@@ -104,6 +104,11 @@ def _names(row: type[Pass]) -> str:
     show_default=True, callback=lambda _context, _option, value: value == "1",
     help="1: give every value its own address; needs more memory but makes debugging easier.",
 )  # fmt: skip
+@click.option(
+    "--enable-small-channel", "--enable_small_channel", type=click.Choice(["0", "1"]), default="0",
+    show_default=True, callback=lambda _context, _option, value: value == "1",
+    help="1: store filters of at most 4 channels in FRACTAL_Z_C04, with 4 for each tap.",
+)  # fmt: skip
 @options.OP_SPECS
 @options.MAX_MEMORY
 @click.option("--verify", is_flag=True, help="Check the graph after every pass.")

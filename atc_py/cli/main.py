@@ -116,7 +116,7 @@ def _wants_json(args: Sequence[str]) -> bool:
 
 
 def _print_refusal(error: AtcError | click.ClickException, *, as_json: bool) -> int:
-    """Print why the command was refused; the exit status."""
+    """Print why the command was refused; return the exit status."""
     if isinstance(error, AtcError):
         return _report(error.diagnostics, error.exit_code, as_json=as_json)
     return _report([_usage_finding(error)], ExitCode.USAGE, as_json=as_json)
@@ -132,7 +132,7 @@ def _report_unwritten(error: StdoutError) -> int:
 
 
 def _report(findings: Sequence[Diagnostic], code: ExitCode, *, as_json: bool) -> int:
-    """Print the findings, in text where JSON cannot be written; the exit status."""
+    """Print the findings, as text if JSON cannot be written; return the exit status."""
     try:
         print_diagnostics(findings, as_json=as_json)
         sys.stdout.flush()

@@ -165,6 +165,12 @@ _CONTROLS = (
         help="Lines such as `Softmax=high_performance`, by operator or by node.",
     ),
     click.option(
+        "--allow-hf32", "--allow_hf32", type=click.Choice(["true", "false"]), default=None,
+        callback=lambda _context, _option, value: None if value is None else value == "true",
+        help="Round what the cube multiplies in float32 to HF32, where the SoC has it: everywhere "
+        "or nowhere; by default in convolutions only.",
+    ),
+    click.option(
         "--is-weight-clip", "--is_weight_clip", type=click.Choice(["0", "1"]), default="1",
         show_default=True, callback=lambda _context, _option, value: value == "1",
         help="Clamp weights that are narrowed to finite values.",

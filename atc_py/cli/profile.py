@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["profile"]
 
 _FILE = click.Path(path_type=Path)
-# Written out because what defines them takes long to import; a test compares them.
+# Written out because the defining modules take long to import; a test compares them.
 _FORMATS = ("text", "json", "csv", "html")
 
 

@@ -19,7 +19,7 @@ _ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 class SignalledError(BaseException):
-    """The system, or whoever runs the command, wants it to end.
+    """The system, or the user, wants the command to end.
 
     It does not derive from Exception, so that handlers of errors do not catch it.
 
@@ -65,7 +65,7 @@ def signals_as_exceptions() -> Iterator[None]:
 
 
 def _raise(number: int, _frame: FrameType | None) -> None:
-    """Raise the exception, if not now then soon; then every signal has the system's effect."""
+    """Raise the exception, now or soon; after it every signal has the system's effect."""
     if put_off(lambda: _raise(number, None)):
         return
     for name in _ENDING:

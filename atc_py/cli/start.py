@@ -1,4 +1,4 @@
-"""Where the `atc-py` command begins, before anything of size is imported."""
+"""Start of the `atc-py` command, before any large import."""
 
 from __future__ import annotations
 

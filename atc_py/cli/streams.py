@@ -25,7 +25,7 @@ class StdoutError(OSError):
 def guarded_streams() -> Iterator[None]:
     """Make both streams accept any text in the block, also if they are no longer read.
 
-    What is printed after the reader has left (`| head`), or to a stream that was closed before the
+    Output printed after the reader has left (`| head`), or to a stream that was closed before the
     start (`>&-`), is lost; the command goes on and ends with the status that it would have had.
     Any other refusal of standard output is a StdoutError, once; standard error refuses nothing.
     Characters that a stream's encoding lacks are written as escapes. A stream that is not a file of
@@ -44,7 +44,7 @@ def guarded_streams() -> Iterator[None]:
 
 
 class _Guard(io.FileIO):
-    """A standard stream that goes nowhere once a write has failed."""
+    """A standard stream that discards its data once a write has failed."""
 
     def write(self, data: ReadableBuffer, /) -> int:
         """Write some of `data` and return how many bytes that were."""
@@ -81,7 +81,7 @@ class _Stderr(_Guard):
 
 
 def _open_descriptors() -> None:
-    """Open what is closed of the three standard descriptors.
+    """Open those of the three standard descriptors that are closed.
 
     The system gives a file that is opened the lowest number that is free. An output that got the
     number of a closed stream would have in it what libraries print.

@@ -1,8 +1,8 @@
-"""Candidates to keep in float32: their lines in a file, and their ranking by what they would gain.
+"""Candidates to keep in float32: their lines in a file, and their ranking by expected gain.
 
 A --keep-dtype file names nodes as the ONNX file does. A node without a name, or with one that such
 a file cannot hold, is reached by its operator alone: the line `OpType::T` keeps all nodes of
-operator T. Nodes that compilation put in (casts, changes of format) have no line; what is lost in
+operator T. Nodes that compilation inserted (casts, changes of format) have no line; what is lost in
 a cast is put down to the nodes that read it, because keeping those takes the cast away.
 """
 
@@ -78,7 +78,7 @@ def ranked_lines(
 ) -> list[str]:
     """Return the `lines` that bear on the tensors `missed`, those that add the most error first.
 
-    What a node adds is its error less the largest error of what it reads, casts left out; lost
+    A node adds its error less the largest error among its inputs, casts left out; lost
     values count as infinite errors. The order of execution decides between equals.
 
     Args:

@@ -55,9 +55,9 @@ class ExactNodes:
     """Nodes that make one value.
 
     Attributes:
-        value: name of what they make.
+        value: name of their result.
         nodes: producers first.
-        reads: names of what comes from before them.
+        reads: names of values from earlier nodes.
         constants: initializers by name.
         opsets: versions of operators that the model imports.
     """

@@ -91,7 +91,7 @@ class Sampled:
 
 
 def _limits(dtype: DType) -> dict[str, float]:
-    """Return log2 of what a float dtype can hold at least and at most."""
+    """Return log2 of the smallest and the largest number of a float dtype."""
     if not dtype.is_float:
         return {}
     import ml_dtypes

@@ -74,7 +74,7 @@ def match(model: OmModel, sources: Sequence[SourceLike], inputs: Sequence[str]) 
     Args:
         model: the compiled model.
         sources: nodes in the order of the original's file, to which origins point.
-        inputs: names of what the original is fed.
+        inputs: names of the original's inputs.
     """
     return _Matcher(model, sources, inputs).match()
 

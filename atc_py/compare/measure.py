@@ -1,6 +1,6 @@
 """How far one array is from another, added up part by part and sample by sample.
 
-Parts of float32 whose squares float32 can hold are worked out in it, all others in float64; sums
+Parts of float32 whose squares float32 can hold are computed in it, all others in float64; sums
 over parts are kept in float64. Where errors are small, f.w and |f|^2 follow from |w|^2, e.w and
 |e|^2 (w being the original's values, f those found, e the errors): the cosine then depends on the
 small numbers, which are known well, and not on how large ones were rounded.
@@ -118,7 +118,7 @@ class Measure:
         )
 
     def _figures_beyond_floor(self) -> ErrorsBeyondFloor:
-        """Return the figures of what is left of the errors when the floor is taken off."""
+        """Return the figures of the errors after the floor is subtracted."""
         found2 = self._wanted2 + 2 * self._beyond_dot + self._beyond2
         return ErrorsBeyondFloor(
             floor=self._floor,
@@ -221,7 +221,7 @@ class Measure:
         self._add_ratios(error, np.abs(wanted, out=size))
 
     def _add_ratios(self, error: _Reals, size: _Reals) -> None:
-        """Add errors relative to what is not 0."""
+        """Add errors relative to values other than 0."""
         ratio = np.divide(error, size, out=size)
         largest = float(ratio.max())
         if not math.isfinite(largest):  # A division by 0 is among them.

@@ -126,7 +126,7 @@ def _check_options(
 def _compiled_model(
     compilation: Compilation, folder: Path, on_stage: Callable[[str], None] | None
 ) -> OfflineModel:
-    """Return the compiled model, in `folder`, open; what comes after it is the stage `compare`."""
+    """Return the compiled model, in `folder`, open; the stage after it is `compare`."""
     require_own_memory(_RUNTIME)
     om = folder / "model.om"
     compilation.write(om, on_stage=on_stage)

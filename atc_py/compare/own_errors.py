@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["ExactValues", "Suspect", "find_suspects", "own_errors_of", "with_own_errors"]
 
 _ROUNDINGS = 16
-"""Roundings in a row that the error of an output may come from without a look at the original."""
+"""Successive roundings that explain the error of an output without a search in the original."""
 
 _UNITS = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float64": 2.0**-53}
 _UNIT = 2.0**-24

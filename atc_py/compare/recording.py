@@ -1,4 +1,4 @@
-"""The original's values, worked out once and kept for many comparisons."""
+"""The original's values, computed once and kept for many comparisons."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ class ReferenceModel:
         path: the file.
         form: the form that runs, where that is not the file's own; empty where it is.
         nodes: its nodes, in the file's order; functions that the model defines are inlined.
-        inputs: names of what is fed.
+        inputs: names of the inputs.
         constants: initializers by name.
         makers: the nodes that run, by their results.
         pieces: the nodes that run, producers first.
@@ -323,7 +323,7 @@ def open_reference(path: Path) -> ReferenceModel:
     """Return the ONNX model in the file at `path`, ready to run.
 
     Raises:
-        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE; BAD_MODEL for what onnx cannot load.
+        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE; BAD_MODEL if onnx cannot load it.
     """
     from onnx import inliner
 

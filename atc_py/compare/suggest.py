@@ -208,7 +208,7 @@ class _Search:
         return trial
 
     def _progress(self, kept: int) -> str:
-        """Describe the trial that begins, which keeps so many lines."""
+        """Describe the next trial, with the number of lines that it keeps."""
         best = "no set reaches the target yet"
         if self._fewest is not None:
             best = f"best so far {self._fewest} kept"

@@ -11,7 +11,7 @@ from math import ceil, isqrt
 from typing import TYPE_CHECKING
 
 from atc_py.cost.pipes import Pipes
-from atc_py.cost.work import head_product, work_of
+from atc_py.cost.work import head_product, work_on
 from atc_py.target.rates import rates_of
 
 if TYPE_CHECKING:
@@ -38,6 +38,9 @@ _TRANSFER = 512
 _SUM = 4
 """Bytes of a sum in L0C."""
 
+_MIXED = frozenset({"RealDiv", "Sigmoid", "SoftmaxV2", "Swish"})
+"""Operators that the operator information of Ascend310P marks with enableVectorCore."""
+
 _KIB = 1024
 _FEW_CHANNELS = 4
 _DEPTHS = {4: 64, 8: 32}
@@ -63,7 +66,7 @@ def pipes_of(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> Pipes
 
 def ways_of(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> Iterator[Pipes]:
     """Yield busy times of the pipes for each way of cutting the work."""
-    product = head_product(launch)
+    product = head_product(launch, soc)
     if case.ideal:
         yield _least(launch, soc, case, memory)
     elif product is None:
@@ -96,16 +99,16 @@ def _least(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> Pipes:
     """Return the least work at the peak rates, spread evenly."""
     hertz = soc.mhz * 1e6
     cube = vector = 0.0
-    behind = _behind_cube(launch, soc)
+    behind, cores = _behind_cube(launch, soc), _most_cores(launch, soc)
     for operation in launch.operations:
-        work = work_of(operation)
+        work = work_on(operation, soc)
         if work.product is not None:
             depth = cube_depth(work.product.dtype)
             peak = _SIDE * _SIDE * depth * soc.aicores * hertz * case.factors.cube
             cube += work.product.macs / peak
         if work.passes is not None and work.product is None and operation not in behind:
             nbytes = work.passes.elements * work.passes.itemsize
-            vector += nbytes / (_REPEAT * vector_cores(soc) * hertz * case.factors.vector)
+            vector += nbytes / (_REPEAT * cores * hertz * case.factors.vector)
     return Pipes(
         cube=cube,
         vector=vector,
@@ -114,9 +117,16 @@ def _least(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> Pipes:
     )
 
 
+def _most_cores(launch: LaunchGroup, soc: Soc) -> float:
+    """Return the cores that a vector kernel may have at most, vector cores by their clock."""
+    if not soc.mixed_cores or not all(each.row.name in _MIXED for each in launch.operations):
+        return vector_cores(soc)
+    return soc.aicores + soc.vector_cores * soc.vector_mhz / soc.mhz
+
+
 def _behind_cube(launch: LaunchGroup, soc: Soc) -> tuple[Operation, ...]:
     """Return what a fix pipe does on its way, so that the vector unit has no work with it."""
-    return launch.operations[1:] if head_product(launch) and not soc.ub_fusion else ()
+    return launch.operations[1:] if head_product(launch, soc) and not soc.ub_fusion else ()
 
 
 def _vector_pipes(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> Pipes:
@@ -124,7 +134,7 @@ def _vector_pipes(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> 
     hertz, cores = soc.mhz * 1e6, vector_cores(soc)
     cycles = 0.0
     for operation in launch.operations:
-        passes = work_of(operation).passes
+        passes = work_on(operation, soc).passes
         cycles += 0.0 if passes is None else _repeats(passes, cores) * passes.count
     into, out = (_part(count, soc.aicores) for count in (memory.read, memory.written))
     alone = hertz * case.factors.bandwidth
@@ -189,7 +199,7 @@ class _Kernel:
         if product.window is None:
             return ceil(product.k / block)
         kernel, channels = product.window
-        if channels <= _FEW_CHANNELS:
+        if channels <= _FEW_CHANNELS and self.soc.storage.pads_to_four:
             return ceil(kernel * _FEW_CHANNELS / block)
         return kernel * ceil(channels / block)
 
@@ -231,7 +241,7 @@ class _Kernel:
         cycles = 0.0
         behind = _behind_cube(self.launch, self.soc)
         for operation in self.launch.operations:
-            passes = work_of(operation).passes
+            passes = work_on(operation, self.soc).passes
             if passes is not None and operation not in behind:
                 part = _passes_part(passes, elements, product)
                 cycles += ceil(part * passes.itemsize / _REPEAT) * passes.count

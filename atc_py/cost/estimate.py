@@ -12,7 +12,7 @@ from atc_py.cost.factors import Case, Factors, ranged
 from atc_py.cost.operation import KernelEngine
 from atc_py.cost.pipes import Pipes
 from atc_py.cost.traffic import memory_of
-from atc_py.cost.work import work_of
+from atc_py.cost.work import work_of, work_on
 
 if TYPE_CHECKING:
     from atc_py.cost.operation import LaunchGroup
@@ -112,7 +112,7 @@ def _estimate(launch: LaunchGroup, soc: Soc, fit: Fit | None) -> Estimate:
     return Estimate(
         low=fastest, expected=likely, high=slowest, pipes=pipes, overhead=overhead, bound=bound,
         cores=cores, macs=_macs(launch),
-        vector_elements=_vector_elements(launch), read=memory.read, written=memory.written,
+        vector_elements=_vector_elements(launch, soc), read=memory.read, written=memory.written,
         limit=physical_limit(launch, soc),
     )  # fmt: skip
 
@@ -165,7 +165,7 @@ def _busiest(pipes: Pipes) -> str:
 def _cores(launch: LaunchGroup, soc: Soc) -> int:
     """Return cores that have work."""
     for operation in launch.operations:
-        product = work_of(operation).product
+        product = work_on(operation, soc).product
         if product is not None:
             blocks = product.batch * -(-product.m // 16) * -(-product.n // 16)
             return max(1, min(soc.aicores, blocks))
@@ -179,7 +179,7 @@ def _macs(launch: LaunchGroup) -> int:
     return sum(product.macs for product in products if product is not None)
 
 
-def _vector_elements(launch: LaunchGroup) -> int:
+def _vector_elements(launch: LaunchGroup, soc: Soc) -> int:
     """Return elements that the vector unit computes."""
-    passes = (work_of(operation).passes for operation in launch.operations)
+    passes = (work_on(operation, soc).passes for operation in launch.operations)
     return sum(each.elements for each in passes if each is not None)

@@ -8,16 +8,17 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from atc_py.cost.passes import passes_of
+from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
-from atc_py.tensor.storage import c0_of, group_blocks
+from atc_py.tensor.storage import SMALL_CHANNELS, group_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from atc_py.cost.operation import LaunchGroup, Operation, Tensor
-    from atc_py.tensor.dtypes import DType
+    from atc_py.target import Soc
 
-__all__ = ["MatrixProduct", "Passes", "Work", "bytes_read", "head_product", "work_of"]
+__all__ = ["MatrixProduct", "Passes", "Work", "bytes_read", "head_product", "work_of", "work_on"]
 
 _BLOCK = 16
 """Rows and columns of what the cube multiplies in one cycle."""
@@ -103,6 +104,20 @@ def work_of(operation: Operation) -> Work:
     return Work(None, _passes(operation, count)) if count else Work()
 
 
+def work_on(operation: Operation, soc: Soc) -> Work:
+    """Return the work of an operator on a SoC.
+
+    A product of float32 that the SoC's cube does not compute is left to the vector unit: one
+    multiplication and one addition for each term.
+    """
+    work = work_of(operation)
+    product = work.product
+    if product is None or product.dtype is not DType.FLOAT32 or soc.cube_float32:
+        return work
+    elements = product.steps * product.batch * product.m * product.n
+    return Work(None, Passes(elements, DType.FLOAT32.itemsize, 2.0 * product.k, elements))
+
+
 def bytes_read(operation: Operation, position: int, tensor: Tensor) -> int:
     """Return the bytes of the input at `position` that the operator reads, not what it leaves out."""
     if position == 0 and operation.row.picks:
@@ -180,8 +195,12 @@ def _conv(operation: Operation) -> MatrixProduct:
         groups, out.elements // max(1, out.shape[1]), kernel * channels, out.shape[1] // groups,
         data.dtype, channels * step * data.dtype.itemsize, window=(kernel, channels),
     )  # fmt: skip
-    in_fractals = filters.stored is not None and len(filters.stored) == _FRACTAL_RANK
-    return _diagonals(plain, c0_of(filters.dtype)) if groups > 1 and in_fractals else plain
+    if filters.stored is not None and filters.stored[0] < kernel:
+        # Four channels of each tap side by side: only FRACTAL_Z_C04 has fewer planes than taps.
+        return replace(plain, k=kernel * SMALL_CHANNELS, window=None, asked=plain.macs)
+    if groups == 1 or filters.stored is None or len(filters.stored) != _FRACTAL_RANK:
+        return plain
+    return _diagonals(plain, filters.stored[-1])
 
 
 def _diagonals(product: MatrixProduct, c0: int) -> MatrixProduct:
@@ -236,7 +255,7 @@ _PRODUCTS: dict[str, Callable[[Operation], MatrixProduct | None]] = {
 }
 
 
-def head_product(launch: LaunchGroup) -> MatrixProduct | None:
-    """Return the product that a kernel is built around, or None."""
-    products = (work_of(operation).product for operation in launch.operations)
+def head_product(launch: LaunchGroup, soc: Soc) -> MatrixProduct | None:
+    """Return the product that a kernel is built around, or None where the cube has none."""
+    products = (work_on(operation, soc).product for operation in launch.operations)
     return next((product for product in products if product is not None), None)

@@ -39,7 +39,7 @@ class Words:
         return bool(self.en)
 
     def join(self, parts: Iterable[Words]) -> Words:
-        """Return the parts in a row with this text between them, as `str.join` does."""
+        """Join the parts with this text between them, as `str.join` does."""
         rows = list(parts)
         return Words(self.en.join(row.en for row in rows), self.zh.join(row.zh for row in rows))
 

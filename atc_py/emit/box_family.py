@@ -31,7 +31,7 @@ def number(value: AttrValue | None) -> int:
 class BoxFamily(Family):
     """A family whose kernels move boxes; template `move.cpp.j2` writes them.
 
-    What its nodes move is given by operator: as many boxes for every set of shapes. Where there are
+    The boxes of its nodes are given by operator, equally many for every set of shapes. Where there are
     several inputs or outputs, box n is that of the n-th.
     """
 
@@ -43,7 +43,7 @@ class BoxFamily(Family):
         self._boxes = boxes
 
     def plan(self, launch: Launch) -> Plan:
-        """Cut boxes into tiles; what is filled in is not read."""
+        """Cut boxes into tiles; filled boxes read nothing."""
         itemsize = launch.kernel.outputs[0].dtype.itemsize
         merged = [box.merged() for box in self._boxes[launch.kernel.op](launch)]
         tiling = box_tiling(merged, itemsize, launch.soc)
@@ -52,7 +52,7 @@ class BoxFamily(Family):
         return Plan(tiling, tiling.core_num, box_buffers(tiling, itemsize), (read, written))
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """Return `gathers`, True if elements may have to be put in order, and `fill`.
+        """Return `gathers`, True if elements may need reordering, and `fill`.
 
         `fill` is the constant of boxes without a source.
         """

@@ -30,10 +30,10 @@ _MOST_RUNS = 4095
 """Runs that one copy takes."""
 
 _LEAST_BYTES = 2048
-"""A tile is not made smaller than this for the sake of cores that have no work."""
+"""Least bytes of a tile, even if cores remain without work."""
 
 _WORTH_SKIPPING = 2 * BLOCK
-"""Bytes between neighbors from which on they are loaded one by one, not with what is between."""
+"""Least gap in bytes between neighbors at which they are loaded one by one, without the gap."""
 
 _OFFSET = 4
 """Bytes of an offset of a gather."""
@@ -78,14 +78,14 @@ class BoxTile:
 
     @property
     def stretch(self) -> int:
-        """Elements of a run, with those that are left out between columns."""
+        """Elements of a run, including the skipped ones between columns."""
         if self.along_rows:
             return self.rows
         return (self.columns - 1) * abs(self.box.source[-1]) + 1
 
     @property
     def runs(self) -> int:
-        """Runs in a tile; what repeats is loaded once."""
+        """Runs in a tile; repeated ones are loaded once."""
         step = self.box.source[-1] if self.along_rows else self._row_source
         if step == 0 and self.way is Way.ORDERED:
             return 1

@@ -62,7 +62,7 @@ def box_tiling(boxes: Sequence[Box], itemsize: int, soc: Soc) -> BoxTiling:
     Args:
         boxes: as `Box.merged` makes them.
         itemsize: bytes of an element.
-        soc: whose buffers and cores count.
+        soc: the SoC, for its buffers and cores.
     """
     cores = vector_cores(soc)
     room = soc.ub_kib * 1024 // len({way_of(box) for box in boxes})

@@ -1,4 +1,4 @@
-"""Boxes: elements that are copied from one strided place to another, or filled in there.
+"""Boxes: elements that are copied between strided places, or filled in.
 
 Every data movement whose places follow from shapes and attributes is a few boxes: element
 (i, j, ...) of a box comes from `source_start + i * source[0] + j * source[1] + ...` and goes to

@@ -1,4 +1,4 @@
-"""Which nodes of a graph are one launch, which launches share a kernel, and what it is called."""
+"""Grouping of a graph's nodes into launches, of launches into kernels, and the kernels' names."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Collected:
 
     Attributes:
         name: `conv2d_relu_f16_1a2b3c4d`.
-        facts: what its family needs to know.
+        facts: the facts for its family.
         launches: the nodes of each launch, in the graph's order: one for the operator, and one for
             each of the kernel's links.
     """

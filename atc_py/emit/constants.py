@@ -21,7 +21,7 @@ class Word:
     Attributes:
         word: the C++ type of 16 or 32 bits.
         bits: its value, as a C++ literal.
-        text: the constant as it is meant.
+        text: the intended constant.
     """
 
     word: str

@@ -70,7 +70,7 @@ class ConvGeometry:
         )
 
     def map_tiles(self, rows: int, columns: int) -> int:
-        """Return how many rectangles the result's map is cut into."""
+        """Return the number of rectangles that the result's map is cut into."""
         return -(-self.y[2] // rows) * -(-self.y[3] // columns)
 
 

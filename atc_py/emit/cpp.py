@@ -74,7 +74,7 @@ _FLOAT32_MAX = 3.4028234663852886e38
 _COMMENT_PUNCTUATION = frozenset(" !\"#$%&'()+,-./:;<=>@[]^_`{|}~")
 _COMMENT_LENGTH = 160
 _PLAIN_COMMENT = re.compile(r"[ -)+->@-\[\]-~]*")
-"""A line that is kept as it is: ASCII without `*`, backslash and `?`."""
+"""A line that is kept unchanged: ASCII without `*`, backslash and `?`."""
 
 
 def camel(name: str) -> str:
@@ -84,7 +84,7 @@ def camel(name: str) -> str:
 
 
 def identifier(name: str) -> str:
-    """Return `name` as a variable: a word that C++ has taken ends in an underscore."""
+    """Return `name` as a variable: a reserved word of C++ gets an underscore."""
     return f"{name}_" if name in _TAKEN else name
 
 
@@ -135,7 +135,7 @@ def _int_literal(value: int) -> str:
 
 
 def _float_literal(value: float) -> str:
-    """Return a float32 literal; what overflows float32 is infinite."""
+    """Return a float32 literal; a value beyond float32 is infinite."""
     if math.isnan(value):
         return '__builtin_nanf("")'
     if abs(value) > _FLOAT32_MAX:
@@ -144,7 +144,7 @@ def _float_literal(value: float) -> str:
 
 
 def _string_literal(value: str) -> str:
-    """Return ASCII letters, digits and a few marks stay; every other byte is an octal escape."""
+    """Return a string literal: ASCII letters, digits and some marks stay, other bytes are octal escapes."""
     data = value.encode(errors="replace")
     safe = (chr(byte) if chr(byte).isalnum() or byte in b" _-./:,;()" else "" for byte in data)
     escaped = (

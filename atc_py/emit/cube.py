@@ -18,11 +18,14 @@ from atc_py.emit.links import link_scratch
 from atc_py.emit.plan import Buffer
 from atc_py.emit.planes import PATTERN
 from atc_py.emit.tiling import BLOCK, DEPTH
+from atc_py.target.hf32 import rounds_to_hf32
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
-from atc_py.tensor.storage import c0_of
+from atc_py.tensor.storage import c0_of, depth_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -131,7 +134,7 @@ class TileBounds:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """The way through the summed axis: that of a tile in L0, that in L1, tiles of L1."""
+    """Steps along the summed axis: length of a tile in L0, of one in L1, tiles of L1."""
 
     tile_k: int
     l1_k: int
@@ -139,7 +142,7 @@ class Walk:
 
 
 def square_of(itemsize: int) -> int:
-    """Return elements of a side of what the cube turns at once."""
+    """Return elements of a side of the square that the cube transposes at once."""
     return max(_SIDE, BLOCK // itemsize)
 
 
@@ -164,7 +167,7 @@ def sides_of(product: CubeProduct, room: TileBounds, soc: Soc) -> Sides:
 
 
 def walk_of(product: CubeProduct, sides: Sides, soc: Soc, kept: int = 0) -> Walk:
-    """Return steps along the summed dim in what is left of L0 and of L1 less `kept` bytes."""
+    """Return steps along the summed dim that fit L0 and L1 less `kept` bytes."""
     square, size = square_of(product.itemsize), product.itemsize
     depth = whole(product.k, square)
     line = DEPTH * max(sides.m, sides.n) * size
@@ -233,7 +236,7 @@ def tile_scratch(kernel: KernelFacts) -> tuple[Scratch, ...]:
 
 
 def link_buffers(kernel: KernelFacts, sides: Sides) -> tuple[Buffer, ...]:
-    """Return tiles of what links read, and their scratch."""
+    """Return tiles of the links' operands, and their scratch."""
     area, width = sides.m * sides.n, kernel.outputs[0].dtype.itemsize
     tensors = (each for link in kernel.links for each in link.tensors)
     return (
@@ -249,7 +252,7 @@ def applies_links(kernel: KernelFacts, soc: Soc) -> bool:
 
 
 def leaves_by_fix_pipe(kernel: KernelFacts) -> bool:
-    """Return True if Fixpipe does all that the kernel does to its sums: nothing, or one Relu."""
+    """Return True if Fixpipe applies all links of the kernel: none, or one Relu."""
     return [link.op for link in kernel.links] in ([], ["Relu"])
 
 
@@ -259,7 +262,7 @@ def optional_input(kernel: KernelFacts, position: int) -> KernelPort | None:
 
 
 def operands_of(kernel: KernelFacts) -> dict[str, Any]:
-    """Return what all product templates read: bias, offset, operands of links; None if absent.
+    """Return the facts of all product templates: bias, offset, operands of links; None if absent.
 
     Operands are stored row by row; `blocked_operands` says which are not.
     """
@@ -271,15 +274,21 @@ def operands_of(kernel: KernelFacts) -> dict[str, Any]:
         "diagonals": False,
         "bias": optional_input(kernel, BIAS),
         "offset": optional_input(kernel, OFFSET),
+        "hf32": rounds_to_hf32(kernel.attributes),
         "scratch": tile_scratch(kernel),
         "offset_operand": len(kernel.inputs) - 1,
     }
 
 
-def blocked_operands(kernel: KernelFacts) -> dict[str, Any]:
-    """Return what product templates read in addition where operands are stored in blocks.
+def depths_of(ports: Iterable[KernelPort]) -> set[int]:
+    """Return the C0 of operands that are stored in blocks."""
+    return {depth_of(port.storage, port.dtype) for port in ports if port.storage is not None}
 
-    Whoever has the left operand in another place than first says so itself.
+
+def blocked_operands(kernel: KernelFacts) -> dict[str, Any]:
+    """Return the additional facts of product templates for operands stored in blocks.
+
+    A family whose left operand is not the first one overrides its position.
     """
     left, right = (port.storage is not None for port in kernel.inputs[:2])
     return {
@@ -287,7 +296,7 @@ def blocked_operands(kernel: KernelFacts) -> dict[str, Any]:
         "right_blocked": right,
         "blocked_result": kernel.outputs[0].storage is not None,
         "reads_rows": not (left and right),
-        "stored_c0": c0_of(kernel.inputs[0].dtype),
+        "stored_c0": max(depths_of(kernel.inputs[:2]), default=c0_of(kernel.inputs[0].dtype)),
         "pattern": PATTERN,
         "columns": "n",
     }

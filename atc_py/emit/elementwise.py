@@ -41,7 +41,7 @@ class ElementwiseFamily(Family):
         """Say how a kernel computes."""
 
     def plan(self, launch: Launch) -> Plan:
-        """Cut the result: as many rows, or as much of a row, as the unified buffer takes."""
+        """Cut the result into tiles of as many rows, or as much of a row, as fit the unified buffer."""
         kernel, how = launch.kernel, self.formula(launch.kernel)
         result = launch.outputs[0]
         shapes = [
@@ -84,15 +84,15 @@ class _InPlanes(Family):
         self.name, self.template, self.operators = rows.name, rows.template, rows.operators
 
     def covers(self, kernel: KernelFacts) -> bool:
-        """Return True for operands in blocks that can be put together."""
+        """Return True for operands in blocks that can be combined."""
         return self._rows.covers(kernel) and fits_planes(kernel)
 
     def fits(self, launch: Launch) -> bool:
-        """Return True if every operand goes along with the blocks of the result."""
+        """Return True if every operand fits the blocks of the result."""
         return self._tiling(launch) is not None
 
     def plan(self, launch: Launch) -> Plan:
-        """Cut rows of pixels; beside them stands what says which lanes are channels.
+        """Cut rows of pixels, with a mask of the lanes that are channels.
 
         Raises:
             ValueError: `fits` refuses the launch.
@@ -112,23 +112,23 @@ class _InPlanes(Family):
         return {**self._rows.context(kernel), "planes": plane_facts(kernel, tensors)}
 
     def exact(self, kernel: KernelFacts) -> bool:
-        """Return what holds for rows: the arithmetic is the same."""
+        """Return the answer for rows: the arithmetic is the same."""
         return self._rows.exact(kernel)
 
     def sums(self, kernel: KernelFacts) -> bool:
-        """Return what holds for rows."""
+        """Return the answer for rows."""
         return self._rows.sums(kernel)
 
     def fuses(self, kernel: KernelFacts, soc: Soc) -> bool:
-        """Return what holds for rows."""
+        """Return the answer for rows."""
         return self._rows.fuses(kernel, soc)
 
     def draw(self, sample: InputSample, generator: np.random.Generator) -> NDArray[Any] | None:
-        """Draw what is drawn for rows."""
+        """Draw the same data as for rows."""
         return self._rows.draw(sample, generator)
 
     def _tiling(self, launch: Launch) -> PlaneTiling | None:
-        """Cut a result in blocks; None where an operand does not go along with blocks."""
+        """Cut a result in blocks; None if an operand does not fit blocks."""
         kernel, how = launch.kernel, self._rows.formula(launch.kernel)
         shapes = dict(zip(kernel.operands, (*launch.inputs, *launch.linked), strict=True))
         result = Seen(kernel.outputs[0], launch.outputs[0])
@@ -148,7 +148,7 @@ class _InPlanes(Family):
 
 
 def rows_and_planes(*families: ElementwiseFamily) -> tuple[Family, ...]:
-    """Return families, and beside each its kernels for operands in blocks."""
+    """Return families, each with its kernels for operands in blocks."""
     return (*families, *(_InPlanes(family) for family in families))
 
 
@@ -170,7 +170,7 @@ def _loaded_tensors(kernel: KernelFacts, formula: Formula) -> tuple[Loaded, ...]
 
 
 def _queued_names(kernel: KernelFacts, how: Formula) -> list[tuple[str, int]]:
-    """Return names of what goes through queues, and its bytes an element."""
+    """Return names of the tensors in queues, and their bytes per element."""
     queued = [(each.name, CTYPE_SIZES[each.ctype]) for each in _loaded_tensors(kernel, how)]
     return queued + [(port.name, port.dtype.itemsize) for port in kernel.outputs]
 

@@ -86,7 +86,7 @@ class Family(ABC):
     def sums(self, kernel: KernelFacts) -> bool:
         """Return True if results are sums that may cancel.
 
-        The size of what is summed up, which is the result of the inputs' magnitudes, then counts
+        The size of the terms, which is the result of the inputs' magnitudes, then counts
         for how close numbers must be.
         """
         return False

@@ -1,4 +1,4 @@
-"""Formulas of elementwise kernels: what is loaded, in which type it is computed, with what scratch."""
+"""Formulas of elementwise kernels: loaded operands, type of the arithmetic, scratch."""
 
 from __future__ import annotations
 

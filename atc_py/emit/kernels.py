@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from atc_py.emit.table import KernelTable, Shapes
     from atc_py.ir import Graph, Node
     from atc_py.target import Soc
+    from atc_py.tensor.storage import Storage
 
 __all__ = ["INDEX", "LEFT", "KernelSet", "emit_kernels"]
 
@@ -63,7 +64,7 @@ def emit_kernels(graph: Graph, soc: Soc, templates: Path | None = None) -> Kerne
 
     Args:
         graph: in phase typed or later.
-        soc: what the tiling is worked out for.
+        soc: what the tiling is computed for.
         templates: folder of kernel templates that replace or extend atc-py's own.
 
     Raises:
@@ -217,8 +218,14 @@ def _port_entry(port: KernelPort) -> dict[str, Any]:
         "name": port.name,
         "dtype": port.dtype.value,
         "format": port.format,
-        "storage": storage and {"format": storage.format.value, "groups": storage.groups},
+        "storage": storage and _storage_entry(storage),
     }
+
+
+def _storage_entry(storage: Storage) -> dict[str, Any]:
+    """Return a storage in the list of kernels; C0 where it is not that of the dtype."""
+    entry: dict[str, Any] = {"format": storage.format.value, "groups": storage.groups}
+    return {**entry, "c0": storage.c0} if storage.c0 else entry
 
 
 def _numbers(family: Family, facts: KernelFacts) -> str:

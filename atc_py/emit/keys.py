@@ -83,7 +83,7 @@ class LinkInput(NamedTuple):
 
     Attributes:
         format: what the axes mean.
-        reach: what of it belongs to an element.
+        reach: the part of it that belongs to an element.
         storage: the blocked format in which it is stored; None for row by row.
     """
 
@@ -214,7 +214,7 @@ def attributes_of(node: Node, row: TargetOp) -> tuple[tuple[str, AttrValue], ...
     merged: dict[str, AttrValue] = {
         attribute.name: attribute.default
         for attribute in row.attributes
-        if attribute.default is not None
+        if attribute.default is not None and not attribute.unsaid
     }
     merged.update(node.attributes)
     declared = {attribute.name: attribute.type for attribute in row.attributes}

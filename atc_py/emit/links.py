@@ -31,7 +31,7 @@ class LinkOperand:
 
     Attributes:
         port: as the kernel's signature has it.
-        reach: what of it belongs to an element.
+        reach: the part of it that belongs to an element.
         single: whether the formula reads it as one value, without a tensor.
     """
 
@@ -50,7 +50,7 @@ class Link:
     """A function that a kernel applies to its result, as templates see it.
 
     Attributes:
-        key: what the kernel depends on of it.
+        key: the facts about it that the kernel depends on.
         number: from 1.
         operands: by position; None for the result so far.
         function: how the vector unit computes it.
@@ -111,7 +111,7 @@ class Link:
     def fits(self) -> bool:
         """True if `formulas.j2` writes it: a function of floats that may be linked.
 
-        What a function of one tensor reads besides must be single values.
+        The other operands of a function of one tensor must be single values.
         """
         if not self.function.linked or self.key.dtype not in _FLOATS:
             return False
@@ -129,7 +129,7 @@ def linked(
     """Return the link of `key` whose operands are `ports`, by position.
 
     Args:
-        key: what a kernel depends on of it.
+        key: the facts about it that a kernel depends on.
         number: from 1.
         ports: None for the result so far.
         row: the operator's.

@@ -1,4 +1,4 @@
-"""What a family works out for one set of shapes: tiling numbers, buffers, bytes moved."""
+"""The plan of a family for one set of shapes: tiling numbers, buffers, bytes moved."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class KernelFacts:
     """A kernel as families see it, whatever shapes it works on.
 
     Attributes:
-        key: all that the kernel depends on.
+        key: everything that the kernel depends on.
         row: the operator's row.
         inputs: the inputs that are there.
         outputs: the results.
@@ -44,7 +44,7 @@ class KernelFacts:
 
     @property
     def operands(self) -> tuple[KernelPort, ...]:
-        """All that the kernel reads: the operator's inputs, then what its links read."""
+        """All operands that the kernel reads: the operator's inputs, then those of its links."""
         read = (each.port for link in self.links for each in link.operands if each is not None)
         return (*self.inputs, *read)
 
@@ -66,7 +66,7 @@ class KernelFacts:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A kernel at work on one set of shapes; what a family plans for.
+    """A launch of a kernel on one set of shapes, for which a family plans.
 
     Attributes:
         kernel: the kernel.
@@ -104,7 +104,7 @@ class Launch:
 
     @property
     def linked(self) -> tuple[Shape, ...]:
-        """Shapes of what the links read besides, in the order of the kernel's operands."""
+        """Shapes of the other operands of the links, in the order of the kernel's operands."""
         return tuple(
             counted(value.type)
             for link, node in zip(self.kernel.links, self.followers, strict=True)
@@ -154,7 +154,7 @@ class Plan:
         tiling: a frozen dataclass whose fields are made by `wide`, `narrow` and `numbers`; it
             becomes a row of the kernel's `kRows`.
         cores: cores that have work.
-        buffers: what a core's memory is used for.
+        buffers: the use of a core's memory.
         moved: bytes read and written in the device's memory.
         workspace: bytes of the device's memory that the kernel needs beside its operands.
     """

@@ -1,4 +1,4 @@
-"""Elementwise kernels of tensors in blocks: which can be, and what their templates know."""
+"""Elementwise kernels of tensors in blocks: conditions and template facts."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _is_whole(port: KernelPort) -> bool:
 
 
 def _parts(port: KernelPort, lanes: int) -> int:
-    """Return blocks of an operand that stand side by side in one of `lanes`."""
+    """Return the number of blocks of an operand that fit side by side in one of `lanes`."""
     return 1 if port.storage is None else lanes // c0_of(port.dtype)
 
 

@@ -1,4 +1,4 @@
-"""The register of families: what writes the kernel of an operator."""
+"""The register of families, which write the kernels of operators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The environment in which a user's templates render: what they may reach, and how much they make.
+"""The environment in which a user's templates render: their access and their limits.
 
 Jinja's sandbox keeps templates from Python's inner names. Two doors are left that this one shuts:
 values lead to objects of other libraries (a dtype to numpy, whose scalars write files), and a link
@@ -83,7 +83,7 @@ class BoundedLoader(FileSystemLoader):
 
 
 def _check_file(path: str, folder: str, template: str) -> None:
-    """Refuse what is not a template's file."""
+    """Refuse a path that is not a template file."""
     if os.path.commonpath([path, folder]) != folder:
         raise TemplateError(f"{template!r} leads out of the folder of templates, to {path}")
     facts = os.stat(path)  # noqa: PTH116

@@ -76,7 +76,7 @@ def served(
 
 
 def _link_operands(kernel: KernelFacts, followers: Sequence[Node]) -> Iterator[Value]:
-    """Return what a kernel's links read besides the result so far."""
+    """Return the operands of a kernel's links besides the result so far."""
     for link, node in zip(kernel.links, followers, strict=True):
         for value, operand in zip(node.present_inputs, link.operands, strict=True):
             if operand is not None:
@@ -123,7 +123,7 @@ class _Member:
 
 @cache
 def _members(tiling: type) -> tuple[_Member, ...]:
-    """Return the fields of a class of tilings, worked out once."""
+    """Return the fields of a class of tilings, computed once."""
     return tuple(
         _Member(
             each.name,

@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def _render(folders: tuple[Path, ...], name: str, context: dict[str, Any]) -> dict[str, Any]:
-    """Return the text of a template, or what is wrong with it."""
+    """Return the text of a template, or its error."""
     try:
         return {"text": sandboxed_text(folders, name, context)}
     except AtcError as error:
@@ -57,7 +57,7 @@ def _render(folders: tuple[Path, ...], name: str, context: dict[str, Any]) -> di
 
 
 def _limit_resources(seconds: int, mebibytes: int) -> None:
-    """Let what comes next take so much time of the processor and so much more memory.
+    """Limit the processor time and the additional memory of this process.
 
     Systems without such limits leave it to the program that started this process.
     """

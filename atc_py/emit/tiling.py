@@ -1,4 +1,4 @@
-"""How work is cut into tiles: formulas from element counts and SoC figures alone.
+"""Cutting of work into tiles: formulas from element counts and SoC figures alone.
 
 Every function takes plain numbers and returns one frozen row; each field's documentation is also
 its comment in the kernel's `_tiling.h`. Sizes are elements unless a name says bytes. Two facts
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 BLOCK = 32
-"""Bytes that the unified buffer and L1 are addressed and copied by."""
+"""Bytes of the unit in which the unified buffer and L1 are addressed and copied."""
 
 DEPTH = 2
 """Buffers of a queue."""

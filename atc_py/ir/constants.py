@@ -2,7 +2,7 @@
 
 A compiled model may be larger than memory should be used for, so constants are descriptions of
 arrays: in memory, in a file, one repeated value, or the result of arithmetic on other constants.
-The package writer asks for one array at a time and lets go of it before the next.
+The package writer asks for one array at a time and releases it before the next.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class SplatConst:
 
 
 class DeferredConst:
-    """The result of arithmetic on constants, worked out each time it is read.
+    """The result of arithmetic on constants, computed each time it is read.
 
     Attributes:
         sources: constants that `compute` takes, in order.

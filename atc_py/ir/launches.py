@@ -2,7 +2,7 @@
 
 A launch can only run once everything that its nodes read has been computed, and the last of them
 stands after all producers. The compiler and the cost model group nodes here; the placement proof
-and the simulator work it out on their own, so that they can find a mistake in this module.
+and the simulator derive it on their own, so that they can find a mistake in this module.
 """
 
 from __future__ import annotations

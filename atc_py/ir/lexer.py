@@ -26,7 +26,7 @@ _TOKEN = re.compile(
       | (?P<word>{WORD})
       | (?P<mark>[{{}}()\[\],:=?])
       | (?P<end>\Z)
-      | (?P<bad>.)
+      | (?P<unknown>.)
     )""",
     re.VERBOSE | re.DOTALL,
 )
@@ -39,7 +39,7 @@ class Token(NamedTuple):
     """A token.
 
     Attributes:
-        kind: value (`%x`), label (`@x`), string, number, word, mark, end or bad.
+        kind: value (`%x`), label (`@x`), string, number, word, mark, end or unknown.
         text: as written in the source.
         offset: of its first character.
     """

@@ -1,4 +1,4 @@
-"""Parser of what stands in for data: dtypes, numbers, attribute values, data of constants."""
+"""Parser of literals: dtypes, numbers, attribute values, data of constants."""
 
 from __future__ import annotations
 

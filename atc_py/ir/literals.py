@@ -35,7 +35,7 @@ WORD = r"[A-Za-z_][A-Za-z0-9_]*"
 """Keywords, and operators and attributes that need no quotes."""
 
 STRING = r'"(?:[^"\\\n]|\\.)*"'
-"""A JSON string; what stands between the quotes is checked when it is decoded."""
+"""A JSON string; the text between the quotes is checked when it is decoded."""
 
 _BARE_NAME = re.compile(BARE_NAME)
 _WORD = re.compile(WORD)

@@ -15,7 +15,7 @@ __all__ = ["Home", "MemoryPlan", "Spot", "size_in_arena"]
 
 
 def size_in_arena(nbytes: int, alignment: int, padding: int = 0) -> int:
-    """Return what a value of `nbytes` takes in an arena, with what follows and aligns it."""
+    """Return the bytes that a value of `nbytes` takes in an arena, with the bytes that follow and align it."""
     if padding:
         nbytes = (nbytes + 2 * padding - 1) // padding * padding
     return -(-nbytes // alignment) * alignment

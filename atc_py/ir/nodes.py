@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["AttrValue", "Engine", "Node", "Origin", "Return", "Value"]
 
 AttrValue: TypeAlias = bool | int | float | str | DType | tuple[int, ...] | tuple[float, ...]
-"""What an attribute can hold; sequences are tuples so that attributes compare and hash."""
+"""Value of an attribute; sequences are tuples so that attributes compare and hash."""
 
 
 class Engine(Enum):

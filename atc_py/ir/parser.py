@@ -34,7 +34,7 @@ def parse_graph(text: str, file: str | None = None) -> Graph:
     """Return the graph that `text` describes.
 
     Attributes that the text leaves out are absent from the node. The grammar and the definition
-    of every value are checked; what a phase promises is for the verifier.
+    of every value are checked; the promises of a phase are checked by the verifier.
 
     Args:
         text: one graph in the text form.
@@ -191,7 +191,7 @@ class _Parser:
         return TensorType(dtype, tuple(dims), form, self._storage())
 
     def _storage(self) -> Storage | None:
-        """Return `@FRACTAL_Z(2)`, or nothing for row by row."""
+        """Return `@FRACTAL_Z(2)` or `@NC1HWC0(C0=8)`, or nothing for row by row."""
         at = self._at
         if at.token.kind != "label":
             return None
@@ -199,9 +199,15 @@ class _Parser:
         form = self._row(_STORED, token.text[1:], "storage", token)
         if not at.accept("("):
             return Storage(form)
-        groups = read_integer(at, "a number of groups", (1, _MAX_DIM))
+        groups, depth = 1, 0
+        if at.token.text != "C0":
+            groups = read_integer(at, "a number of groups", (1, _MAX_DIM))
+        if at.token.text == "C0" or at.accept(","):
+            at.expect("C0")
+            at.expect("=")
+            depth = read_integer(at, "C0", (1, _MAX_DIM))
         at.expect(")")
-        return Storage(form, groups)
+        return Storage(form, groups, depth)
 
     def _engine(self) -> Engine | None:
         """Return `engine=aicore` or nothing."""

@@ -20,10 +20,10 @@ class PlacedTensor:
 
     Attributes:
         name: for messages.
-        dims: the shape of what is stored; None for one that only the run knows.
+        dims: the stored shape; None for one that only the run knows.
         itemsize: bytes of an element.
         spot: where the plan puts it.
-        source: WEIGHTS of a constant, INPUT of what is fed, None of what a node computes.
+        source: WEIGHTS of a constant, INPUT of an input, None of a node's result.
         is_output: whether it is an output of the model.
         storage: how its elements are ordered; two tensors of one storage and the same dims have
             their elements at the same places.

@@ -162,7 +162,7 @@ class _Sweep:
 
     def overlaps(self) -> Iterator[tuple[int | None, str]]:
         """Yield tensors that are alive at once and share bytes."""
-        active: list[tuple[int, int]] = []  # (offset, tensor) of what is alive, by address
+        active: list[tuple[int, int]] = []  # (offset, tensor) of live tensors, by address
         deaths: list[tuple[int, int]] = []
         for life in self._arena:
             while deaths and deaths[0][0] < life.first:

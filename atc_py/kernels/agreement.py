@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 __all__ = ["LIMIT", "NOISE", "Agreement", "agreement", "last_places"]
 
 LIMIT = 2.0
-"""Units in the last place of float16 within which numbers agree that need not be exact."""
+"""Largest difference of numbers that need not be exact, in units in the last place of float16."""
 
 NOISE = 2.0**-20
-"""Share of what is summed up by which float32 additions in another order differ."""
+"""Share of the terms' size by which float32 additions in another order differ."""
 
 _GRIDS = {"bfloat16": (2.0**-126, 2.0**-7)}
 _FLOAT16 = (2.0**-14, 2.0**-10)
@@ -55,7 +55,7 @@ def agreement(
     Args:
         found: what a kernel computed.
         expected: what the simulator did.
-        noise: what is taken off the difference of each element first; None for nothing.
+        noise: the part of each difference that is subtracted first; None for nothing.
     """
     one, other = found.reshape(-1), expected.reshape(-1)
     if one.dtype.kind in "biu":

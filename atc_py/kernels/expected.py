@@ -1,4 +1,4 @@
-"""What the simulator makes of a launch's inputs, and how far a right kernel may be from it."""
+"""The simulator's results for a launch's inputs, and the allowance for a correct kernel."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Arrays = tuple["NDArray[Any]", ...]
 
 
 def expected_of(case: SampledLaunch) -> tuple[Arrays, tuple[NDArray[np.float64] | None, ...]]:
-    """Return results in true dtypes and the allowance for each; None for nothing.
+    """Return results in true dtypes and the allowance for each; None for no allowance.
 
     Sums that may cancel are no better than float32 leaves them: NOISE of what is summed up. What
     may be off before a link is off after it by as much as the link makes of it: the larger of

@@ -18,21 +18,27 @@ if TYPE_CHECKING:
 __all__ = ["Index", "KernelEntry", "check_fit", "decode_index"]
 
 _Count = Annotated[int, Meta(ge=0, lt=2**53)]
-"""Sizes and numbers of things; what is beyond float64's integers no device has."""
+"""Sizes and counts; no device has any beyond float64's integers."""
 
 _Size = Annotated[int, Meta(gt=0, lt=2**53)]
 _Name = Annotated[str, Meta(pattern=r"\A[a-z][a-z0-9_]{0,199}\Z")]
-"""A kernel is a function, a file and a folder: its name is a word of C++ that no path leads out of."""
+"""A kernel is a function, a file and a folder: its name is a C++ identifier and a plain file name."""
 
 _Text = Annotated[str, Meta(max_length=4096)]
 _Numbers = Literal["exact", "close", "sums"]
 
 
-class StorageEntry(TypedDict):
+class _StorageEntry(TypedDict):
     """A blocked format, and the groups of a filter."""
 
     format: _Text
     groups: _Size
+
+
+class StorageEntry(_StorageEntry, total=False):
+    """A storage; C0 is there where it is not that of the dtype."""
+
+    c0: _Size
 
 
 class _PortEntry(TypedDict):
@@ -43,7 +49,7 @@ class _PortEntry(TypedDict):
 
 
 class PortEntry(_PortEntry, total=False):
-    """An operand or result; lists of before storage formats have no word of them."""
+    """An operand or result; lists from before storage formats do not have them."""
 
     format: _Text
     storage: StorageEntry | None
@@ -137,7 +143,7 @@ def decode_index(text: str, place: Place) -> Index:
 def check_fit(
     kernels: Iterable[KernelEntry], nodes: Mapping[str, tuple[int, int]], place: Place
 ) -> None:
-    """Hold kernels against the nodes that they are to be launched on.
+    """Check kernels against the nodes that they are to be launched on.
 
     Args:
         kernels: the list.
@@ -176,5 +182,5 @@ def _misfit(kernel: KernelEntry, row: RowEntry, nodes: Mapping[str, tuple[int, i
 
 
 def _unusable_list(place: Place, message: str) -> AtcError:
-    """Return a list that cannot be used."""
+    """Return the refusal of a list that cannot be used."""
     return OM_CONTENT.error(message, place=place, help="convert the ONNX model again")

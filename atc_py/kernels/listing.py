@@ -62,7 +62,7 @@ def read_kernels(model: OfflineModel) -> KernelList:
     """Return the list of the model's kernels; empty where no node launches one.
 
     Raises:
-        AtcError: OM_CONTENT where nodes have kernels but the list of them is not there, or does
+        AtcError: OM_CONTENT if nodes have kernels but their list is missing, or does
             not follow its schema.
     """
     member = KERNELS + INDEX

@@ -1,4 +1,4 @@
-"""A host program that holds kernels: its jobs, and what becomes of them."""
+"""A host program that holds kernels: its jobs and their outcomes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class JobOutcome:
 
     Attributes:
         results: what the kernel wrote; empty where it stopped at a fault.
-        faults: what it did that the hardware would punish, with file and line.
+        faults: accesses that the hardware does not allow, with file and line.
     """
 
     results: tuple[NDArray[Any], ...] = ()

@@ -60,7 +60,7 @@ class SampledLaunch:
 
     @property
     def outputs(self) -> tuple[TensorFacts, ...]:
-        """Types of what the kernel writes."""
+        """Types of the kernel's results."""
         return self.parts[-1].step.node.outputs
 
 

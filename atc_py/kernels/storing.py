@@ -29,7 +29,7 @@ class Unpacked(NamedTuple):
 
     Attributes:
         array: its elements in their logical order.
-        stray: elements of the padding that are not zero, which readers take them to be.
+        stray: elements of the padding that are not zero, though readers assume zeros.
     """
 
     array: NDArray[Any]
@@ -70,7 +70,7 @@ def stored_outputs(kernel: KernelEntry, outputs: Sequence[TensorFacts]) -> tuple
 def unpacked_result(
     kernel: KernelEntry, port: PortEntry, stored: NDArray[Any], facts: TensorFacts
 ) -> Unpacked:
-    """Return a result as the kernel wrote it, of the type that `facts` tells."""
+    """Return a result as the kernel wrote it, of the type in `facts`."""
     origin, storage = _place(kernel, port, facts)
     if storage is None:
         return Unpacked(stored, 0)
@@ -93,7 +93,7 @@ def _place(
         return Format.ND, None
     try:
         origin = Format(port.get("format", ""))
-        storage = Storage(Format(entry["format"]), entry["groups"])
+        storage = Storage(Format(entry["format"]), entry["groups"], entry.get("c0", 0))
         stored_shape(facts.shape, origin, storage, facts.dtype)
     except ValueError as error:  # ImpossibleStorageError is one
         raise OM_CONTENT.error(

@@ -53,7 +53,7 @@ class Compiler:
             name: of the program.
 
         Returns:
-            What the compiler says where it refuses, None where the program is there.
+            The compiler's message if it fails, None if the program was built.
         """
         source = folder / f"{name}.cpp"
         on_core = [each for each in kernels if each["engine"] == "aicore"]

@@ -1,4 +1,4 @@
-"""Whose C++ is built and run on this machine: atc-py's own, and what the user says to trust."""
+"""Which C++ is built and run on this machine: atc-py's own, and code that the user trusts."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ from atc_py.kernels.listing import index_place, kernel_texts, read_kernels
 from atc_py.kernels.program import Job, run_jobs
 from atc_py.kernels.samples import case_of
 from atc_py.kernels.storing import packed_inputs, stored_outputs, unpacked_result
+from atc_py.kernels.written import as_written
 from atc_py.system.temp_folders import work_folder
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class KernelVerdict:
     Attributes:
         kernel: its entry in the list of kernels.
         row: number of the row of its tiling table.
-        verdict: what became of it.
+        verdict: the outcome.
         ulps: the largest difference in units in the last place of float16.
         text: why it is not right, or not run.
     """
@@ -92,7 +93,7 @@ def verify_kernels(
             or does not fit the model.
     """
     listed = read_kernels(model)
-    program = build_program(model, merged=False)
+    program = build_program(as_written(model), merged=False)
     nodes = {step.node.name: (len(step.inputs), len(step.outputs)) for step in program.steps}
     check_fit(listed.kernels, nodes, index_place(model))
     with work_folder() as folder:
@@ -140,7 +141,7 @@ class _Work:
         ]
 
     def _run(self, kernels: Sequence[KernelEntry], program: Path) -> list[KernelVerdict]:
-        """Run what can be run of the kernels of one program."""
+        """Run the kernels of one program that can run."""
         steps = {step.node.name: step for step in self.program.steps}
         rows = [(kernel, at, row) for kernel in kernels for at, row in enumerate(kernel["rows"])]
         first = [
@@ -172,7 +173,7 @@ class _Work:
 
 
 def _left_out(kernel: KernelEntry, step: Step) -> str:
-    """Return why a kernel is not run on a set of shapes; empty where it is."""
+    """Return why a kernel is not run on a set of shapes; empty if it is run."""
     if not kernel["complete"]:
         return "skeleton"
     if step.is_late or step.kernel.results is not None:

@@ -39,6 +39,8 @@ class PrecisionSettings(TypedDict, total=False):
         input_fp16_nodes: inputs that are fed as float16, joined by `;`.
         output_type: `FP32` or another for all outputs, or `node:index:TYPE` joined by `;`.
         op_precision_mode: file of implementation modes by operator and node.
+        allow_hf32: True or False for all float32 products of the cube; None, the default, for HF32
+            in convolutions alone. It matters on SoCs whose cube has HF32.
         is_weight_clip: clamp weights that become narrower to finite values.
         only_atc_passes: leave out rewrites that no known pass of ATC does.
         quant_bias: `unfolded` or `folded`, the convention of the biases of a model in the deploy
@@ -52,13 +54,14 @@ class PrecisionSettings(TypedDict, total=False):
     input_fp16_nodes: str
     output_type: str
     op_precision_mode: str | os.PathLike[str] | None
+    allow_hf32: bool | None
     is_weight_clip: bool
     only_atc_passes: bool
     quant_bias: str
 
 
 class PrecisionChoice(PrecisionSettings, total=False):
-    """The precision mode and what refines it, as `convert` and `check_models` take them.
+    """The precision mode and its controls, as `convert` and `check_models` take them.
 
     Attributes:
         precision_mode: any of ATC's modes; `force_fp16` by default.
@@ -76,6 +79,7 @@ class ConvertChoice(PrecisionChoice, total=False):
         dump_ir: folder for the text form of the graph after each stage.
         verify: check the graph after every pass.
         disable_reuse_memory: give every value an address of its own.
+        enable_small_channel: store filters of at most four channels with four for each tap.
     """
 
     disable_pass: Iterable[str]
@@ -83,10 +87,11 @@ class ConvertChoice(PrecisionChoice, total=False):
     dump_ir: str | os.PathLike[str] | None
     verify: bool
     disable_reuse_memory: bool
+    enable_small_channel: bool
 
 
 def reject_unknown(function: str, given: Mapping[str, object], known: type) -> None:
-    """Refuse keywords that a function does not have, as Python does where it can.
+    """Refuse keywords that a function does not have, as Python itself does.
 
     Args:
         function: the name of the function.
@@ -117,6 +122,7 @@ def precision_options(given: PrecisionSettings) -> PrecisionOptions:
         input_fp16_nodes=given.get("input_fp16_nodes", ""),
         output_type=given.get("output_type", ""),
         op_precision_mode=optional_path(given.get("op_precision_mode")),
+        allow_hf32=given.get("allow_hf32"),
         is_weight_clip=given.get("is_weight_clip", True),
         only_atc_passes=given.get("only_atc_passes", False),
         quant_bias=QuantBias.chosen(given.get("quant_bias", AUTO)),
@@ -127,7 +133,7 @@ def chosen_mode(given: PrecisionChoice) -> PrecisionMode:
     """Return the mode that one of two options names; force_fp16 where neither does.
 
     Raises:
-        AtcError: OPTIONS_EXCLUDE where both do, BAD_OPTION for a name that is none.
+        AtcError: OPTIONS_EXCLUDE where both do, BAD_OPTION for an unknown name.
     """
     first, second = given.get("precision_mode"), given.get("precision_mode_v2")
     if first is not None and second is not None:

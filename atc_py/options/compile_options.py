@@ -78,7 +78,7 @@ class QuantBias(Enum):
     """The file has round(b / (s_w * s_d)) alone, as AMCT writes it; the compiler folds the rest in."""
 
     FOLDED = "folded"
-    """The file has all of it, as atc-py wrote it before; the compiler leaves it as it is."""
+    """The file has the whole sum, as earlier versions wrote it; the compiler does not change it."""
 
     @classmethod
     def chosen(cls, name: str) -> QuantBias | None:
@@ -107,9 +107,10 @@ class PrecisionOptions:
         input_fp16_nodes: names of inputs that are fed as float16, joined by `;`.
         output_type: a dtype for all outputs, or `node:index:TYPE` joined by `;`.
         op_precision_mode: file of implementation modes by operator and node, or None.
+        allow_hf32: whether all float32 products of the cube round to HF32; None for the defaults.
         is_weight_clip: whether weights that become narrower are clamped to finite values.
         only_atc_passes: whether rewrites that no known pass of ATC does are left out.
-        quant_bias: the convention of biases of int8 layers; None for what the file says.
+        quant_bias: the convention of biases of int8 layers; None to use the file's.
     """
 
     keep_dtype: Path | None = None
@@ -118,6 +119,7 @@ class PrecisionOptions:
     input_fp16_nodes: str = ""
     output_type: str = ""
     op_precision_mode: Path | None = None
+    allow_hf32: bool | None = None
     is_weight_clip: bool = True
     only_atc_passes: bool = False
     quant_bias: QuantBias | None = None
@@ -129,7 +131,10 @@ class PrecisionOptions:
             for each in fields(self)
             if getattr(self, each.name) != each.default
         }
-        return {name: _option_text(value) for name, value in unlike.items()}
+        said = {name: _option_text(value) for name, value in unlike.items()}
+        if self.allow_hf32 is not None:
+            said["allow_hf32"] = str(self.allow_hf32).lower()
+        return said
 
 
 def _option_text(value: object) -> str:
@@ -175,6 +180,7 @@ class CompileOptions:
         op_specs: folder of specifications that override the built-in ones, or None.
         precision: the finer controls of precision.
         reuse_memory: whether values may share addresses in the device's memory.
+        small_channel: whether filters of at most four channels are stored with four for each tap.
     """
 
     soc: str = "sim"
@@ -189,3 +195,4 @@ class CompileOptions:
     op_specs: Path | None = None
     precision: PrecisionOptions = field(default_factory=PrecisionOptions)
     reuse_memory: bool = True
+    small_channel: bool = False

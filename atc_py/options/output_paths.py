@@ -21,10 +21,10 @@ _NO_NAMES = {"", ".", ".."}
 """Last parts of paths that name no file."""
 
 _STANDARD_OUTPUT = "-"
-"""What other programs take for standard output; here a file would get that name."""
+"""Name that other programs take for standard output; here a file would get it."""
 
 _STREAMS = re.compile(r"/dev|/proc/\d+(/task/\d+)?/fd")
-"""Folders of devices and of what a process has open."""
+"""Folders of devices and of a process's open files."""
 
 _LINKS = 40
 """Links of which one leads to the next that systems follow."""
@@ -35,7 +35,7 @@ def default_output(model: Path, output: str | os.PathLike[str] | None = None) ->
 
     Raises:
         AtcError: BAD_OPTION for a text that names no file and for the model itself, CANNOT_WRITE
-            for what is there and no file.
+            if the path exists and is not a regular file.
     """
     given = f"{model.stem}{_SUFFIX}" if output is None else os.fspath(output)
     if output is not None and (_names_no_file(given) or os.path.split(given)[1] == _SUFFIX):
@@ -70,7 +70,7 @@ def rewritten_output(
 
     Raises:
         AtcError: BAD_OPTION for a text that names no file and for the model itself, CANNOT_WRITE
-            for what is there and no file.
+            if the path exists and is not a regular file.
     """
     stem = model.stem
     for other in forms:
@@ -95,7 +95,7 @@ def rewritten_output(
 def _names_no_file(given: str) -> bool:
     """Return True if a text cannot be the name of a file, or is `-`.
 
-    It is split as it stands: a Path drops the separator that makes it a folder's name.
+    It is split as text: a Path drops the separator that makes it a folder's name.
     """
     return given == _STANDARD_OUTPUT or os.path.split(given)[1] in _NO_NAMES or "\0" in given
 
@@ -105,7 +105,7 @@ def output_folder(option: str, given: str | os.PathLike[str] | None) -> Path | N
 
     Raises:
         AtcError: BAD_OPTION for an empty name, which would be the current folder, and for `-`;
-            CANNOT_WRITE for what is there and no folder.
+            CANNOT_WRITE if the path exists and is not a folder.
     """
     if given is None:
         return None
@@ -136,7 +136,7 @@ def report_output(option: str, given: str, inputs: Iterable[Path]) -> Path:
 
     Raises:
         AtcError: BAD_OPTION for a text that names no file and for one of the inputs, CANNOT_WRITE
-            for what is there and no file.
+            if the path exists and is not a regular file.
     """
     if _names_no_file(given):
         raise BAD_OPTION.error(
@@ -196,7 +196,7 @@ def _kind(path: Path) -> str:
 def _is_stream(path: Path) -> bool:
     """Tell whether a path, or a link on its way, names a device or what a process has open.
 
-    What /dev/stdout leads to may be a file (`> log`): a new one would take its place.
+    /dev/stdout may lead to a file (`> log`), which a new one would replace.
     """
     try:
         for _ in range(_LINKS):

@@ -116,7 +116,7 @@ def check_description(model: OmModel, file: str, sink: Sink) -> None:
 
 
 def _check_scopes(model: OmModel, report: _Reporter) -> None:
-    """Hold the nodes of each launch to what a launch may have."""
+    """Check the nodes of each launch for the limits of a launch."""
     counts = Counter(node.scope for node in model.nodes if node.scope)
     for scope, count in counts.items():
         if count > _LARGEST_LAUNCH:
@@ -168,7 +168,7 @@ def _check_position(field: str, position: int, allowed: range, report: _Reporter
 
 
 def _note_use(field: str, position: int, made: set[int], report: _Reporter) -> None:
-    """Note a use; what is used must have been made before."""
+    """Note a use; the tensor must have been made before."""
     if position not in made:
         report.add(field, f"a tensor must be made before it is used; tensor {position} is not")
 

@@ -22,7 +22,7 @@ class PackageContents:
         kernels: text of each kernel file by its path below `kernels/`; paths are made of ASCII
             letters, digits and `_.+-`.
         kernel_of: name of the kernel that executes a node, by the node's name.
-        report: findings and figures; what JSON can hold.
+        report: findings and figures, as JSON values.
     """
 
     producer: str

@@ -75,7 +75,7 @@ def _tensor(value: Value, member: str | None) -> OmTensor:
 
 def _storage(storage: Storage) -> OmStorage:
     """Return the storage of a tensor."""
-    return OmStorage(storage.format.value, storage.groups)
+    return OmStorage(storage.format.value, storage.groups, storage.c0)
 
 
 def _node(node: Node, number: Mapping[Value, int], kernel: str | None) -> OmNode:

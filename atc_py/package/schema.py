@@ -43,10 +43,11 @@ class OmOrigin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class OmStorage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The blocked format in which a tensor is stored, and the groups of a filter."""
+    """The blocked format of a tensor, the groups of a filter, and C0 if it is not the dtype's."""
 
     format: str
     groups: int = 1
+    c0: int = 0
 
 
 class OmTensor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -44,7 +44,12 @@ def storage_of(tensor: OmTensor) -> Storage | None:
         KeyError: it names no blocked format; `check_storage` reports that.
     """
     found = tensor.storage
-    return None if found is None else Storage(_BLOCKED[found.format], found.groups)
+    return None if found is None else _storage(found)
+
+
+def _storage(found: OmStorage) -> Storage:
+    """Return the storage that a description names."""
+    return Storage(_BLOCKED[found.format], found.groups, found.c0)
 
 
 def check_storage(model: OmModel, file: str, sink: Sink) -> None:
@@ -80,7 +85,7 @@ def _why_impossible(tensor: OmTensor, storage: OmStorage) -> str | None:
     """Return why a tensor cannot have its storage, or None."""
     if storage.format not in _BLOCKED:
         return f"a storage must be one of {', '.join(_BLOCKED)}; found {storage.format!r}"
-    form, dims = Storage(_BLOCKED[storage.format], storage.groups), tuple(tensor.shape)
+    form, dims = _storage(storage), tuple(tensor.shape)
     reason = why_impossible(dims, Format(tensor.format), form)
     if reason is not None:
         return reason

@@ -57,7 +57,7 @@ def write_model(graph: Graph, path: Path, contents: PackageContents) -> WrittenM
     at most two are in memory.
 
     Raises:
-        AtcError: CANNOT_WRITE; what was at `path` before is then still there.
+        AtcError: CANNOT_WRITE; the previous file at `path` is then unchanged.
         ValueError: the graph is not typed, or a constant is not what its value's type says.
     """
     constants = {

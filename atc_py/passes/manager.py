@@ -11,6 +11,7 @@ from atc_py.ir.verifier import verify_graph
 from atc_py.passes.fusion.average_pools_to_conv import AveragePoolsToConvPass
 from atc_py.passes.fusion.batch_norm_to_bn_infer import BatchNormToBNInferPass
 from atc_py.passes.fusion.eliminate_dead_code import EliminateDeadCodePass
+from atc_py.passes.fusion.fuse_confusion_transpose import FuseConfusionTransposePass
 from atc_py.passes.fusion.fuse_conv_batch_norm import FuseConvBatchNormPass
 from atc_py.passes.fusion.fuse_conv_bias import FuseConvBiasPass
 from atc_py.passes.fusion.fuse_gelu import FuseGeluPass
@@ -98,6 +99,7 @@ PIPELINE: tuple[type[Pass], ...] = (
     MergeTransposesPass,
     FuseTransposeMatmulPass,
     MergeReshapesPass,
+    FuseConfusionTransposePass,
     MergeCommonNodesPass,
     AssignPrecisionPass,
     CancelCastsPass,

@@ -15,7 +15,7 @@ from atc_py.check.evaluate import check_view
 from atc_py.check.findings import Standing
 from atc_py.check.refusal import RulesBrokenError
 from atc_py.cost.network import network_cost
-from atc_py.diag.codes import CANNOT_WRITE
+from atc_py.diag.codes import ASSUMED_KERNELS, CANNOT_WRITE, SMALL_CHANNEL_WITHOUT_EFFECT
 from atc_py.emit.kernels import emit_kernels
 from atc_py.emit.writing import write_kernels
 from atc_py.frontend.reading.history import history
@@ -70,11 +70,11 @@ def compile_model(
     options: CompileOptions,
     on_stage: Callable[[str], None] | None = None,
 ) -> Conversion:
-    """Compile `model` to the offline model `output`; `on_stage` hears of each stage's beginning.
+    """Compile `model` to the offline model `output`; `on_stage` is called at the start of each stage.
 
     Raises:
-        AtcError: with every finding of the stage that could not be passed; what was at `output`
-            before is then still there.
+        AtcError: with every finding of the failing stage; the previous file at `output` is then
+            unchanged.
     """
     soc = _soc(options)
     specs = specifications(options.op_specs)
@@ -160,6 +160,8 @@ def _soc(options: CompileOptions) -> Soc:
     """Return the SoC that is compiled for, which must have what the precision mode needs."""
     soc = find_soc(options.soc)
     check_soc(options.precision_mode, soc)
+    if options.small_channel and soc.storage.c04_filters:
+        return replace(soc, storage=replace(soc.storage, small_channel=True))
     return soc
 
 
@@ -198,6 +200,12 @@ def _run_passes(
     """Run the pass pipeline, with a dump after each stage where the user wants one."""
     for warning in switches.warnings:
         context.sink.add(warning)
+    if options.small_channel and not context.soc.storage.c04_filters:
+        message = f"--enable-small-channel has no effect on {context.soc.name}"
+        context.sink.add(SMALL_CHANNEL_WITHOUT_EFFECT.diagnostic(message))
+    if context.soc.assumed_kernels:
+        message = f"the kernels of {context.soc.name} are not published; their dtypes are assumed"
+        context.sink.add(ASSUMED_KERNELS.diagnostic(message))
     dumps = None if options.dump_ir is None else _Dumps(options.dump_ir)
     if dumps is not None:
         dumps.write("lowered", graph)

@@ -39,7 +39,7 @@ def convert(  # noqa: PLR0913  (the options of the tool's main job)
     on_stage: Callable[[str], None] | None = None,
     **choice: Unpack[ConvertChoice],
 ) -> Conversion:
-    """Compile an ONNX model to an offline model.
+    """Compile an ONNX model to an offline model; return the record of the conversion.
 
     Args:
         model: path of the .onnx file.
@@ -52,12 +52,9 @@ def convert(  # noqa: PLR0913  (the options of the tool's main job)
         on_stage: called with the name of each stage as it begins.
         **choice: passes, precision mode and ATC's finer controls, see `ConvertChoice`.
 
-    Returns:
-        The record of the conversion: files, stages, operators before and after, sizes.
-
     Raises:
         TypeError: a keyword is unknown.
-        AtcError: with every finding of the stage that could not be passed.
+        AtcError: with every finding of the failing stage.
     """
     from atc_py.pipeline.compile import compile_model
 
@@ -73,6 +70,7 @@ def convert(  # noqa: PLR0913  (the options of the tool's main job)
         templates=optional_path(templates),
         verify=choice.get("verify", False),
         reuse_memory=not choice.get("disable_reuse_memory", False),
+        small_channel=choice.get("enable_small_channel", False),
         op_specs=optional_path(op_specs),
         precision=precision_options(choice),
     )

@@ -107,7 +107,7 @@ def _model_on_soc(
 def _model_or_refusals(
     path: Path, name: str, fit: Fit | None, options: dict[str, Any], *, named: bool
 ) -> SocProfile:
-    """Try like `_on`; what keeps the model from compiling for this SoC is part of the answer."""
+    """Try like `_on`; refusals of this SoC are part of the answer."""
     try:
         return _model_on_soc(path, name, fit, options, named=named)
     except AtcError as error:

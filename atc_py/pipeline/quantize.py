@@ -33,7 +33,7 @@ def rewrite_quantized(
     `quant_bias` names the convention of biases of int8 layers in the model.
 
     Raises:
-        AtcError: with every finding; what was at the output before is then still there.
+        AtcError: with every finding; the previous file at the output is then unchanged.
     """
     if form not in FORMS:
         raise BAD_OPTION.error(

@@ -1,7 +1,7 @@
 """The last check of a compilation: does the device accept the model?
 
 The simulated device checks every node by type rules of its own, which share no code with
-lowering or passes. What it would refuse when the model is loaded is refused here, before anything
+lowering or passes. A model that it would refuse to load is refused here, before anything
 is written, and in terms of the source model.
 """
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["rehearse"]
 
 _READ = 1024
-"""Constants of at most so many bytes are read: shapes and axes, on which types depend."""
+"""Constants of up to this many bytes are read: shapes and axes, on which types depend."""
 
 _HELP = "fix the model; `onnx.checker.check_model` and onnxruntime may say more about the node"
 

@@ -26,6 +26,7 @@ from atc_py.options.compile_options import PrecisionMode
 from atc_py.package.contents import PackageContents
 from atc_py.passes.base import PassContext
 from atc_py.passes.manager import run_passes
+from atc_py.passes.precision.fold_constant_casts import FoldConstantCastsPass
 from atc_py.passes.precision.weight_clip import clipped_infinities, count_infinities
 from atc_py.pipeline.rehearsal import rehearse
 from atc_py.source import form_of
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 __all__ = ["TrialCompilation"]
 
 _REFUSED = Words("", "无法编译：")
-"""What stands before a sentence of the compiler, which speaks English."""
+"""Prefix of a sentence of the compiler, which is in English."""
 
 _OF_CUBE = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 """Operators of ONNX whose weights are too large to be looked at for infinities."""
@@ -110,7 +111,7 @@ class TrialCompilation:
     def _compile_nodes(
         self, survey: Survey, checked: Checked, positions: Sequence[int]
     ) -> _Compiled:
-        """Return the nodes at `positions` compiled, up to what the device says of them."""
+        """Return the nodes at `positions` compiled, up to the device's check."""
         context = self._context(survey.model)
         found = sample(survey.folded, positions)
         if found.faults:
@@ -118,11 +119,12 @@ class TrialCompilation:
         try:
             graph = lower_model(restated(found.source, checked.placements), self.specs)
             run_passes(graph, context, until=Phase.TYPED)
-            self._rehearse(graph, survey.model)
+            remarks = self._remarks(graph, context)
+            self._rehearse(graph, context)
         except AtcError as error:
             without_kernel = bool(context.decisions.refused)
             return _Compiled(() if without_kernel else error.diagnostics, without_kernel)
-        return _Compiled(remarks=self._remarks(graph, context))
+        return _Compiled(remarks=remarks)
 
     def _remarks(self, graph: Graph, context: PassContext) -> list[Finding]:
         """Return what a graph computes otherwise than its model says."""
@@ -130,9 +132,10 @@ class TrialCompilation:
             return []
         return [_clipped(each, context.place(each.node)) for each in clipped_infinities(graph)]
 
-    def _rehearse(self, graph: Graph, view: SourceModel) -> None:
-        """Let the device look at a graph whose dtypes are chosen."""
-        rehearse(graph, PackageContents("", self.soc.name), str(view.path))
+    def _rehearse(self, graph: Graph, context: PassContext) -> None:
+        """Let the device look at a graph whose dtypes are chosen, constants in theirs."""
+        FoldConstantCastsPass().run(graph, context)
+        rehearse(graph, PackageContents("", self.soc.name), context.file)
 
     @property
     def _depends_on_neighbors(self) -> bool:
@@ -168,12 +171,13 @@ class TrialCompilation:
             source = restated(survey.folded.to_source(), checked.placements)
             graph = lower_model(source, self.specs)
             run_passes(graph, context, until=Phase.TYPED)
+            remarks = self._remarks(graph, context)
             if not rehearsed:
-                self._rehearse(graph, survey.model)
+                self._rehearse(graph, context)
         except AtcError as error:
             refused = [_without_kernel(each, self.mode) for each in context.decisions.refused]
             return refused or _findings_of(error.diagnostics, survey.model)
-        return self._remarks(graph, context)
+        return remarks
 
 
 @dataclass(frozen=True, slots=True)

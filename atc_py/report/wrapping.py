@@ -26,7 +26,7 @@ def columns(text: str) -> int:
 
 
 def cut(text: str, width: int = WIDTH) -> str:
-    """Return `text` in at most `width` columns; what is cut off becomes dots."""
+    """Return `text` in at most `width` columns; a cut end becomes dots."""
     if columns(text) <= width:
         return text
     while columns(text) > width - 3:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_RUN_INPUT
 from atc_py.target import find_operator
+from atc_py.target.hf32 import rounds_to_hf32
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
 
 if TYPE_CHECKING:
@@ -60,6 +61,15 @@ class FloatGrid:
 
 GRIDS = {"float16": FloatGrid(2.0**-11, -13), "bfloat16": FloatGrid(2.0**-8, -125)}
 """float16 has 11 bits of significand and bfloat16 8, the leading one included."""
+
+HF32 = FloatGrid(2.0**-12, -125)
+"""What the cube of some SoCs rounds float32 operands to: 12 bits of significand."""
+
+HF32_OPERANDS = 2
+"""Roundings of a product in HF32: of the data, and of the weights or the other matrix."""
+
+STEPS = {"float16_difference": 1, "float16_exponential": 2, "high_performance": 3}
+"""Roundings to float16 within a kernel, beside that of its result, by its implementation."""
 
 FEWEST_FOR_A_RANGE = 7
 """Fewer values have no meaningful range.
@@ -143,9 +153,11 @@ def default_tolerance(description: OmModel) -> float:
     kernel that computes rounds its results by at most u relative, 2^-11 in float16 and 2^-8 in
     bfloat16. The roundings of kernels in a row are independent, so their squares add up:
     min(ROUNDING_FACTOR * sqrt(sum of u^2), cap), the sum being the largest of any chain between
-    an input and an output; for n kernels of float16 that is ROUNDING_FACTOR * u * sqrt(n). The
-    factor leaves room for a softmax at the end, which turns an absolute error of its input into a
-    relative one of its output. The cap grows with u as the rest does.
+    an input and an output; for n kernels of float16 that is ROUNDING_FACTOR * u * sqrt(n). A kernel
+    that multiplies in HF32 counts as two roundings of 2^-12: it rounds both operands; one that
+    rounds steps to float16 counts as so many roundings more. The factor
+    leaves room for a softmax at the end, which turns an absolute error of its input into a relative
+    one of its output. The cap grows with u as the rest does.
     """
     squares, largest = _roundings(description)
     if largest is None:
@@ -188,10 +200,14 @@ def _roundings(description: OmModel) -> tuple[float, FloatGrid | None]:
         before = _largest_terms(sums[index] for index in node.inputs if index in sums)
         row = find_operator(node.op)
         rounds = row is not None and row.rounds
+        narrowed = rounds_to_hf32(node.attributes)
         for index in node.outputs:
             grid = GRIDS.get(description.tensors[index].dtype) if rounds else None
-            total = before[0] + (grid.unit**2 if grid else 0.0)
-            sums[index] = total, max(filter(None, (before[1], grid)), key=_unit_of, default=None)
+            roundings = 1 + STEPS.get(str(node.attributes.get("impl_mode")), 0)
+            total = before[0] + (roundings * grid.unit**2 if grid else 0.0)
+            total += HF32_OPERANDS * HF32.unit**2 if narrowed else 0.0
+            grids = filter(None, (before[1], grid, HF32 if narrowed else None))
+            sums[index] = total, max(grids, key=_unit_of, default=None)
     return _largest_terms(sums[port.tensor] for port in description.outputs if port.tensor in sums)
 
 

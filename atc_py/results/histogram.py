@@ -17,7 +17,7 @@ class Histogram:
         original: shares of the original's values from low to high.
         device: shares of the device's.
         zeros: shares of zeros, the original's and the device's.
-        lost: shares of what is NaN or infinite, likewise.
+        lost: shares of NaN and infinities, likewise.
         limits: log2 of the dtype's smallest number, smallest normal one and largest one, by what
             they are called; those within the axis.
         values: how many values were counted.

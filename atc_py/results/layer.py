@@ -276,5 +276,5 @@ class Layer:
 
 
 def number_json(value: float) -> float | None:
-    """Return `value`, or None for what JSON cannot name."""
+    """Return `value`, or None for a number that JSON cannot name."""
     return value if math.isfinite(value) else None

@@ -40,11 +40,11 @@ def read_npy(path: Path, most: int | None = None) -> Array:
 
     Args:
         path: the file.
-        most: bytes of data beyond which nothing takes the array.
+        most: bytes of data that an input accepts at most.
 
     Raises:
-        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE, MEMORY_LIMIT, or BAD_DATA_FILE for what is no
-            .npy file, is cut short, or has elements that no tensor has.
+        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE, MEMORY_LIMIT, or BAD_DATA_FILE for a file that is
+            not .npy, is cut short, or has elements that no tensor has.
     """
     with opened(path) as file, _damage(path):
         if file.read(2) == b"PK":
@@ -60,7 +60,7 @@ def read_npz(path: Path, most: int | None = None) -> dict[str, Array]:
 
     Args:
         path: the file.
-        most: bytes of data beyond which nothing takes an array.
+        most: bytes of data that an input accepts at most.
 
     Raises:
         AtcError: as `read_npy` does, and BAD_DATA_FILE for an archive with members that are no
@@ -89,22 +89,22 @@ def is_raw_pair(dtype: np.dtype[Any]) -> bool:
 
 
 def broken_file(path: Path, reason: str) -> AtcError:
-    """Return the diagnostic for a data file that is not what its name says."""
+    """Return the diagnostic for a data file whose content contradicts its name."""
     text = reason if len(reason) <= _REASON else f"{reason[:_REASON]}..."
     return BAD_DATA_FILE.error(f"{path} cannot be read: {text}", place=Place(str(path)))
 
 
 @contextmanager
 def _damage(path: Path) -> Iterator[None]:
-    """Turn whatever the block raises of the file's content into BAD_DATA_FILE."""
+    """Turn errors about the file's content in the block into BAD_DATA_FILE."""
     try:
         with warnings.catch_warnings():
-            # Damaged headers are parsed as Python, which warns of what it finds there.
+            # Damaged headers are parsed as Python, which may emit warnings.
             warnings.simplefilter("ignore")
             yield
     except AtcError:
         raise
-    except Exception as error:  # noqa: BLE001  (numpy and zipfile pass on what their parsers raise)
+    except Exception as error:  # noqa: BLE001  (numpy and zipfile pass on any error of their parsers)
         raise broken_file(path, str(error) or type(error).__name__) from None
 
 

@@ -57,7 +57,7 @@ class RunOptions:
 
 
 def execute(model: Model, options: RunOptions) -> Run:
-    """Run `model` once and do what `options` ask with the outputs.
+    """Run `model` once, then save and compare the outputs as `options` ask.
 
     Raises:
         AtcError: data cannot be read or does not fit, the device failed, or an output cannot be
@@ -85,7 +85,7 @@ def execute(model: Model, options: RunOptions) -> Run:
 
 
 def _tolerance(model: Model, options: RunOptions) -> Callable[[str, Array], float]:
-    """Return the largest error that passes: what the user said, or else what the model explains."""
+    """Return the largest error that passes: the user's, or else the one that the model's arithmetic explains."""
     given = options.tolerance
     if given is None:
         return partial(explained_share, model.description)
@@ -98,7 +98,7 @@ def _tolerance(model: Model, options: RunOptions) -> Callable[[str, Array], floa
 
 
 def mismatches(done: Run) -> tuple[Diagnostic, ...]:
-    """Return OUTPUT_MISMATCH for each output that is not the expected one."""
+    """Return OUTPUT_MISMATCH for each output that differs from the expected one."""
     return tuple(_mismatch(row) for row in done.comparisons if not row.passed)
 
 

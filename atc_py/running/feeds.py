@@ -36,10 +36,10 @@ __all__ = [
 ]
 
 _DRAWN = 8
-"""Bytes of a number as it is drawn, before it gets its dtype."""
+"""Bytes of a random number before conversion to its dtype."""
 
 _UNREAD = 64 << 20
-"""Bytes of an array that are read whatever the model takes."""
+"""Bytes of an array that are read even if no input accepts it."""
 
 _MOST_NAMES = 20
 """Names that a message lists."""
@@ -56,7 +56,7 @@ def read_feeds(
     Args:
         given: the texts.
         ports: the inputs, or the outputs, that the data may be for.
-        sink: takes ARRAY_OF_OTHER_NAME where a lone array is taken for a lone port.
+        sink: takes ARRAY_OF_OTHER_NAME where a lone array is used for a lone port.
 
     Raises:
         AtcError: a file cannot be read, names something that is not among the ports, or is the
@@ -251,7 +251,7 @@ def _joined_names(names: Iterable[str]) -> str:
 
 
 def _with_stated_dtype(array: Array, port: Port, path: Path) -> Array:
-    """Return `array` with the element type that its file could not name: numpy has no bfloat16."""
+    """Return `array` with the port's dtype if its file could not name it: numpy has no bfloat16."""
     if not is_raw_pair(array.dtype):
         return array
     if port.dtype is not DType.BFLOAT16:

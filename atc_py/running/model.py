@@ -94,7 +94,7 @@ class Model:
         return self._backend.profile(self._handle)
 
     def close(self) -> None:
-        """Give back the device and the file."""
+        """Release the device and the file."""
         try:
             self._backend.close()
         finally:

@@ -1,4 +1,4 @@
-"""Limits of tensors and of what is computed from constants before a model runs."""
+"""Limits of tensors and of values computed from constants before a model runs."""
 
 from __future__ import annotations
 

@@ -192,7 +192,7 @@ class SourceBranch:
     """A graph that a node runs or does not run.
 
     Attributes:
-        nodes: what is left after folding, producers first; what they take from around the branch
+        nodes: those left after folding, producers first; tensors that they take from around it
             are tensors of the graph around it.
         outputs: the tensors that the branch returns, by position.
     """

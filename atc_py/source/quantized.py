@@ -1,4 +1,4 @@
-"""What became of the nodes of a quantized model."""
+"""Outcomes for the nodes of a quantized model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What changed between two versions of an ONNX operator: operands, dtypes and attributes."""
+"""Changes between two versions of an ONNX operator: operands, dtypes and attributes."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ def _files_below(folder: Path) -> Iterator[Path]:
 
 
 def _is_yaml(name: str) -> bool:
-    """Return True if a file of that name is taken for a specification."""
+    """Return True if a file of that name counts as a specification."""
     return not name.startswith(".") and Path(name).suffix.lower() in _SUFFIXES
 
 

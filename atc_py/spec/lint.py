@@ -150,8 +150,8 @@ def _opsets(spec: OpSpec, versions: Sequence[Definition]) -> Iterator[Problem]:
             continue
         at = versions[-1 if ends else 0].since_version
         numbers = compressed(tuple(spec.opsets[position] for position in positions))
-        standing = f"ONNX {'ended' if ends else 'has'} {spec.op} {'at' if ends else 'from'} {at}"
-        message = f"listed at {numbers}, {standing}{'' if ends else ' on'}"
+        standing = f"ended {spec.op} at {at}" if ends else f"has {spec.op} since {at}"
+        message = f"listed at {numbers}, ONNX {standing}"
         help_ = "no model can have it there; delete these opsets unless a list names them"
         yield Problem(("opsets", positions[0]), message, help_)
 

@@ -324,7 +324,7 @@ class SamePaddingEven(Rule, frozen=True, kw_only=True):
 
 
 class OutputShapeWithinFull(Rule, frozen=True, kw_only=True):
-    """The attribute, an output shape, is no larger than what `tensor` and window `other` cover."""
+    """The attribute, an output shape, is at most the size that `tensor` and window `other` cover."""
 
     attribute: Text
     tensor: Text

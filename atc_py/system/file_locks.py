@@ -1,6 +1,6 @@
 """Files that a process holds while it works with them, so that others see whether it still lives.
 
-The hold is an advisory lock, which the system lets go of when the process ends, however it ends.
+The hold is an advisory lock, which the system releases when the process ends, however it ends.
 A file that exists and is not locked is stale: its process was killed. It may be removed. Systems
 without such locks (Windows) cannot tell these files apart: there none is removed or reused.
 """
@@ -21,7 +21,7 @@ _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL
 _OPEN = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _MODE = 0o666
-"""What the process' umask leaves of it, as for any new file."""
+"""Mode before the process's umask, as for any new file."""
 
 
 def create_locked(path: Path) -> int | None:
@@ -59,7 +59,7 @@ def remove_if_unlocked(path: Path) -> bool:
     except OSError:
         return False
     try:
-        # Who removes a file holds it; so the name cannot have become that of another one since.
+        # Only the holder of the lock removes a file, so the name still belongs to this one.
         if not (_try_lock(handle) and _is_named(handle, path)):
             return False
         path.unlink()

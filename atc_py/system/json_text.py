@@ -9,7 +9,7 @@ from typing import Any
 __all__ = ["MAX_DEPTH", "escaped", "finite", "format_json", "is_deep"]
 
 MAX_DEPTH = 64
-"""Nesting of documents that are read and printed again; what prints them takes a call a level."""
+"""Nesting of documents that are read and printed again; printing them takes one call per level."""
 
 
 def format_json(value: Any, indent: int = 2) -> str:

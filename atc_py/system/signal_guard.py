@@ -26,7 +26,7 @@ _MOMENT = _Moment()
 def undisturbed() -> Iterator[None]:
     """Defer signal handlers during a block of one or two system calls.
 
-    What they put off is done at its end, so that it is raised where what was made is known.
+    Postponed signals are raised at its end, where the new object is known.
     Handlers run in the main thread alone; in others this does nothing.
     """
     if threading.current_thread() is not threading.main_thread():

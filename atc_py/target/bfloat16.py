@@ -1,8 +1,9 @@
 """bfloat16 columns: a kernel with a float16 and a float32 form has a bfloat16 form as well.
 
-CANN's published operator information does not hold the columns of most operators on SoCs that
-compute bfloat16, so this one rule stands for them. An operator that takes float16 alone, such as
-a pool, gets none, nor does one whose attributes follow the dtype, such as the quantizations.
+That holds for SoCs that compute bfloat16 and whose columns are not published: those of operators
+whose dtypes are decided when the kernel is compiled, and all of Ascend910_95. An operator that takes
+float16 alone, such as a pool, gets none, nor does one whose attributes follow the dtype, such as the
+quantizations.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from atc_py.target.row import Column, Resource, TargetOp
+from atc_py.target.row import Column, TargetOp
+from atc_py.target.soc import Resource
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:

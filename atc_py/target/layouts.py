@@ -28,6 +28,8 @@ class Layout(Enum):
     REDUCE: row by row, or NC1HWC0 where the channels stay and no axis goes.
     JOIN: any storage whose blocks the joined axis does not cut.
     VIEW: row by row, or FRACTAL_NZ where the last two extents stay.
+    HEADS: row by row, or FRACTAL_NZ where the columns of a matrix become heads of four axes, or
+        heads become columns, and all matrices are whole blocks.
     """
 
     ROWS = "rows"
@@ -41,6 +43,7 @@ class Layout(Enum):
     REDUCE = "reduce"
     JOIN = "join"
     VIEW = "view"
+    HEADS = "heads"
 
     @property
     def words(self) -> str:
@@ -77,5 +80,6 @@ _WORDS = {
     Layout.LAST_AXIS: "row by row, FRACTAL_NZ along the last axis",
     Layout.REDUCE: "row by row, NC1HWC0 with keep_dims",
     Layout.JOIN: "any, all alike",
+    Layout.HEADS: "row by row, FRACTAL_NZ if heads are split off or joined in whole blocks",
     Layout.VIEW: "row by row, FRACTAL_NZ if the last two extents stay",
 }

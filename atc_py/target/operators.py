@@ -1,8 +1,9 @@
 """Target operators: names, operands and attributes are those of CANN's graph operators.
 
-Sources of the rows: `REG_OP` signatures (operands, attributes, defaults), the 2022 AI Core operator
-information of Ascend310P (dtype columns), the AI CPU kernel list, and the ONNX operator list
-(limits beyond which a node runs on the AI CPU).
+Sources of the rows: `REG_OP` signatures (operands, attributes, defaults), the AI Core operator
+information of CANN 8.1 (dtypes by SoC family) and that of 2022 for Ascend310P (dtype columns of the
+generic device), the AI CPU kernel list, and the ONNX operator list (limits beyond which a node runs
+on the AI CPU).
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from atc_py.target.kernels import Kernels, Pair
-    from atc_py.target.soc import Soc
+    from atc_py.target.soc import Resource, Soc
     from atc_py.target.vector import VectorFunction
 
 __all__ = [
@@ -21,7 +21,6 @@ __all__ = [
     "Column",
     "Limit",
     "Operand",
-    "Resource",
     "TargetOp",
     "Unit",
 ]
@@ -36,19 +35,6 @@ class Unit(Enum):
     VECTOR = "vector"
     MOVE = "move"
     LOCAL = "local"
-
-
-class Resource(Enum):
-    """Resource that a SoC must have for a dtype column; a flag of the SoC's row."""
-
-    CUBE_FLOAT32 = "cube_float32"
-    BFLOAT16 = "bfloat16"
-    DEQ_WORDS = "deq_words"
-    QUANT_FLOAT32 = "quant_float32"
-    REQUANT = "requant"
-    REQUANT_S16 = "requant_s16"
-    QUANT_INT4 = "quant_int4"
-    QUANT_INT16 = "quant_int16"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +63,13 @@ class Attribute:
         name: CANN's name.
         type: int, float, bool, string, ints, floats or dtype.
         default: the value when a node does not carry it.
+        unsaid: kernels do not carry the default: only a node that says otherwise has one of its own.
     """
 
     name: str
     type: str
     default: AttributeValue | None = None
+    unsaid: bool = False
 
 
 @dataclass(frozen=True, slots=True)

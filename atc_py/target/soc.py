@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from atc_py.target.quant_rules import QuantRules
 from atc_py.target.soc_storage import SocStorage
 
-if TYPE_CHECKING:
-    from atc_py.target.row import Resource
-
-__all__ = ["Isa", "Soc", "SocFamily"]
+__all__ = ["Isa", "Resource", "Soc", "SocFamily"]
 
 
 class SocFamily(Enum):
@@ -28,6 +24,19 @@ class SocFamily(Enum):
     ASCEND910_93 = "Ascend910_93"
     ASCEND910_95 = "Ascend910_95"
     HI3796CV300CS = "Hi3796CV300CS"
+
+
+class Resource(Enum):
+    """Resource that a SoC must have for a dtype column; a flag of the SoC's row."""
+
+    CUBE_FLOAT32 = "cube_float32"
+    BFLOAT16 = "bfloat16"
+    DEQ_WORDS = "deq_words"
+    QUANT_FLOAT32 = "quant_float32"
+    REQUANT = "requant"
+    REQUANT_S16 = "requant_s16"
+    QUANT_INT4 = "quant_int4"
+    QUANT_INT16 = "quant_int16"
 
 
 class Isa(Enum):
@@ -62,6 +71,7 @@ class Soc:
         vector_cores: separate vector cores, 0 where there are none.
         aicpus: AI CPU cores; 0 where the figure is not published.
         mhz: cube clock in MHz.
+        vector_mhz: clock of the vector cores in MHz; 0 where it is the cube's, or there are none.
         l2_kib: L2 cache in KiB.
         l0a_kib: buffer of the cube's left operand in KiB; the right one's is as large.
         l0c_kib: buffer of the cube's results in KiB.
@@ -80,6 +90,7 @@ class Soc:
             vector operators can join the cube's launch. Elsewhere those of the fix pipe alone do.
         conversion_fusion: True if what turns sums of integers into floats or small integers shares
             the launch of the convolution or product before it.
+        confusion_transpose: True if one kernel turns axes and changes the shape.
         cube_average_pools: True if average pools of float16 run on the cube.
         vector_fusion: True if vector operators that follow one another can share a launch.
         deq_words: True if AscendDequant takes 64-bit words; only float16 factors elsewhere.
@@ -89,9 +100,12 @@ class Soc:
         requant_s16: True if there are kernels that go from int32 to int8 over int16.
         quant_int4: True if AscendQuant gives int4.
         quant_int16: True if AscendQuant gives int16.
+        assumed_kernels: True if CANN publishes no operator information for it, so that the dtypes
+            of its kernels are those of the generic device and, with bfloat16, assumed.
         quant_rules: how CANN's passes treat quantized layers.
         fractal_copies: True if copies into L1 turn rows of a matrix into fractals, and those out
             of L0C turn them back; elsewhere the cube takes and gives FRACTAL_NZ alone.
+        mixed_cores: True if some vector kernels run on AI Cores and vector cores at once.
         storage: what its kernels take in blocks.
         gm_align: bytes; tensors in device memory start at multiples. Transfers are split into
             pieces of at most 512 bytes and are fastest at addresses that are multiples of it.
@@ -120,8 +134,10 @@ class Soc:
     bfloat16: bool = False
     fix_pipe: bool = False
     fix_pipe_functions: frozenset[str] = frozenset()
+    assumed_kernels: bool = False
     ub_fusion: bool = True
     conversion_fusion: bool = False
+    confusion_transpose: bool = False
     cube_average_pools: bool = False
     vector_fusion: bool = True
     deq_words: bool = True
@@ -132,6 +148,8 @@ class Soc:
     quant_int16: bool = False
     quant_rules: QuantRules = _PLAIN
     fractal_copies: bool = False
+    vector_mhz: int = 0
+    mixed_cores: bool = False
     storage: SocStorage = field(default_factory=SocStorage)
     gm_align: int = 512
     gm_padding: int = 0

@@ -26,13 +26,26 @@ from atc_py.target.quant_rules import QuantRules, Requant
 from atc_py.target.soc import Isa, Soc, SocFamily
 from atc_py.target.soc_storage import SocStorage
 from atc_py.tensor.dtypes import DType
+from atc_py.tensor.storage import FLOAT32_C0
 
 __all__ = ["find_soc", "socs"]
 
 _GIB = 1024**3
 
-_STORAGE = SocStorage(depthwise_blocks=False, grouped_conv=True, int8_blocks=True)
-"""Storage as the operator information and kernels of CANN 8.1 have it on every SoC."""
+_STORAGE = SocStorage(
+    depthwise_blocks=False, grouped_conv=True, int8_blocks=True, pads_to_four=False
+)
+"""Storage as the operator information and kernels of CANN 8.1 have it on every SoC.
+
+The v200 kernels, those of 310P, 610 and Hi3796CV300CS, take FRACTAL_Z_C04 only in a first layer
+behind Aipp.
+"""
+
+_C04_STORAGE = replace(_STORAGE, c04_filters=True)
+"""The same where the filter alone may be in FRACTAL_Z_C04: 310 and 910."""
+
+_FLOAT32_STORAGE = replace(_C04_STORAGE, float32_c0=FLOAT32_C0)
+"""The same where `mmad` multiplies float32: CANN's fusion engine refreshes C0 there."""
 
 _PADDING = 32
 """Bytes that CANN's graph engine adds to each tensor, whatever the SoC."""
@@ -93,9 +106,10 @@ def _a2(
         quant_int4=True,
         quant_rules=_LATER,
         fractal_copies=True,
-        storage=_STORAGE,
+        storage=_FLOAT32_STORAGE,
         gm_padding=_PADDING,
         conversion_fusion=True,
+        confusion_transpose=True,
         cube_average_pools=True,
     )
 
@@ -128,7 +142,10 @@ def _m200(
         storage=_STORAGE,
         gm_padding=_PADDING,
         quant_rules=_V200,
+        vector_mhz=1000,
+        mixed_cores=is_310p,
         conversion_fusion=True,
+        confusion_transpose=True,
         cube_average_pools=True,
     )
 
@@ -169,9 +186,10 @@ def _m300(name: str, *, mhz: int, rate: int, memory_gib: int | None = None) -> S
         quant_int4=True,
         quant_rules=_LATER,
         fractal_copies=True,
-        storage=_STORAGE,
+        storage=_FLOAT32_STORAGE,
         gm_padding=_PADDING,
         conversion_fusion=True,
+        confusion_transpose=True,
         cube_average_pools=True,
     )
 
@@ -195,10 +213,11 @@ def _c100(name: str, *, aicores: int, mhz: int) -> Soc:
         gm_read=32,
         gm_write=32,
         deq_words=False,
-        storage=_STORAGE,
+        storage=_C04_STORAGE,
         gm_padding=_PADDING,
         quant_rules=_V100,
         conversion_fusion=True,
+        confusion_transpose=True,
         cube_average_pools=True,
     )
 
@@ -244,10 +263,11 @@ _M100 = Soc(
     gm_read=67,
     gm_write=64,
     deq_words=False,
-    storage=_STORAGE,
+    storage=_C04_STORAGE,
     gm_padding=_PADDING,
     quant_rules=replace(_V100, obeys_round_mode=frozenset()),
     conversion_fusion=True,
+    confusion_transpose=True,
     cube_average_pools=True,
 )
 
@@ -276,9 +296,10 @@ _C310 = Soc(
     ub_fusion=False,  # the graph engine of CANN 9 names this generation as one without it
     vector_fusion=False,
     quant_float32=True,
+    assumed_kernels=True,
     quant_rules=_LATER,
     fractal_copies=True,
-    storage=_STORAGE,
+    storage=_FLOAT32_STORAGE,
     gm_padding=_PADDING,
     conversion_fusion=True,
 )
@@ -306,6 +327,7 @@ _S200 = Soc(
     gm_padding=_PADDING,
     quant_rules=_V200,
     conversion_fusion=True,
+    confusion_transpose=True,
     cube_average_pools=True,
 )
 

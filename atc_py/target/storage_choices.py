@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -15,20 +15,21 @@ from atc_py.target.stored_nodes import (
     MATRICES,
     MATRIX_RANK,
     WEIGHTS,
+    axes_along,
     filter_groups,
     is_image,
     is_matrix,
+    numbers_of,
 )
 from atc_py.target.transfers import converts_back
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
 from atc_py.tensor.shapes import element_count
-from atc_py.tensor.storage import Storage, c0_of, why_impossible
+from atc_py.tensor.storage import FRACTAL_ROWS, SMALL_CHANNELS, Storage, c0_of, why_impossible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from atc_py.target.row import AttributeValue
     from atc_py.target.soc import Soc
     from atc_py.target.stored_nodes import StoredNode, StoredType, StoredValue
 
@@ -44,7 +45,7 @@ class StorageChoice:
     Attributes:
         storage: what most of them have; it tells the choices of a node apart.
         inputs: by position; what is not named is stored row by row.
-        outputs: by position; what is not named is stored row by row.
+        outputs: likewise.
     """
 
     storage: Storage | None = None
@@ -125,11 +126,6 @@ def _types(node: StoredNode) -> list[StoredType]:
     return [value.type for value in (*node.present_inputs, *node.outputs)]
 
 
-def _numbers(value: AttributeValue) -> tuple[int, ...]:
-    """Return an attribute of type ints."""
-    return tuple(int(item) for item in value) if isinstance(value, tuple) else ()
-
-
 def _images(node: StoredNode) -> StorageChoice | None:
     """Store every image in NC1HWC0, all else row by row; None where the data are not an image."""
     data = node.inputs[0] if node.inputs else None
@@ -164,32 +160,59 @@ def _spatial_choices(node: StoredNode, _soc: Soc) -> _Choices:
 
 def _conv_choices(node: StoredNode, soc: Soc) -> _Choices:
     """Store images in NC1HWC0 and a filter in FRACTAL_Z; sim has a storage for depthwise ones."""
-    groups = filter_groups(node)
+    data, kind = (value.type for value in node.present_inputs[:2])
+    c0 = _cube_c0(node, soc)
+    form = Format.FRACTAL_Z
     if node.op == DEPTHWISE and soc.storage.depthwise_blocks:
-        return _with_filter(node, Storage(Format.C1HWNCOC0, groups))
-    return _with_filter(node, Storage(Format.FRACTAL_Z, groups))
-
-
-def _with_filter(node: StoredNode, storage: Storage) -> _Choices:
-    """Store images in NC1HWC0 and the second operand in `storage`."""
-    choice = _images(node)
-    kind = node.present_inputs[1].type
-    if choice is None or why_impossible(kind.dims, kind.format, storage):
+        form = Format.C1HWNCOC0
+    images, weights = replace(IMAGES, c0=c0), Storage(form, filter_groups(node), c0)
+    if soc.storage.small_channel and _has_few_channels(node):
+        weights = Storage(Format.FRACTAL_Z_C04)
+    fits = is_image(data) and is_image(node.outputs[0].type)
+    if not fits or why_impossible(kind.dims, kind.format, weights):
         return (ROWS,)
-    inputs = (IMAGES, storage)
-    return (StorageChoice(IMAGES, inputs, choice.outputs),)
+    return (StorageChoice(images, (images, weights), (images,)),)
+
+
+def _has_few_channels(node: StoredNode) -> bool:
+    """Return True if the filter of a Conv2D can be FRACTAL_Z_C04, which is made when it is loaded.
+
+    At most four channels, a window of more than one element, one group, float16.
+    """
+    weights = node.present_inputs[1]
+    kind = weights.type
+    plain = node.op == "Conv2D" and filter_groups(node) == 1 and weights.const is not None
+    few = kind.shape[_CHANNELS] <= SMALL_CHANNELS and kind.shape[_HEIGHT:] != (1, 1)
+    return plain and few and kind.dtype is DType.FLOAT16
+
+
+def _cube_c0(node: StoredNode, soc: Soc) -> int:
+    """Return C0 of a node on the cube, 0 for that of each dtype.
+
+    It is another for float32 data with a float32 result. CANN does not spread such blocks to other
+    operators, so that only convolutions and products have them.
+    """
+    floats = {node.present_inputs[0].type.dtype, node.outputs[0].type.dtype}
+    c0 = soc.storage.float32_c0
+    return c0 if floats == {DType.FLOAT32} and c0 != c0_of(DType.FLOAT32) else 0
 
 
 def _matrix_choices(node: StoredNode, soc: Soc) -> _Choices:
-    """Store matrices in FRACTAL_NZ; only constants where copies make fractals of rows."""
+    """Store matrices in FRACTAL_NZ; only constants where copies make fractals of rows.
+
+    What the cube does not multiply, float32 where it has none, is row by row.
+    """
     operands = node.present_inputs[:2]
     if not all(is_matrix(value.type) for value in (*operands, *node.outputs[:1])):
+        return (ROWS,)
+    if operands[0].type.dtype is DType.FLOAT32 and not soc.cube_float32:
         return (ROWS,)
     if soc.storage.int8_blocks and operands[0].type.dtype is DType.INT8:
         inputs: tuple[Storage | None, ...] = (MATRICES, _int8_weights(operands[1], soc))
         return (StorageChoice(MATRICES, inputs, (MATRICES,)),)
     if soc.fractal_copies:
-        inputs = tuple(None if value.const is None else MATRICES for value in operands)
+        blocks = replace(MATRICES, c0=_cube_c0(node, soc))
+        inputs = tuple(None if value.const is None else blocks for value in operands)
         return (StorageChoice(None, inputs),)
     return (StorageChoice(MATRICES, (MATRICES, MATRICES), (MATRICES,)),)
 
@@ -275,28 +298,16 @@ def _matrix_operand(kind: StoredType, result: StoredType) -> bool | None:
 
 def _last_axis_choices(node: StoredNode, soc: Soc) -> _Choices:
     """Store row by row, or in FRACTAL_NZ where the last axis alone is worked along."""
-    if _axes_along(node) != {node.outputs[0].type.rank - 1}:
+    if axes_along(node) != {node.outputs[0].type.rank - 1}:
         return (ROWS,)
     choices = _alike_choices(node, soc)
     return tuple(choice for choice in choices if choice.storage != IMAGES)
 
 
-def _axes_along(node: StoredNode) -> set[int]:
-    """Return the axes that a normalization or softmax works along, from 0."""
-    rank = node.outputs[0].type.rank
-    axes = node.attributes.get("axes")
-    if axes is not None:
-        return {axis % rank for axis in _numbers(axes)} if rank else set()
-    first = node.attributes.get("begin_norm_axis")
-    if first is not None:
-        return set(range(int(str(first)) % rank, rank)) if rank else set()
-    return {rank - 1}
-
-
 def _reduce_choices(node: StoredNode, _soc: Soc) -> _Choices:
     """Store row by row, or in NC1HWC0 where channels stay and no axis goes."""
     choice = _images(node)
-    axes = _numbers(node.attributes.get("axes", node.attributes.get("axis", ())))
+    axes = numbers_of(node.attributes.get("axes", node.attributes.get("axis", ())))
     if choice is None or not axes or not node.attributes.get("keep_dims"):
         return (ROWS,)
     return (ROWS,) if _CHANNELS in {axis % IMAGE_RANK for axis in axes} else (ROWS, choice)
@@ -334,6 +345,31 @@ def _view_choices(node: StoredNode, _soc: Soc) -> _Choices:
     return (ROWS, StorageChoice(MATRICES, (MATRICES,), (MATRICES,)))
 
 
+def _heads_choices(node: StoredNode, _soc: Soc) -> _Choices:
+    """Store row by row, or in FRACTAL_NZ where whole blocks of columns become heads or come of them.
+
+    Four axes are turned whose last one stays. Before or after they are seen as a matrix of the
+    first two by the last two, or as three axes of which the middle one is the second and third.
+    """
+    before, after = node.present_inputs[0].type, node.outputs[0].type
+    perm, shape = (numbers_of(node.attributes[name]) for name in ("perm", "shape"))
+    if len(perm) != IMAGE_RANK or perm[-1] != IMAGE_RANK - 1:
+        return (ROWS,)
+    if node.attributes["transpose_first"]:
+        heads, matrices = tuple(before.shape[axis] for axis in perm), after.shape
+    else:
+        heads, matrices = shape, before.shape
+    whole = all(
+        is_matrix(kind) and all(length % FRACTAL_ROWS == 0 for length in kind.shape[-MATRIX_RANK:])
+        for kind in (before, after)
+    )
+    first, second, third, last = heads
+    seen = ((first * second, third * last), (first, second * third, last))
+    if not whole or matrices not in seen:
+        return (ROWS,)
+    return (ROWS, StorageChoice(MATRICES, (MATRICES,), (MATRICES,)))
+
+
 _RULES: dict[Layout, Callable[[StoredNode, Soc], _Choices]] = {
     Layout.ALIKE: _alike_choices,
     Layout.IMAGE: _image_choices,
@@ -345,4 +381,5 @@ _RULES: dict[Layout, Callable[[StoredNode, Soc], _Choices]] = {
     Layout.REDUCE: _reduce_choices,
     Layout.JOIN: _join_choices,
     Layout.VIEW: _view_choices,
+    Layout.HEADS: _heads_choices,
 }

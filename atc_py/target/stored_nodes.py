@@ -28,11 +28,13 @@ __all__ = [
     "StoredNode",
     "StoredType",
     "StoredValue",
+    "axes_along",
     "filter_groups",
     "in_blocks",
     "is_image",
     "is_matrix",
     "is_stored_as",
+    "numbers_of",
 ]
 
 DEPTHWISE = "DepthwiseConv2D"
@@ -145,3 +147,20 @@ def in_blocks(node: StoredNode) -> bool:
     """Return True if an operand or a result of `node` is stored in blocks."""
     values = (*node.present_inputs, *node.outputs)
     return any(value.type.storage is not None for value in values)
+
+
+def axes_along(node: StoredNode) -> set[int]:
+    """Return the axes that a normalization or softmax works along, from 0."""
+    rank = node.outputs[0].type.rank
+    axes = node.attributes.get("axes")
+    if axes is not None:
+        return {axis % rank for axis in numbers_of(axes)} if rank else set()
+    first = node.attributes.get("begin_norm_axis")
+    if first is not None:
+        return set(range(int(str(first)) % rank, rank)) if rank else set()
+    return {rank - 1}
+
+
+def numbers_of(value: AttributeValue) -> tuple[int, ...]:
+    """Return an attribute of type ints."""
+    return tuple(int(item) for item in value) if isinstance(value, tuple) else ()

@@ -17,3 +17,4 @@ class Format(Enum):
     FRACTAL_Z = "FRACTAL_Z"
     FRACTAL_NZ = "FRACTAL_NZ"
     C1HWNCOC0 = "C1HWNCoC0"
+    FRACTAL_Z_C04 = "FRACTAL_Z_C04"

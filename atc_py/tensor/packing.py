@@ -17,8 +17,9 @@ from atc_py.tensor.shapes import closed_shape
 from atc_py.tensor.storage import (
     FRACTAL_ROWS,
     MATRIX_RANK,
+    SMALL_CHANNELS,
     blocks_of,
-    c0_of,
+    depth_of,
     group_blocks,
     stored_shape,
 )
@@ -56,7 +57,8 @@ def pack(array: NDArray[Any], origin: Format, storage: Storage | None) -> NDArra
     if _is_nhwc_map(origin, storage):
         array = array.transpose(_TO_NCHW)
     packer, _ = _ORDERS[_order_row(storage, array.ndim)]
-    return np.ascontiguousarray(packer(array, storage, c0_of(dtype))).reshape(shape)
+    packed = packer(array, storage, depth_of(storage, dtype))
+    return np.ascontiguousarray(packed).reshape(shape)
 
 
 def unpack(
@@ -243,6 +245,23 @@ def _unpack_depthwise(packed: Array, shape: Shape, storage: Storage) -> Array:
     return _cropped(split, (storage.groups, *split.shape[1:])).reshape(shape)
 
 
+def _pack_small(x: Array, storage: Storage, c0: int) -> Array:
+    """Return [N, C, H, W] as [K1, N1, 16, C0], k counting the four channels of each tap."""
+    outputs, _, height, width = x.shape
+    padded = _zero_padded(x, (outputs, SMALL_CHANNELS, height, width))
+    rows = padded.transpose(2, 3, 1, 0).reshape(-1, outputs)
+    return _pack_matrix(rows, storage, c0)
+
+
+def _unpack_small(packed: Array, shape: Shape, storage: Storage) -> Array:
+    """Return the inverse of `_pack_small`."""
+    outputs, channels, height, width = shape
+    rows = _unpack_matrix(packed, (SMALL_CHANNELS * height * width, outputs), storage)
+    taps = rows.reshape(height, width, SMALL_CHANNELS, outputs)
+    filters: Array = taps[:, :, :channels].transpose(3, 2, 0, 1)
+    return filters
+
+
 _ORDERS: dict[
     str,
     tuple[Callable[[Array, Storage, int], Array], Callable[[Array, Shape, Storage], Array]],
@@ -250,6 +269,7 @@ _ORDERS: dict[
     Format.NC1HWC0.value: (_pack_map, _unpack_map),
     Format.FRACTAL_NZ.value: (_pack_nz, _unpack_nz),
     Format.C1HWNCOC0.value: (_pack_depthwise, _unpack_depthwise),
+    Format.FRACTAL_Z_C04.value: (_pack_small, _unpack_small),
     "matrix": (_pack_matrix, _unpack_matrix),
     "filter": (_pack_filter, _unpack_filter),
     "grouped filter": (_pack_grouped, _unpack_grouped),

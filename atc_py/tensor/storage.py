@@ -21,13 +21,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BLOCKED_FORMATS",
+    "FLOAT32_C0",
     "FRACTAL_ROWS",
     "MATRIX_RANK",
+    "SMALL_CHANNELS",
     "GroupBlocks",
     "ImpossibleStorageError",
     "Storage",
     "blocks_of",
     "c0_of",
+    "depth_of",
     "group_blocks",
     "is_stored_like_rows",
     "shows_same_bytes",
@@ -38,8 +41,14 @@ __all__ = [
 FRACTAL_ROWS = 16
 """Rows of a fractal, and output channels of a filter block, whatever the dtype."""
 
+FLOAT32_C0 = 8
+"""C0 of float32 where a cube that multiplies float32 reads or writes it: 32 bytes."""
+
 _C0 = {DType.INT8: 32, DType.UINT8: 32, DType.INT4: 64}
 _DEFAULT_C0 = 16
+
+SMALL_CHANNELS = 4
+"""Channels that each tap of a filter in FRACTAL_Z_C04 has, padded with zeros."""
 
 MATRIX_RANK = 2
 """Axes of a matrix, which FRACTAL_NZ cuts into fractals."""
@@ -62,13 +71,17 @@ class Storage:
     Attributes:
         format: a blocked format, one of `BLOCKED_FORMATS`.
         groups: of the convolution that reads it, for a filter; 1 for all else.
+        c0: elements of the innermost block, where they are not those that the dtype has; else 0.
     """
 
     format: Format
     groups: int = 1
+    c0: int = 0
 
     def __str__(self) -> str:
-        return self.format.value if self.groups == 1 else f"{self.format.value}({self.groups})"
+        parts = [str(self.groups)] if self.groups != 1 else []
+        parts += [f"C0={self.c0}"] if self.c0 else []
+        return f"{self.format.value}({','.join(parts)})" if parts else self.format.value
 
 
 class GroupBlocks(NamedTuple):
@@ -91,9 +104,14 @@ def c0_of(dtype: DType) -> int:
     """Return C0, the elements of `dtype` in the innermost block: the cube's depth for it.
 
     16 unless said otherwise: 32 for int8 and uint8, 64 for int4. It is 16 for float32 too, by
-    the platform's configuration, although 32 bytes hold 8 of them.
+    the platform's configuration, although 32 bytes hold 8 of them; a storage may say 8.
     """
     return _C0.get(dtype, _DEFAULT_C0)
+
+
+def depth_of(storage: Storage | None, dtype: DType) -> int:
+    """Return C0 of a tensor in `storage`: the storage's own, else that of the dtype."""
+    return c0_of(dtype) if storage is None or not storage.c0 else storage.c0
 
 
 def blocks_of(length: int, size: int) -> int:
@@ -129,12 +147,9 @@ def why_impossible(dims: Dims, origin: Format, storage: Storage) -> str | None:
     if rule is None:
         known = ", ".join(form.value for form in BLOCKED_FORMATS)
         return f"storage must be one of {known}, found {storage.format.value}"
-    if storage.groups < 1:
-        return f"groups of a storage must be at least 1, found {storage.groups}"
-    if storage.format is Format.FRACTAL_Z and storage.groups > _MOST_GROUPS:
-        return f"groups of FRACTAL_Z must be at most {_MOST_GROUPS}, found {storage.groups}"
-    if storage.groups > 1 and storage.format not in _GROUPED:
-        return f"{storage.format.value} has no groups, found {storage.groups}"
+    reason = _refuse_numbers(storage)
+    if reason is not None:
+        return reason
     axes = _RANKS.get(origin)
     if axes is not None and len(dims) != axes:
         return f"{origin.value} has {axes} axes, found {format_shape(dims)}"
@@ -158,7 +173,7 @@ def stored_shape(dims: Dims, origin: Format, storage: Storage | None, dtype: DTy
     reason = why_impossible(dims, origin, storage)
     if reason is not None:
         raise ImpossibleStorageError(reason)
-    return _RULES[storage.format].shape(dims, origin, storage, c0_of(dtype))
+    return _RULES[storage.format].shape(dims, origin, storage, depth_of(storage, dtype))
 
 
 def is_stored_like_rows(dims: Dims, storage: Storage | None, dtype: DType) -> bool:
@@ -170,7 +185,7 @@ def is_stored_like_rows(dims: Dims, storage: Storage | None, dtype: DType) -> bo
     """
     if storage is None:
         return True
-    c0 = c0_of(dtype)
+    c0 = depth_of(storage, dtype)
     if storage.format is Format.NC1HWC0 and len(dims) == _IMAGE_RANK:
         channels = dims[1]
         return dims[2:] == (1, 1) and channels is not None and channels % c0 == 0
@@ -189,7 +204,7 @@ def shows_same_bytes(
     stacked otherwise.
 
     Args:
-        before: shape and storage of what is shown.
+        before: shape and storage of the source.
         after: shape and storage under which it is shown, of as many elements.
         dtype: of both.
     """
@@ -254,6 +269,39 @@ def _depthwise(dims: Dims, _origin: Format, storage: Storage, c0: int) -> Dims:
     return _ceil(storage.groups, c0), height, width, multiplier, c0, c0
 
 
+def _fractal_z_c04(dims: Dims, origin: Format, _storage: Storage, c0: int) -> Dims:
+    """Return FRACTAL_Z_C04: [4 H W / C0, N/16, 16, C0]."""
+    outputs, _, height, width = _as_nchw(dims, origin)
+    depth = _product([SMALL_CHANNELS, height, width])
+    return _ceil(depth, c0), _ceil(outputs, FRACTAL_ROWS), FRACTAL_ROWS, c0
+
+
+def _refuse_fractal_z_c04(dims: Dims, origin: Format, _storage: Storage) -> str | None:
+    """Refuse all but filters of few channels."""
+    if origin not in {Format.NCHW, Format.NHWC}:
+        return (
+            "FRACTAL_Z_C04 is for filters in NCHW or NHWC, "
+            f"found {origin.value} of {format_shape(dims)}"
+        )
+    channels = _as_nchw(dims, origin)[1]
+    if channels is None or channels <= SMALL_CHANNELS:
+        return None
+    return f"FRACTAL_Z_C04 has at most {SMALL_CHANNELS} channels, found {channels}"
+
+
+def _refuse_numbers(storage: Storage) -> str | None:
+    """Refuse groups and C0 that no storage has."""
+    if storage.groups < 1:
+        return f"groups of a storage must be at least 1, found {storage.groups}"
+    if storage.format is Format.FRACTAL_Z and storage.groups > _MOST_GROUPS:
+        return f"groups of FRACTAL_Z must be at most {_MOST_GROUPS}, found {storage.groups}"
+    if storage.c0 not in {0, FLOAT32_C0}:
+        return f"C0 of a storage must be {FLOAT32_C0} or that of the dtype, found {storage.c0}"
+    if storage.groups > 1 and storage.format not in _GROUPED:
+        return f"{storage.format.value} has no groups, found {storage.groups}"
+    return None
+
+
 def _refuse_feature_map(dims: Dims, origin: Format, _storage: Storage) -> str | None:
     """Refuse all but images."""
     if origin in {Format.NCHW, Format.NHWC}:
@@ -310,6 +358,7 @@ _RULES = {
     Format.FRACTAL_Z: _Rule(_refuse_fractal_z, _fractal_z),
     Format.FRACTAL_NZ: _Rule(_refuse_fractal_nz, _fractal_nz),
     Format.C1HWNCOC0: _Rule(_refuse_depthwise, _depthwise),
+    Format.FRACTAL_Z_C04: _Rule(_refuse_fractal_z_c04, _fractal_z_c04),
 }
 
 BLOCKED_FORMATS = tuple(_RULES)

@@ -113,8 +113,8 @@ def test_reasons_come_from_both_the_list_and_the_kernels(tmp_path: Path) -> None
     path = onnx_files.save(dense(), tmp_path)
     keep = "must_keep_origin_dtype"
     assert said_by_check(path, precision_mode=keep) == set()
-    assert said_by_check(path, precision_mode=keep, soc="Ascend310P3") == {NO_KERNEL.id}
-    (model,) = api.check_models(path, precision_mode=keep, soc="Ascend310P3").models
+    assert said_by_check(path, precision_mode=keep, soc="Hi3796CV300CS") == {NO_KERNEL.id}
+    (model,) = api.check_models(path, precision_mode=keep, soc="Hi3796CV300CS").models
     (found,) = [each for each in model.findings if each.code is NO_KERNEL]
     assert (found.place.node_name, found.place.op_type) == ("dense", "Gemm")
     assert found.rule == "Gemm/kernel/MatMulV2"
@@ -154,6 +154,16 @@ def test_factor_beyond_float16_is_refused_where_it_must_be_one(
     path = onnx_files.save(dequantized(factor), tmp_path)
     assert said_by_check(path, soc=soc) == codes
     assert said_by_convert(path, soc=soc) == codes
+
+
+@pytest.mark.parametrize("mode", ["force_fp16", "must_keep_origin_dtype"])
+def test_numbers_of_another_dtype_are_constants_for_both(mode: str, tmp_path: Path) -> None:
+    scales = np.asarray([1, 1, 2, 2], np.float16)
+    weights = {"roi": np.zeros(0, np.float16), "scales": scales}
+    node = helper.make_node("Resize", ["x", "roi", "scales"], ["y"], mode="nearest")
+    proto = onnx_files.model([node], {"x": (FLOAT, [1, 2, 4, 4])}, ["y"], weights, {"": 11})
+    path = onnx_files.save(proto, tmp_path)
+    assert said_by_check(path, precision_mode=mode) == said_by_convert(path, precision_mode=mode)
 
 
 @pytest.mark.parametrize("mode", [mode.value for mode in PrecisionMode if mode.is_bfloat16])

@@ -154,21 +154,21 @@ def dense() -> onnx.ModelProto:
 
 def test_missing_kernel_names_the_mode_and_the_soc_that_it_depends_on(tmp_path: Path) -> None:
     assert find_soc("sim").cube_float32
-    (found,) = errors(dense(), tmp_path, precision_mode=KEEP, soc="Ascend310P3")
+    (found,) = errors(dense(), tmp_path, precision_mode=KEEP, soc="Hi3796CV300CS")
     assert found.code is NO_KERNEL
-    assert found.when.en == f"precision mode is {KEEP} and the SoC is Ascend310P3"
-    assert found.when.zh == f"精度模式为 {KEEP}，且SoC 为 Ascend310P3"
+    assert found.when.en == f"precision mode is {KEEP} and the SoC is Hi3796CV300CS"
+    assert found.when.zh == f"精度模式为 {KEEP}，且SoC 为 Hi3796CV300CS"
     assert found.message.en == (
         "MatMulV2 has no kernel for float32, when precision mode is "
-        f"{KEEP} and the SoC is Ascend310P3"
+        f"{KEEP} and the SoC is Hi3796CV300CS"
     )
 
 
 def test_missing_kernel_that_a_control_asks_for_names_the_control(tmp_path: Path) -> None:
     control = tmp_path / "types.txt"
     control.write_text("dense::InputDtype:float32,float32\n", encoding="utf-8")
-    (found,) = errors(dense(), tmp_path, customize_dtypes=control, soc="Ascend310P3")
-    assert found.when.en == "--customize-dtypes names the node and the SoC is Ascend310P3"
+    (found,) = errors(dense(), tmp_path, customize_dtypes=control, soc="Hi3796CV300CS")
+    assert found.when.en == "--customize-dtypes names the node and the SoC is Hi3796CV300CS"
     assert found.when.zh.startswith("--customize-dtypes 指定了该节点")
 
 

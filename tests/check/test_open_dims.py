@@ -325,7 +325,7 @@ def test_kernel_that_is_missing_with_the_dims_tried_is_undecided(tmp_path: Path)
     weights: Weights = {"w": np.zeros((4, 4), np.float32), "b": np.zeros(4, np.float32)}
     dense = node("Gemm", ["x", "w", "b"], ["y"], "dense")
     proto = onnx_files.model([dense], {"x": (FLOAT, ["batch", 4])}, ["y"], weights)
-    options = {"precision_mode": KEEP, "soc": "Ascend310P3"}
+    options = {"precision_mode": KEEP, "soc": "Hi3796CV300CS"}
     check = checked(proto, tmp_path, **options)
     (found,) = [each for each in check.findings if each.code is NO_KERNEL]
     assert found.standing is Standing.UNKNOWN

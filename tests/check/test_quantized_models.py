@@ -84,7 +84,7 @@ def test_what_has_no_counterpart_is_an_error_with_its_reason(tmp_path: Path) -> 
 
 
 def test_what_is_folded_away_is_not_reported(tmp_path: Path) -> None:
-    # Blocks have no counterpart, but constants of them can be worked out.
+    # Blocks have no counterpart, but constants of them can be computed.
     s = Sketch(21)
     table = s.dq(s.weight([[1, 2, 3, 4]], I8), [[1.0, 2.0]], [[0, 0]], axis=1, block_size=2)
     s.output(s.op("Add", s.qdq(s.input("x", [1, 4]), 0.5), table))

@@ -270,3 +270,9 @@ def test_documents_are_utf_8_whatever_the_terminal_takes(bad: Path) -> None:
     )
     assert done.returncode == 1
     assert json.loads(done.stdout.decode("utf-8"))["lang"] == "zh"
+
+
+def test_json_and_its_format_ask_for_the_same(atc: Atc, model: Path) -> None:
+    done = atc("check", model, "--json", "--format", "json")
+    assert done.status == 0
+    assert done.json["models"][0]["verdict"] == "supported"

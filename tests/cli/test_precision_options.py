@@ -178,3 +178,51 @@ def test_check_refuses_bfloat16_where_there_is_none(atc: Atc, onnx_file: Path) -
     assert "soc-lacks-bfloat16" in done.err
     soc = ("--soc", "Ascend910B3")
     assert atc("check", onnx_file, "--precision-mode-v2", "mixed_bfloat16", *soc).status == 0
+
+
+@pytest.mark.parametrize(("given", "words"), [((), "HF32"), (("--allow_hf32", "false"), "float32")])
+def test_info_says_which_products_a_convolution_has(
+    atc: Atc, onnx_file: Path, given: tuple[str, ...], words: str
+) -> None:
+    soc = ("--soc", "Ascend910B3", "--precision-mode-v2", "origin")
+    assert atc("convert", onnx_file, "-o", "n.om", *soc, *given).status == 0
+    record = atc("info", "n.om", "--precision", "--json").json
+    (rule,) = [each["rule"] for each in record["nodes"] if each["op"] == "Conv2D"]
+    assert f"products of {words}: " in rule
+
+
+def test_exact_results_of_hf32_are_as_expected_to_a_few_parts_in_ten_thousand(
+    atc: Atc, onnx_file: Path
+) -> None:
+    """Results of float32 pass as the expected ones of a model in HF32, and a tenth of them not."""
+    soc = ("--soc", "Ascend910B3", "--precision-mode-v2", "origin")
+    assert atc("convert", onnx_file, "-o", "f.om", *soc, "--allow-hf32", "false").status == 0
+    assert atc("convert", onnx_file, "-o", "h.om", *soc).status == 0
+    assert atc("run", "f.om", "--random", "1", "--output", "exact").status == 0
+    assert atc("run", "h.om", "--random", "1", "--expect", "y=exact/y.npy").status == 0
+    tight = ("--tolerance", "1e-5")
+    done = atc("run", "h.om", "--random", "1", "--expect", "y=exact/y.npy", *tight)
+    assert done.status == 4
+
+
+def test_allow_hf32_is_taken_by_every_command_that_compiles(atc: Atc, onnx_file: Path) -> None:
+    option = ("--allow-hf32", "true", "--soc", "Ascend910B3")
+    for command in ("check", "compare", "kernels", "profile"):
+        assert atc(command, onnx_file, *option).status == 0, command
+        assert atc(command, onnx_file, "--allow-hf32", "1").status == 2, command
+    shown = atc("check", onnx_file, *option, "--json").json
+    assert shown["options"] == {"allow_hf32": "true"}
+
+
+def test_allow_hf32_on_a_soc_without_it_is_warned_about(atc: Atc, onnx_file: Path) -> None:
+    done = atc("convert", onnx_file, "-o", "n.om", "--allow-hf32", "true")
+    assert (done.status, "sim has no HF32" in done.out) == (0, True)
+    assert "HF32" not in atc("convert", onnx_file, "-o", "n.om", "--allow-hf32", "false").out
+
+
+@pytest.mark.parametrize("name", ["mixed_hif8", "force_lowerprecision"])
+def test_modes_of_the_fusion_engine_that_are_not_modeled_are_refused(
+    atc: Atc, onnx_file: Path, name: str
+) -> None:
+    for option in ("--precision-mode", "--precision-mode-v2"):
+        assert atc("convert", onnx_file, option, name).status == 2

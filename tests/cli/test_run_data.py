@@ -83,7 +83,7 @@ def test_archive_with_other_things_is_refused(atc: Atc, om: Path) -> None:
     good = npy(described("'<f4'", str(SHAPE)), FLOATS)
     cases: list[tuple[list[tuple[str, bytes]], str]] = [
         ([("x.npy", good), ("readme.txt", b"hello")], "readme.txt"),
-        ([("x", good)], "no .npy array"),
+        ([("x", good)], "not a .npy array"),
         ([("x.npy", good), ("folder/", b"")], "folder/"),
         ([], "holds no arrays"),
     ]

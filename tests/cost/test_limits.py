@@ -73,7 +73,9 @@ def test_vector_kernel_is_never_faster_than_the_vector_unit(
 ) -> None:
     low, _, _ = in_order(elementwise(op, *shape), soc)
     found = find_soc(soc)
-    cores = max(found.aicores, found.vector_cores)
+    cores: float = max(found.aicores, found.vector_cores)
+    if found.mixed_cores and op == "Sigmoid":  # on all cores at once, each at its clock
+        cores = found.aicores + found.vector_cores * 1000 / found.mhz
     computed = 0 if op == "TransposeD" else 2 * prod(shape)
     assert low >= computed / (256 * cores * found.mhz * 1e6)
 

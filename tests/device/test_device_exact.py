@@ -147,6 +147,21 @@ def test_stored_operands_give_the_same_bits(dtype: str, count: int, depthwise: s
     run_both(stored_model(text, None, arrays), {"x": random_array(4, (2, 20, 7, 6), kind)})
 
 
+def test_blocks_of_eight_give_the_same_bits() -> None:
+    """Check float32 as a cube that multiplies it stores it."""
+    text = BLOCKED.format(
+        dtype="float32", depth=10, groups="(2,C0=8)", count=2, depthwise="FRACTAL_Z"
+    )
+    text = text.replace("NC1HWC0 engine", "NC1HWC0(C0=8) engine").replace("(24) =", "(24,C0=8) =")
+    arrays = {
+        "w": random_array(1, (24, 10, 3, 3), DType.FLOAT32),
+        "d": random_array(2, (24, 1, 3, 3), DType.FLOAT32),
+        "m": random_array(3, (6, 33), DType.FLOAT32),
+    }
+    x = random_array(4, (2, 20, 7, 6), DType.FLOAT32)
+    run_both(stored_model(text, None, arrays), {"x": x})
+
+
 QUANTIZED = """graph @g phase laid_out {
   input %x : float16[1,20,6,6] NCHW
   const %w : int8[40,10,3,3] NCHW@FRACTAL_Z(2) = splat 1

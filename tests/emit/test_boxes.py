@@ -7,7 +7,7 @@ from math import prod
 
 import pytest
 
-from atc_py.emit.box_tile import Way, way_of
+from atc_py.emit.box_tile import Way, offset_bytes, way_of
 from atc_py.emit.box_tiling import box_buffers, box_tiling
 from atc_py.emit.boxes import Box, dense, view
 from atc_py.emit.constants import repeated_word
@@ -123,3 +123,8 @@ def test_constants_are_words_of_their_dtype(
     found = repeated_word(value, dtype)
     assert (found.word, found.bits) == (word, bits)
     assert dtype.value in found.text
+
+
+@pytest.mark.parametrize(("itemsize", "nbytes"), [(1, 4), (2, 4), (4, 4), (8, 8)])
+def test_element_of_8_bytes_is_gathered_by_two_offsets(itemsize: int, nbytes: int) -> None:
+    assert offset_bytes(itemsize) == nbytes

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atc_py.emit.collect import collect
-from atc_py.emit.cube import square_of
+from atc_py.emit.cube import CubeProduct, TileBounds, sides_of, square_of
 from atc_py.emit.plan import Launch
 from atc_py.emit.registry import family_of
 from atc_py.ir import Engine, Graph, Phase, TensorType
@@ -159,3 +159,9 @@ def test_operands_in_fractals_are_left_to_write() -> None:
     graph.add_node("MatMulV2", inputs, [("y", y)]).engine = Engine.AICORE
     (kernel,) = collect(graph, find_soc("sim"))
     assert family_of(kernel.facts).template == "skeleton"
+
+
+def test_tiles_are_as_square_as_the_buffers_allow() -> None:
+    product = CubeProduct(batch=1, m=4096, n=4096, k=64, itemsize=2)
+    sides = sides_of(product, TileBounds(2**20, 2**20, 2**20), find_soc("Ascend310P3"))
+    assert (sides.m, sides.n) == (256, 256)  # 256 KiB of float32 results

@@ -81,3 +81,10 @@ def test_strides_stand_still_where_an_operand_repeats() -> None:
     assert row.extents == (2, 3, 5)
     assert row.strides == ((105, 35, 7), (0, 7, 0))
     assert row.moves == (1, 1)
+
+
+@pytest.mark.parametrize(("inner", "chunk"), [(1600, 208), (1601, 208), (1665, 224)])
+def test_row_is_cut_into_a_part_for_each_core(inner: int, chunk: int) -> None:
+    footprint = ElementFootprint(align=16, nbytes=4)
+    tiling = grid_tiling(grid_of((inner,), [(inner,)]), footprint, find_soc("Ascend310P3"))
+    assert tiling.chunk_length == chunk  # ceil(inner / 8 cores), rounded up to 16

@@ -54,7 +54,7 @@ def test_function_that_calls_itself_is_refused(bodies: list[list[str]], tmp_path
 def test_functions_that_come_to_too_many_nodes_are_refused(tmp_path: Path) -> None:
     bodies = [[str(at + 1)] * 2 for at in range(60)]
     path = save(calling(*bodies, ["Relu"]), tmp_path)
-    assert "come to 1e18 nodes" in str(fails(lambda: read_model(path), BAD_MODEL))
+    assert "expand to 1e18 nodes" in str(fails(lambda: read_model(path), BAD_MODEL))
 
 
 def test_functions_that_come_to_too_many_bytes_are_refused(

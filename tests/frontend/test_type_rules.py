@@ -182,6 +182,21 @@ def test_rule_that_finds_negative_dims_takes_one_function(tmp_path: Path) -> Non
     assert "would have the extents [2, -3]" in str(fails(lambda: sine(tmp_path), BAD_NODE))
 
 
+@pytest.mark.parametrize(
+    ("before", "verdict"),
+    [(True, Refinement({})), (True, Contradiction("no")), (False, Withheld()), (False, Shown(()))],
+)
+def test_verdict_that_would_not_count_is_refused(
+    before: bool, verdict: Verdict, tmp_path: Path
+) -> None:
+    @type_rule("Sin", before=before)
+    def _late(_asked: Question) -> Verdict:
+        return verdict
+
+    with pytest.raises(AssertionError, match=r"_late: a rule does not return"):
+        sine(tmp_path)
+
+
 def test_modules_of_rules_register_themselves() -> None:
     assert infer.__name__
     modules = {named(rule).partition(".")[0] for each in RULED for rule in rules_of(each)}

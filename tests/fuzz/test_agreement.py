@@ -90,7 +90,7 @@ def test_contradictions_are_distinguished_from_verdicts_that_go_together(
 
 
 def test_contradiction_of_the_commands_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("atc_py.pipeline.trial.Trial.findings", lambda *_: [])
+    monkeypatch.setattr("atc_py.pipeline.trial.TrialCompilation.findings", lambda *_: [])
     tally = agreement(SEED, range(40))
     assert tally.kinds
     assert all(kind.startswith("convert alone refuses: ATC") for kind in tally.kinds)

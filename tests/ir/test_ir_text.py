@@ -105,6 +105,8 @@ def test_network_is_parsed_into_its_parts() -> None:
         ("float16[1,64,56,56] NCHW@NC1HWC0", Storage(Format.NC1HWC0)),
         ("float16[64,32,3,3] NCHW@FRACTAL_Z", Storage(Format.FRACTAL_Z)),
         ("float16[64,32,3,3] NCHW@FRACTAL_Z(2)", Storage(Format.FRACTAL_Z, 2)),
+        ("float32[1,64,56,56] NCHW@NC1HWC0(C0=8)", Storage(Format.NC1HWC0, c0=8)),
+        ("float32[64,32,3,3] NCHW@FRACTAL_Z(2,C0=8)", Storage(Format.FRACTAL_Z, 2, 8)),
         ("int8[64,1,3,3] NCHW@C1HWNCoC0(64)", Storage(Format.C1HWNCOC0, 64)),
         ("float16[4,?,9] ND@FRACTAL_NZ", Storage(Format.FRACTAL_NZ)),
     ],

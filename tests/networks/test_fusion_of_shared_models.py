@@ -11,10 +11,13 @@ import pytest
 import atc_py
 from atc_py.passes.manager import PIPELINE
 from atc_py.results.comparison import compare, explained_share
+from tests.sampling import alternating
 
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = ROOT.parent / "shared" / "models"
 NAMES = [path.parent.name for path in sorted(MODELS.glob("*/model.onnx"))]
+BY_SOC = "## Kernel launches by SoC"
+SOCS = ["sim", "Ascend310P3", "Ascend910B3"]
 LOWERING = {
     "batch-norm-to-bn-infer",
     "eliminate-dead-code",
@@ -32,9 +35,27 @@ OFF = [
 
 def _stated() -> dict[str, list[int]]:
     """Return launches before and after, by network."""
-    text = (ROOT / "docs" / "fusion.md").read_text(encoding="utf-8")
+    text = _page().partition(BY_SOC)[0]
     rows = re.findall(r"^\| (\w+).*? \| (\d+) \| (\d+) \|", text, re.MULTILINE)
     return {name: [int(before), int(after)] for name, before, after in rows}
+
+
+def _page() -> str:
+    """Return docs/fusion.md."""
+    return (ROOT / "docs" / "fusion.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("name", "soc"), alternating(NAMES, SOCS))
+def test_launches_by_soc_are_the_ones_stated(name: str, soc: str, tmp_path: Path) -> None:
+    short, column = name.rsplit("_", 1)[0], SOCS.index(soc)
+    table = _page().partition(BY_SOC)[2]
+    (row,) = re.findall(rf"^\| {short} \| (.*) \|$", table, re.MULTILINE)
+    source = MODELS / name / "model.onnx"
+    found = [
+        atc_py.convert(source, tmp_path / "m.om", soc=soc, only_atc_passes=only).facts.launches
+        for only in (False, True)
+    ]
+    assert row.split(" | ")[column] == ", ".join(map(str, found))
 
 
 @pytest.mark.skipif(not NAMES, reason="the shared models are not here")

@@ -35,9 +35,10 @@ CASES = [
     ("must_keep_origin_dtype", "Ascend910B3", F32, F32, F32),
     ("allow_fp32_to_fp16", "Ascend910B3", F16, F16, F16),
     ("allow_mix_precision", "Ascend910B3", F16, F16, F16),
-    ("allow_mix_precision_bf16", "Ascend910B3", BF16, BF16, BF16),
+    ("allow_mix_precision_bf16", "Ascend910B3", BF16, F32, BF16),
     ("allow_fp32_to_bf16", "Ascend910B3", F32, F32, F32),
-    ("allow_fp32_to_bf16", "Ascend310B1", BF16, BF16, BF16),
+    ("allow_mix_precision_bf16", "Ascend310B1", BF16, F32, BF16),
+    ("force_fp32", "Ascend310", F16, F16, F16),
 ]
 """Mode and SoC; dtypes of the operands, of the bias and of the result."""
 

@@ -218,7 +218,7 @@ def test_member_name_that_stands_twice_is_refused(
     names = ["report.json", "weights/w.npy", "weights/w.npy", "model.json"]
     code, message = refusal(raw_archive(tmp_path / "m.om", names, monkeypatch))
     assert code is OM_CONTENT
-    assert "stands 2 times" in message
+    assert "occurs 2 times" in message
 
 
 def test_archive_without_description_is_refused(

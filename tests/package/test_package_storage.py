@@ -114,6 +114,7 @@ TENSORS = [
     (1, {"format": "FRACTAL_Z", "groups": 3}, "4 output channels do not divide into 3 groups"),
     (1, {"format": "FRACTAL_Z", "groups": 0}, "groups of a storage must be at least 1, found 0"),
     (5, {"format": "NC1HWC0"}, "NC1HWC0 is for NCHW or NHWC, found ND of 3x4x4"),
+    (0, {"format": "NC1HWC0", "c0": 4}, "C0 of a storage must be 8 or that of the dtype, found 4"),
     (0, {"format": "C1HWNCoC0"}, "one input channel a group, found NCHW of 1x3x4x4"),
 ]
 

@@ -188,6 +188,54 @@ def test_dtypes_that_no_conversion_takes_stay_in_rows(dtype: str, stored: str) -
     assert storages(laid_out(changed(CONVS, through)))["p"] == stored
 
 
+FLOAT32 = changed(CONVS, {"float16": "float32"})
+
+
+@pytest.mark.parametrize("soc", ["Ascend310B1", "Ascend910B3", "Ascend910_9391", "Ascend910_95"])
+def test_float32_convolutions_have_blocks_of_eight(soc: str) -> None:
+    """Check the rule of the graph engine: C0 is 8 for float32 in and out of a float32 cube.
+
+    It does not spread such blocks to other operators, so that these are stored in rows. Whether
+    an operator between two convolutions is in rows on a device is inferred from that.
+    24 channels are 3 blocks of 8; the depthwise filter has a diagonal of lcm(1, 8, 16) = 16 groups,
+    2 of which are 2 x 2 x 9 planes of 16 x 8; 12 channels a group are 2 groups on one diagonal.
+    """
+    graph = placed(laid_out(FLOAT32, soc=soc, mode="must_keep_origin_dtype"), soc)
+    found = storages(graph)
+    assert {found[name] for name in "cdy"} == {"NC1HWC0(C0=8)"}
+    assert found["m"] == found["a"] == "ND"
+    names = ("FRACTAL_Z(C0=8)", "FRACTAL_Z(24,C0=8)", "FRACTAL_Z(2,C0=8)")
+    assert (found["w"], found["u"], found["z"]) == names
+    stored = {value.name: value.type.stored_dims for value in graph.values()}
+    assert stored["c"] == (1, 3, 8, 8, 8)
+    assert stored["w"] == (2 * 9, 2, 16, 8)
+    assert stored["u"] == (2 * 2 * 9, 1, 16, 8)
+    assert stored["z"] == (3, 2, 16, 8)
+
+
+@pytest.mark.parametrize(
+    ("soc", "mode", "storage"),
+    [
+        ("sim", "must_keep_origin_dtype", "NC1HWC0"),
+        ("Ascend910B3", "force_fp16", "NC1HWC0"),
+        ("Ascend310P3", "force_fp16", "NC1HWC0"),
+    ],
+)
+def test_other_convolutions_have_the_blocks_of_their_dtype(
+    soc: str, mode: str, storage: str
+) -> None:
+    found = storages(laid_out(FLOAT32, soc=soc, mode=mode))
+    assert found["c"] == storage
+
+
+def test_float32_products_have_constants_in_blocks_of_eight() -> None:
+    text = changed(PRODUCTS, {"float16": "float32"})
+    soc = "Ascend910B3"
+    found = storages(placed(laid_out(text, soc=soc, mode="must_keep_origin_dtype"), soc))
+    assert found.pop("w") == found.pop("v") == "FRACTAL_NZ(C0=8)"
+    assert set(found.values()) == {"ND"}
+
+
 def test_graph_without_cube_or_images_stays_as_it_is() -> None:
     text = """
     graph @g phase lowered {

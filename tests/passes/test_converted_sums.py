@@ -130,9 +130,17 @@ def test_fix_pipe_converts_and_leaves_sums_and_functions_to_others(
     assert _launches(_merged(CONV.replace("TAIL", TAILS[tail]), soc)) == wanted
 
 
-@pytest.mark.parametrize("soc", ["Ascend310P3", "Ascend310B1", *PIPE])
+@pytest.mark.parametrize("soc", ["Ascend310P3", "Ascend610"])
 def test_requantized_sums_are_one_launch(soc: str) -> None:
     graph = _merged(CONV.replace("TAIL", TAILS["requant"]), soc)
+    assert _launches(graph) == {("Conv2D", "AscendRequant")}
+
+
+@pytest.mark.parametrize("soc", ["Ascend310B1", *PIPE])
+def test_fix_pipe_requantizes(soc: str) -> None:
+    """`fix_pipe_pre_conv_requant` lists s322s8; a graph has the operator where a model states it."""
+    tail = "%y = AscendRequant(%c, %s) : int8[1,32,8,8] ND"
+    graph = _merged(CONV.replace("TAIL", tail), soc)
     assert _launches(graph) == {("Conv2D", "AscendRequant")}
 
 

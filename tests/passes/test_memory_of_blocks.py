@@ -28,9 +28,9 @@ PLACE = BLOCKS + 512
 """What a value of BLOCKS takes: 32 bytes follow it, and 512 are the least that is given out."""
 
 
-def spots(text: str) -> tuple[dict[str, int | str], int]:
+def spots(text: str, soc: str = "Ascend310P3") -> tuple[dict[str, int | str], int]:
     """Return the positions of values, and the size of the arena."""
-    graph = placed(laid_out(text))
+    graph = placed(laid_out(text, soc=soc), soc)
     assert graph.memory is not None
     found = {
         value.name: spot.value if isinstance(spot, Home) else spot
@@ -54,6 +54,7 @@ def test_conversion_writes_beside_its_operand() -> None:
 
 
 def test_cast_to_a_dtype_with_other_blocks_writes_beside_its_operand() -> None:
+    """Check bool, which has blocks of 16 and is in blocks on the generic device alone."""
     text = changed(
         CHAIN,
         {
@@ -62,11 +63,11 @@ def test_cast_to_a_dtype_with_other_blocks_writes_beside_its_operand() -> None:
             "  %b = Cast(%q) {dst_type=float16} : float16[1,3,16,16] ND"
         },
     )
-    graph = placed(laid_out(text))
+    graph = placed(laid_out(text, soc="sim"), "sim")
     dims = {value.name: value.type.stored_dims for value in graph.values()}
     assert dims["p"] == (1, 1, 16, 16, 32)
     assert dims["q"] == (1, 1, 16, 16, 16)
-    found, _ = spots(text)
+    found, _ = spots(text, "sim")
     assert found["p"] != found["q"]
 
 

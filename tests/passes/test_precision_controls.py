@@ -74,10 +74,10 @@ def read(options: PrecisionOptions, mode: str = "force_fp16") -> Controls:
 
 
 def compiled(
-    controls: Controls, mode: str = "force_fp16", soc: str = "sim"
+    controls: Controls, mode: str = "force_fp16", soc: str = "sim", product: str = "MatMulV2"
 ) -> tuple[Graph, PassContext]:
-    """Return NET after the precision pass."""
-    graph = parse_graph(NET)
+    """Return NET, with another operator as its product, after the precision pass."""
+    graph = parse_graph(NET.replace("MatMulV2", product))
     context = PassContext(find_soc(soc), PrecisionMode(mode), "model.onnx", controls=controls)
     AssignPrecisionPass().run(graph, context)
     graph.sort()
@@ -123,7 +123,7 @@ def test_kept_type_is_a_target_operator_or_one_of_onnx(tmp_path: Path) -> None:
 @pytest.mark.parametrize("soc", ["Ascend310P3", "Ascend610", "Ascend910B"])
 def test_kept_node_without_a_kernel_becomes_float16_with_a_warning(soc: str) -> None:
     controls = Controls(keep_nodes=frozenset({"product", "relu"}))
-    graph, context = compiled(controls, soc=soc)
+    graph, context = compiled(controls, soc=soc, product="BatchMatMulV2")
     assert results(graph) == {"product": F16, "relu": F32, "sum": F16}
     (found,) = context.sink.diagnostics
     assert found.code is KEPT_NARROWER
@@ -133,8 +133,9 @@ def test_kept_node_without_a_kernel_becomes_float16_with_a_warning(soc: str) -> 
 
 
 def test_keep_dtype_narrows_nothing_where_the_mode_keeps_all() -> None:
+    controls = Controls(keep_nodes=frozenset({"product"}))
     with pytest.raises(AtcError) as caught:
-        compiled(Controls(keep_nodes=frozenset({"product"})), "must_keep_origin_dtype", "Ascend310")
+        compiled(controls, "must_keep_origin_dtype", "Ascend310", "BatchMatMulV2")
     (found,) = caught.value.diagnostics
     assert found.code is NO_KERNEL
 

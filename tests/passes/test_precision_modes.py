@@ -2,7 +2,8 @@
 
 Sources, by their letters in the table. They are sections of ATC's user guide and of CANN's graph
 engine: D the documented rule of the mode, O the observed selection of columns, L the lists of the
-mixed modes, C the cube list, M the products that each cube has.
+mixed modes, C the cube list, M the products that each cube has, K the dtypes that the operator
+information of CANN 8.1 and its kernels list for a SoC.
 
 A row: mode, operator, SoC, dtype in the model, then dtype in and out of the compiled node, engine.
 `!` stands for no kernel.
@@ -37,11 +38,12 @@ D  force_fp16               MaxPoolV3        sim           f32   f16 f16  aicore
 O  force_fp16               NonZero          sim           f32   f32 i64  aicore
 D  must_keep_origin_dtype   MatMulV2         sim           f32   f32 f32  aicore
 M  must_keep_origin_dtype   MatMulV2         Ascend910B3   f32   f32 f32  aicore
-DM must_keep_origin_dtype   MatMulV2         Ascend310P3   f32   !
+K  must_keep_origin_dtype   MatMulV2         Ascend310P3   f32   f32 f32  aicore
+M  must_keep_origin_dtype   MatMulV2         Hi3796CV300CS f32   !
 D  must_keep_origin_dtype   MatMulV2         Ascend310P3   f16   f16 f16  aicore
 D  must_keep_origin_dtype   MatMulV2         Ascend910B3   bf16  bf16 bf16  aicore
 O  must_keep_origin_dtype   MatMulV2         sim           bf16  f32 f32  aicore
-DM must_keep_origin_dtype   MatMulV2         Ascend310P3   bf16  !
+OK must_keep_origin_dtype   MatMulV2         Ascend310P3   bf16  f32 f32  aicore
 D  must_keep_origin_dtype   Add              sim           f32   f32 f32  aicore
 O  must_keep_origin_dtype   Add              sim           f64   f64 f64  aicpu
 D  must_keep_origin_dtype   MaxPoolV3        sim           f32   f32 f32  aicpu
@@ -50,8 +52,9 @@ O  must_keep_origin_dtype   NonZero          sim           f16   f32 i64  aicore
 D  force_fp32               MatMulV2         sim           f32   f16 f32  aicore
 M  force_fp32               MatMulV2         Ascend310P3   f32   f16 f32  aicore
 D  force_fp32               MatMulV2         Ascend310P3   f16   f16 f32  aicore
-O  force_fp32               MatMulV2         Ascend910B3   bf16  bf16 f32  aicore
-DM force_fp32               MatMulV2         Ascend310P3   bf16  f16 f16  aicore
+OK force_fp32               MatMulV2         Ascend910B3   bf16  f32 f32  aicore
+K  force_fp32               Conv2D           Ascend910B3   bf16  bf16 f32  aicore
+OK force_fp32               MatMulV2         Ascend310P3   bf16  f32 f32  aicore
 O  force_fp32               MatMulV2         sim           i8    i8 i32  aicore
 D  force_fp32               Add              sim           f16   f32 f32  aicore
 D  force_fp32               Add              Ascend910B3   bf16  f32 f32  aicore
@@ -64,7 +67,8 @@ DC allow_fp32_to_fp16       MatMulV2         sim           f32   f16 f16  aicore
 DC allow_fp32_to_fp16       MatMulV2         Ascend310P3   f32   f16 f16  aicore
 D  allow_fp32_to_fp16       MatMulV2         Ascend910B3   bf16  bf16 bf16  aicore
 D  allow_fp32_to_fp16       MatMulV2         sim           bf16  f32 f32  aicore
-DM allow_fp32_to_fp16       MatMulV2         Ascend310P3   bf16  f16 f16  aicore
+OK allow_fp32_to_fp16       MatMulV2         Ascend310P3   bf16  f32 f32  aicore
+K  allow_fp32_to_fp16       Conv2D           Ascend310P3   bf16  f16 f16  aicore
 D  allow_fp32_to_fp16       Add              sim           f32   f32 f32  aicore
 D  allow_fp32_to_fp16       Add              sim           f16   f16 f16  aicore
 D  allow_fp32_to_fp16       MaxPoolV3        sim           f32   f16 f16  aicore
@@ -79,17 +83,17 @@ DL allow_mix_precision_fp16 MatMulV2         sim           f32   f16 f16  aicore
 DL allow_mix_precision_bf16 MatMulV2         Ascend910B3   f32   bf16 bf16  aicore
 DL allow_mix_precision_bf16 MatMulV2         Ascend310B1   f32   bf16 bf16  aicore
 OL allow_mix_precision_bf16 Add              Ascend910B3   f32   f32 f32  aicore
-OL allow_mix_precision_bf16 MaxPoolV3        Ascend910B3   f32   f32 f32  aicpu
+OK allow_mix_precision_bf16 MaxPoolV3        Ascend910B3   f32   f32 f32  aicore
 D  allow_fp32_to_bf16       MatMulV2         Ascend910B3   f32   f32 f32  aicore
 DM allow_fp32_to_bf16       MatMulV2         Ascend310B1   f32   f32 f32  aicore
 D  allow_fp32_to_bf16       Add              Ascend910B3   f32   f32 f32  aicore
-D  allow_fp32_to_bf16       MaxPoolV3        Ascend910B3   f32   f32 f32  aicpu
+K  allow_fp32_to_bf16       MaxPoolV3        Ascend910B3   f32   f32 f32  aicore
 D  force_fp16               MatMulV2         Ascend310B1   f32   f16 f16  aicore
 D  force_fp16               Add              sim           f16   f16 f16  aicore
 D  must_keep_origin_dtype   Add              sim           f16   f16 f16  aicore
 O  must_keep_origin_dtype   Add              sim           bf16  f32 f32  aicore
 D  must_keep_origin_dtype   Add              Ascend910B3   bf16  bf16 bf16  aicore
-O  must_keep_origin_dtype   MaxPoolV3        Ascend910B3   bf16  f32 f32  aicpu
+K  must_keep_origin_dtype   MaxPoolV3        Ascend910B3   bf16  f32 f32  aicore
 DM must_keep_origin_dtype   MatMulV2         Ascend310B1   f32   f32 f32  aicore
 O  must_keep_origin_dtype   MatMulV2         sim           i8    i8 i32  aicore
 D  force_fp32               MatMulV2         Ascend310B1   f32   f16 f32  aicore
@@ -97,7 +101,7 @@ DL force_fp32               ReverseSequence  sim           f32   f32 f32  aicpu
 DL force_fp32               ReverseSequence  sim           f16   f32 f32  aicpu
 D  allow_fp32_to_fp16       Add              Ascend910B3   bf16  bf16 bf16  aicore
 D  allow_fp32_to_fp16       Add              sim           bf16  f32 f32  aicore
-D  allow_fp32_to_fp16       MaxPoolV3        Ascend910B3   bf16  f16 f16  aicore
+OK allow_fp32_to_fp16       MaxPoolV3        Ascend910B3   bf16  f32 f32  aicore
 O  allow_fp32_to_fp16       MatMulV2         sim           i8    i8 i32  aicore
 O  allow_mix_precision      Add              sim           f64   f64 f64  aicpu
 OL allow_mix_precision      ReverseSequence  sim           f16   f16 f16  aicpu
@@ -125,6 +129,7 @@ RESULTS = {("NonZero", "f16"): "i64", ("NonZero", "f32"): "i64", ("MatMulV2", "i
 BODIES = {
     "MatMulV2": ("2,2", "(%x, %x) {}", "2,2"),
     "Add": ("2,2", "(%x, %x)", "2,2"),
+    "Conv2D": ("1,1,4,4", "(%x, %x) {strides=[1,1,1,1], pads=[0,0,0,0]}", "1,1,1,1"),
     "MaxPoolV3": ("1,1,4,4", "(%x) {ksize=[1,1,2,2], strides=[1,1,2,2]}", "1,1,2,2"),
     "NonZero": ("2,2", "(%x)", "2,?"),
     "ReverseSequence": ("2,2", "(%x, %n) {seq_dim=0, batch_dim=1}", "2,2"),

@@ -102,7 +102,7 @@ def test_float_neighbors_of_an_int8_layer_are_narrowed_alone(run_pass: RunPass) 
 
 
 def test_what_a_float_layer_takes_instead_does_not_name_integers(run_pass: RunPass) -> None:
-    text = layer("MatMulV2", "").replace("int8[", "float32[").replace("int32[", "float32[")
+    text = layer("Conv2D", "").replace("int8[", "float32[").replace("int32[", "float32[")
     with pytest.raises(AtcError) as caught:
         run_pass(AssignPrecisionPass, text, mode="must_keep_origin_dtype", soc="Ascend310P3")
     (found,) = caught.value.diagnostics

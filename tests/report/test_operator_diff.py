@@ -114,7 +114,7 @@ def test_history_tells_which_listed_opsets_a_version_has() -> None:
 
 
 def test_history_tells_of_listed_opsets_before_the_operator() -> None:
-    assert rows("Celu")["-"] == "ONNX has it from opset 12 on (listed: 8-11)"
+    assert rows("Celu")["-"] == "ONNX has it since opset 12 (listed: 8-11)"
     assert rows("Celu")["12"] == "first version (listed: 12-13)"
 
 

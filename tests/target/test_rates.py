@@ -20,6 +20,28 @@ def test_soc_has_rates(soc: Soc) -> None:
     assert not rates.split or soc.vector_cores == 2 * soc.aicores
 
 
+UB_TO_MEMORY = {
+    "Ascend310": 64, "Ascend310B4": 64, "Ascend310P3": 17, "Ascend610": 17, "Ascend910A": 64,
+    "Ascend910B3": 64, "Ascend910_9391": 64, "Ascend910_95": 128, "Hi3796CV300CS": 18,
+}  # fmt: skip
+"""`ub_to_ddr_rate` of CANN 8.1's platform configuration; Ascend310B1 has 128."""
+
+
+@pytest.mark.parametrize("name", UB_TO_MEMORY)
+def test_unified_buffer_reaches_memory_at_the_published_rate(name: str) -> None:
+    soc = find_soc(name)
+    assert rates_of(soc).ub_ddr == UB_TO_MEMORY[name]
+    assert rates_of(soc).ub_ddr >= soc.gm_write  # so that memory is what limits
+
+
+def test_vector_cores_of_310p_have_a_clock_of_their_own() -> None:
+    """`vec_freq` is 1000 on Ascend310P and 610; `mix_vector_core_cnt` stands for 310P alone."""
+    for soc in socs():
+        is_310p = soc.name.startswith("Ascend310P")
+        assert soc.vector_mhz == (1000 if is_310p or soc.name == "Ascend610" else 0)
+        assert soc.mixed_cores is is_310p
+
+
 def test_rows_are_built_by_keyword() -> None:
     row: Any = Soc
     facts = {each.name: getattr(find_soc("sim"), each.name) for each in fields(row)}

@@ -44,6 +44,12 @@ CASES = [
     ((2, 3, 5, 70), ND, NZ),
     ((2, 3, 5, 7), NCHW, NZ),
     ((2, 3, 5, 7), NHWC, NZ),
+    ((2, 35, 2, 3), NCHW, Storage(Format.NC1HWC0, c0=8)),
+    ((40, 33, 1, 2), NCHW, Storage(Format.FRACTAL_Z, c0=8)),
+    ((40, 1, 3, 3), NCHW, Storage(Format.FRACTAL_Z, 20, 8)),
+    ((2, 3, 5, 70), ND, Storage(Format.FRACTAL_NZ, c0=8)),
+    ((20, 3, 7, 7), NCHW, Storage(Format.FRACTAL_Z_C04)),
+    ((17, 5, 3, 4), NHWC, Storage(Format.FRACTAL_Z_C04)),
     ((20, 1, 3, 2), NCHW, Storage(Format.C1HWNCOC0, 20)),
     ((70, 1, 2, 2), NCHW, Storage(Format.C1HWNCOC0, 35)),
 ]
@@ -111,6 +117,8 @@ def tensors(draw: st.DrawFn) -> tuple[NDArray[Any], Format, Storage]:
         case Format.FRACTAL_NZ:
             outer = draw(st.lists(small, max_size=3))
             shape, origin = (*outer, draw(dim), draw(dim)), ND
+        case Format.FRACTAL_Z_C04:
+            shape = (draw(dim), draw(st.integers(0, 4)), draw(small), draw(small))
         case Format.C1HWNCOC0:
             groups = draw(st.integers(1, 34))
             shape = (groups * draw(small), 1, draw(small), draw(small))

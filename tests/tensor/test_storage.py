@@ -122,6 +122,9 @@ def test_groups_share_diagonals_until_blocks_are_full(
         ((1, 3, 4, 4), NCHW, Storage(ND), "storage must be one of NC1HWC0, FRACTAL_Z"),
         ((1, 3, 4, 4), NCHW, Storage(Format.NC1HWC0, 2), "NC1HWC0 has no groups, found 2"),
         ((8, 3, 4, 4), NCHW, grouped(0), "groups of a storage must be at least 1, found 0"),
+        ((8, 5, 3, 3), NCHW, Storage(Format.FRACTAL_Z_C04), "at most 4 channels, found 5"),
+        ((8, 3), ND, Storage(Format.FRACTAL_Z_C04), "filters in NCHW or NHWC, found ND of 8x3"),
+        ((8, 3, 4, 4), NCHW, Storage(Format.NC1HWC0, c0=4), "C0 of a storage must be 8 or that"),
         (
             (131072, 1, 1, 1),
             NCHW,

@@ -1,4 +1,4 @@
-"""The predicates, by what they look at; importing this package registers them all."""
+"""The predicates, by the facts that they read; importing this package registers them all."""
 
 from atc_py.check.rules import (
     attributes,

@@ -31,7 +31,7 @@ _ROUNDING = 1e-7
 """Bound on the relative rounding error of float32; the next number is farther away."""
 
 _FACTORS = 4
-"""Elements of a list whose product is worked out in full; windows have two or three."""
+"""Elements of a list whose product is computed in full; windows have two or three."""
 
 
 @predicate(
@@ -222,7 +222,7 @@ def product_at_most(rule: ProductAtMost, node: BoundNode) -> Answer:
     if not items or any(math.isnan(item) for item in items):
         return fails(shown(value))
     if any(item < 1 for item in items):
-        return HOLDS  # the range of the elements, which each such attribute has, says it
+        return HOLDS  # the range of the elements, which each such attribute has, reports it
     product = 1
     for item in items:
         product *= item

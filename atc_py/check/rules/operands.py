@@ -123,7 +123,7 @@ def rank_of_updates(rule: RankOfUpdates, node: BoundNode) -> Answer:
     if dims is None:
         return unknown(described(rule.indices, indices))
     if not dims:
-        return HOLDS  # a scalar has no last dim; the rule on its rank says that
+        return HOLDS  # a scalar has no last dim; the rule on its rank reports it
     most = len(dims) + rank - 1
     wanted = None if dims[-1] is None else most - dims[-1]
     return all_of(

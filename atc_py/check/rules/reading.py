@@ -95,7 +95,7 @@ def lengths(node: BoundNode, name: str, dim: str) -> Iterator[tuple[SourceTensor
     """Yield each tensor of the operand with its dim `dim`, None where that is open.
 
     A tensor of another rank than the layout's has no such dimension and is left out: the rule on
-    its rank says that.
+    its rank reports it.
     """
     layout = node.operand(name).layout or ""
     for tensor in node.tensors(name):

@@ -88,7 +88,7 @@ def _none_exceeds(wanted: tuple[int, ...], full: list[int | None], seen: Words) 
 
 
 def _rank_fits(node: BoundNode, name: str, shape: tuple[int | None, ...]) -> bool:
-    """Return True if a shape has the rank of its operand; if not, another rule says that."""
+    """Return True if a shape has the rank of its operand; if not, another rule reports it."""
     row = node.operand(name)
     return row.rank is None or row.rank == len(shape)
 
@@ -145,7 +145,7 @@ def _pads_evenly(
     if dims is None:
         return unknown(described(name, tensor))
     if len(dims) != len(windows) + 2:
-        return HOLDS  # the rule on the rank says it
+        return HOLDS  # the rule on the rank reports it
     undecided = False
     for length, window, stride in zip(dims[2:], windows, steps.strides, strict=True):
         if stride < 1 or (stride == 1 and window % 2 == 1):

@@ -6,14 +6,17 @@ from atc_py.diag.codes.table import add_code
 from atc_py.diag.diagnostic import ExitCode, Severity
 
 __all__ = [
+    "ASSUMED_KERNELS",
     "BROKEN_INVARIANT",
     "FUSION_NOT_SWITCHED",
+    "IMPLEMENTATION_NOT_MODELED",
     "INFINITY_CLIPPED",
     "KEPT_NARROWER",
     "NO_16_BIT_KERNEL",
     "NO_SUCH_IMPLEMENTATION",
     "QUANT_BIAS_WRAPS",
     "QUANT_OFFSET",
+    "SMALL_CHANNEL_WITHOUT_EFFECT",
 ]
 
 BROKEN_INVARIANT = add_code(
@@ -57,9 +60,9 @@ NO_SUCH_IMPLEMENTATION = add_code(
     6011,
     "implementation-mode-without-effect",
     ExitCode.DONE,
-    "--op-precision-mode asks for an implementation of an operator that does not exist or is not "
-    "simulated. The entry has no effect.",
-    "No action is needed; docs/precision.md lists the operators that have two implementations.",
+    "--op-precision-mode or --allow-hf32 asks for an implementation of an operator that does not "
+    "exist for it, for its dtype or on this SoC. The entry has no effect.",
+    "No action is needed; docs/precision.md lists the operators that have several implementations.",
     Severity.WARNING,
 )
 KEPT_NARROWER = add_code(
@@ -71,6 +74,24 @@ KEPT_NARROWER = add_code(
     "Remove the node from the --keep-dtype file, or choose a --soc whose cube unit computes in "
     "float32.",
     Severity.WARNING,
+)
+ASSUMED_KERNELS = add_code(
+    6014,
+    "assumed-kernels",
+    ExitCode.DONE,
+    "CANN 8.1 publishes no operator information for this SoC. The dtypes that its AI Core kernels "
+    "take are assumed: those of the generic device, and bfloat16.",
+    "Take what is compiled for this SoC as a preview, or choose a --soc whose kernels are published.",
+    Severity.WARNING,
+)
+IMPLEMENTATION_NOT_MODELED = add_code(
+    6015,
+    "implementation-not-modeled",
+    ExitCode.DONE,
+    "--op-precision-mode asks for an implementation that ATC has and the simulator does not model: "
+    "it computes the operator in one way. On a device the results may differ in their last bits.",
+    "No action is needed; keep the entry for ATC.",
+    Severity.NOTE,
 )
 INFINITY_CLIPPED = add_code(
     6013,
@@ -90,5 +111,15 @@ FUSION_NOT_SWITCHED = add_code(
     "A fusion switch file names a pass that atc-py does not have, or switches off one that every "
     "compilation needs. The entry has no effect.",
     "No action is needed; `atc-py convert --passes` lists the passes with ATC's names for them.",
+    Severity.WARNING,
+)
+SMALL_CHANNEL_WITHOUT_EFFECT = add_code(
+    6030,
+    "small-channel-without-effect",
+    ExitCode.DONE,
+    "--enable-small-channel asks for filters with four channels for each tap, and the SoC has them "
+    "only in a first layer after AIPP, which is not modeled, or not at all. The option has no "
+    "effect.",
+    "No action is needed; docs/layout.md lists the SoCs on which the option has an effect.",
     Severity.WARNING,
 )

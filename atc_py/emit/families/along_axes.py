@@ -39,7 +39,7 @@ _NORMALIZATIONS = frozenset({
 })  # fmt: skip
 
 _AXES = ("axes", "axis", "dimension")
-"""What CANN's operators call the attribute that names their axes."""
+"""Names of the attribute of CANN's operators that holds their axes."""
 
 _TENSORS = 4
 """Tensors of 32 bits beside the queues: the piece, two statistics, an intermediate result."""
@@ -132,7 +132,7 @@ class _AlongAxes(Family):
         }
 
     def exact(self, kernel: KernelFacts) -> bool:
-        """Return True for what chooses among elements, or their places: it rounds nothing."""
+        """Return True for operators that select elements or positions: they round nothing."""
         return kernel.op in _EXTREMES | _POSITIONS
 
     def sums(self, kernel: KernelFacts) -> bool:

@@ -142,6 +142,12 @@ def _groups(kernel: KernelFacts) -> int:
     return max(1, cast("int", kernel.attributes["groups"]))
 
 
+def _has_diagonals(kernel: KernelFacts) -> bool:
+    """Return True if a filter that is not turned has groups on block diagonals."""
+    fractals = _filter_format(kernel) is Format.FRACTAL_Z
+    return fractals and kernel.op != TRANSPOSED and _groups(kernel) > 1
+
+
 def _constants(kernel: KernelFacts, tiling: ConvBlocksTiling) -> tuple[Buffer, ...]:
     """Return padding of images, and rows that fill up squares of int8 where a filter is turned."""
     padding = Buffer("padding", "ub", tiling.padding_length * BLOCK)
@@ -250,7 +256,7 @@ class _ConvolutionsOfBlocks(ConvolutionFamily):
             "columns": "outChannels",
             "channels_left": False,
             "unrolls": False,
-            "diagonals": kernel.op != TRANSPOSED and _groups(kernel) > 1,
+            "diagonals": _has_diagonals(kernel),
             "channels": "tileN",
             "first_channel": "FirstChannel()",
         }

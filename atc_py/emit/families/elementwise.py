@@ -49,7 +49,7 @@ class _Functions(ElementwiseFamily):
         return len(kernel.inputs) <= _MOST_SUMMANDS
 
     def exact(self, kernel: KernelFacts) -> bool:
-        """Return True for integers and bools, and for what is rounded once at most."""
+        """Return True for integers and bools, and for functions that round at most once."""
         return kernel.row.is_exact or not kernel.outputs[0].dtype.is_float
 
 

@@ -17,6 +17,7 @@ from atc_py.emit.cube import (
     blocked_buffers,
     blocked_operands,
     channel_buffers,
+    depths_of,
     is_row_by_row,
     link_buffers,
     links_are_stored_alike,
@@ -33,7 +34,7 @@ from atc_py.emit.keys import Reach
 from atc_py.emit.plan import Plan
 from atc_py.tensor.formats import Format
 from atc_py.tensor.shapes import element_count
-from atc_py.tensor.storage import Storage
+from atc_py.tensor.storage import FLOAT32_C0, Storage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,7 +64,8 @@ class MatMulTiling(ProductTiling):
     )
 
 
-_WEIGHTS = Storage(Format.FRACTAL_Z)
+_MATRICES, _WEIGHTS = Storage(Format.FRACTAL_NZ), Storage(Format.FRACTAL_Z)
+_OPERANDS = {None, _MATRICES, Storage(Format.FRACTAL_NZ, c0=FLOAT32_C0)}
 
 
 def _operands_transposed(kernel: KernelFacts) -> tuple[bool, bool]:
@@ -165,14 +167,12 @@ class _ProductsOfBlocks(_Products):
     def covers(self, kernel: KernelFacts) -> bool:
         """Return True if what is beside the matrices and the result is stored row by row."""
         left, right, result = *kernel.inputs[:2], kernel.outputs[0]
-        storages = {port.storage for port in (left, right, result)}
-        storages -= {None, Storage(Format.FRACTAL_NZ)}
-        if right.storage == _WEIGHTS and _WEIGHTS not in {left.storage, result.storage}:
-            storages.discard(_WEIGHTS)
+        stored = left.storage in _OPERANDS and right.storage in {*_OPERANDS, _WEIGHTS}
+        if not stored or len(depths_of((left, right))) > 1:
+            return False
         others = any(port.storage is not None for port in kernel.inputs[2:])
-        return (
-            not storages and not others and is_row_by_row(kernel) and links_are_stored_alike(kernel)
-        )
+        alike = result.storage in {None, _MATRICES} and is_row_by_row(kernel)
+        return alike and not others and links_are_stored_alike(kernel)
 
     def fits(self, launch: Launch) -> bool:
         """Return False for blocked results of cores without a unified buffer."""

@@ -22,6 +22,14 @@ def _transpose(launch: Launch) -> Iterable[Box]:
     return [view(launch.outputs[0], (steps[axis] for axis in order))]
 
 
+def _confusion(launch: Launch) -> Iterable[Box]:
+    """Yield axes in the order of perm; the change of shape before or after moves nothing."""
+    attributes = launch.kernel.attributes
+    shape = launch.inputs[0] if attributes["transpose_first"] else numbers_of(attributes["shape"])
+    steps, order = dense(shape), numbers_of(attributes["perm"])
+    return [view((shape[axis] for axis in order), (steps[axis] for axis in order))]
+
+
 def _expand(launch: Launch) -> Iterable[Box]:
     """Yield axes of one element, and those that the source lacks, stand still."""
     source, target = launch.inputs[0], launch.outputs[0]
@@ -88,6 +96,7 @@ FAMILIES = (
     BoxFamily(
         "move",
         {
+            "ConfusionTransposeD": _confusion,
             "DepthToSpace": _depth_to_space,
             "ExpandD": _expand,
             "SpaceToDepth": _space_to_depth,

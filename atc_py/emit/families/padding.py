@@ -95,7 +95,7 @@ class _Padding(BoxFamily):
     """Borders around a tensor."""
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """Return whether elements may have to be put in order, and what borders are filled with.
+        """Return whether elements may need reordering, and what borders are filled with.
 
         A whole tensor between constants keeps its order.
         """

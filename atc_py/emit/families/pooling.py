@@ -172,7 +172,7 @@ class _Tile:
 
     @property
     def load_pitch(self) -> int:
-        """Elements from row to row of what is loaded."""
+        """Elements from row to row of the loaded input."""
         span = self.width.span(self.columns, self.group)
         return _whole_blocks(max(1, min(self.width.length, span)) * self.lanes)
 
@@ -231,9 +231,9 @@ def _whole_blocks(count: int) -> int:
 
 
 def _tile(launch: Launch, planes: int, lanes: int) -> _Tile:
-    """Return the tile for so many planes, whose columns are so many elements.
+    """Return the tile for a number of planes whose columns have a number of elements.
 
-    A tile has at least one row and one column, even where there is nothing to put in it.
+    A tile has at least one row and one column, even for empty results.
     """
     height, width = _axes(launch)
     rows = max(1, min(height.windows, _MOST_RUNS))
@@ -256,7 +256,7 @@ def _tile(launch: Launch, planes: int, lanes: int) -> _Tile:
 
 
 def _tiling(launch: Launch, tile: _Tile, planes: int) -> PoolTiling:
-    """Return the numbers of so many planes that are cut into tiles."""
+    """Return the numbers of planes that are cut into tiles."""
     height, width = tile.height, tile.width
     row_tiles, column_tiles = -(-height.windows // tile.rows), -(-width.windows // tile.columns)
     tiles = planes * row_tiles * column_tiles
@@ -309,7 +309,7 @@ class _Pools(Family):
         return kernel.inputs[0].dtype is DType.FLOAT16
 
     def context(self, kernel: KernelFacts) -> Mapping[str, AttrValue]:
-        """Return whether padding is left out of the count."""
+        """Return the template fact of padding: True if it is left out of the count."""
         return {"exclusive": kernel.attributes.get("exclusive", True), "lanes": 1}
 
 

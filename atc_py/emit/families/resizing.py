@@ -1,4 +1,4 @@
-"""Resize by the nearest element: rows and columns of x, each taken as often as it is wanted."""
+"""Resize by the nearest element: rows and columns of x, each repeated as needed."""
 
 from __future__ import annotations
 

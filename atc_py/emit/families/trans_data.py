@@ -10,7 +10,7 @@ from atc_py.emit.boxes import Box
 from atc_py.emit.constants import repeated_word
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
-from atc_py.tensor.storage import FRACTAL_ROWS, Storage, c0_of
+from atc_py.tensor.storage import FRACTAL_ROWS, Storage, depth_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -51,7 +51,8 @@ class _Lanes(NamedTuple):
 def _boxes(launch: Launch) -> Iterable[Box]:
     """Return the boxes to move, and zeros for padding."""
     source, target = launch.kernel.inputs[0], launch.kernel.outputs[0]
-    shape, c0 = launch.inputs[0], c0_of(source.dtype)
+    shape = launch.inputs[0]
+    c0 = depth_of(source.storage or target.storage, source.dtype)
     if _makes_a_filter(launch.kernel):
         return _map_to_filter(shape, c0)
     there, back = {

@@ -220,7 +220,7 @@ class _Binder:
         advice = self._suggested_shapes()
         if advice is None:
             text = format_input_shapes(self._suggestion())
-            note = "1 stands for what the model leaves open"
+            note = "1 stands for a dim that the model leaves open"
             if any(each.dims is None and each.name not in self._shapes for each in self._inputs):
                 note += "; replace the 1 of an input of unknown rank by all its dims"
             return f'give --input-shape "{text}" ({note})'

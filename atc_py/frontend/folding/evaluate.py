@@ -93,16 +93,16 @@ def is_slow(node: WorkNode) -> bool:
 def evaluate(
     node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]], opsets: Mapping[str, int]
 ) -> dict[str, npt.NDArray[Any]] | None:
-    """Return the node's outputs by name; None where the reference cannot work them out.
+    """Return the node's outputs by name; None where the reference cannot compute them.
 
-    Floats of 16 bits are float32 here: what is worked out of them step by step is rounded once, at
+    Floats of 16 bits are float32 here: what is computed of them step by step is rounded once, at
     its end, by whoever asks.
     """
     if not _is_right_of(node, arrays):
         return None
     arrays = {name: _as_float32(array) for name, array in arrays.items()}
     try:
-        # The reference warns of overflow and the like; what it computes is what counts here.
+        # The reference warns of overflow and the like; only its results count here.
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             if node.op_type == "Range" and not arrays[node.inputs[2]].all():
@@ -141,7 +141,7 @@ def _as_float32(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 def _stays_in_range(node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]]) -> bool:
     """Return True if a Cast to integers stays in their range; ONNX does not define the rest.
 
-    What is open is the device's to decide, which saturates where numpy wraps around.
+    Undefined results are up to the device, which saturates where numpy wraps around.
     """
     (source,) = (arrays[name] for name in node.inputs[:1])
     targets = [each.i for each in node.proto.attribute if each.name == "to"]

@@ -34,7 +34,7 @@ __all__ = ["SPLAT_LIMIT", "fold_graph", "fold_what_can_be"]
 SPLAT_LIMIT = 4 * 2**30
 """Bytes of a constant that repeats one value; it takes no memory before the device has it.
 
-As with FOLD_LIMIT, --max-memory may allow less. What all nodes make together is held to it, too.
+As with FOLD_LIMIT, --max-memory may allow less. The results of all nodes together are limited, too.
 """
 
 _MAX_INT64 = 2**63 - 1
@@ -84,7 +84,7 @@ def fold_what_can_be(
         held: operators that are not folded, although they could be.
 
     Returns:
-        What `fold_graph` would raise, of every node.
+        The errors that `fold_graph` would raise, of every node.
     """
     folder = _Folder(graph, tensors, limit, held)
     graph.drop_dead_nodes()
@@ -135,7 +135,7 @@ class _Folder:
         return changed or inlined
 
     def fold_leniently(self) -> list[Diagnostic]:
-        """Return one walk over the nodes; what is wrong with branches that would be taken."""
+        """Walk once over the nodes; return the faults of branches that would be taken."""
         try:
             self.fold()
         except AtcError as error:
@@ -144,7 +144,7 @@ class _Folder:
 
     @property
     def errors(self) -> list[Diagnostic]:
-        """Errors for what was too large to fold, unless it turned out not to be needed."""
+        """Errors for constants too large to fold, except those that proved not to be needed."""
         sink = Sink()
         for node in self._graph.nodes:
             if node in self._too_large:
@@ -255,7 +255,7 @@ class _Folder:
         return SplatConst(bool(value) if dtype is DType.BOOL else value, dtype, shape)
 
     def _by_reference(self, node: WorkNode) -> dict[str, ConstData] | None:
-        """Return the node's outputs as ONNX's reference works them out."""
+        """Return the node's outputs as ONNX's reference computes them."""
         consts = {name: self._graph.consts[name] for name in node.reads}
         size = sum(element_count(c.shape) * c.dtype.itemsize for c in consts.values())
         if size > self._limit or not can_evaluate(node):

@@ -96,7 +96,7 @@ def _squeeze(inputs: Sequence[ConstData | None], attributes: Attributes) -> Cons
 
 
 def _unsqueeze(inputs: Sequence[ConstData | None], attributes: Attributes) -> ConstData | None:
-    """Return axes of length 1 put in; they are counted in the result."""
+    """Return axes of length 1 inserted; they are counted in the result."""
     wanted = _list_argument(inputs, attributes, "axes")
     if inputs[0] is None or wanted is None:
         return None
@@ -111,7 +111,7 @@ def _unsqueeze(inputs: Sequence[ConstData | None], attributes: Attributes) -> Co
 
 
 def _transpose(inputs: Sequence[ConstData | None], attributes: Attributes) -> ConstData | None:
-    """Return axes in another order, worked out when the constant is read."""
+    """Return axes in another order, computed when the constant is read."""
     const = inputs[0]
     if const is None:
         return None

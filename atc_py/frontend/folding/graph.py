@@ -66,7 +66,7 @@ class WorkNode:
 
     Attributes:
         index: position in the file's graph.
-        proto: the node as it stands in the file.
+        proto: the node as the file has it.
         name: its name, possibly empty.
         op_type: its operator.
         domain: "" for ONNX's own.
@@ -136,7 +136,7 @@ class WorkGraph:
         path: the model's file.
         opsets: imported version of each domain.
         nodes: producers first.
-        inputs: types of what is fed, in the file's order; initializers are not among them.
+        inputs: types of the inputs, in the file's order; initializers are not among them.
         outputs: names of the graph's outputs.
         consts: values that are known.
         foreign: types of initializers that are there but cannot be held (strings for instance).

@@ -1,4 +1,4 @@
-"""The search for what lowering cannot take: values without a static type, attributes without a form."""
+"""The search for parts that lowering rejects: values without static type, attributes without form."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ class TypeSearch:
 
 
 def _unknown_shape(node: WorkNode, name: str, found: ValueType | None) -> Diagnostic:
-    """Return the finding that the type of a node's output could not be worked out."""
+    """Return the finding that the type of a node's output could not be computed."""
     if found is None or not found.element:
         what = f"the element type and shape of its output {name!r} are not known"
     else:

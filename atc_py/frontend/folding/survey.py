@@ -66,7 +66,7 @@ def surveyed(
         file: read leniently, so that a model that breaks ONNX's rules can be looked at, too.
         input_shapes: dims of inputs that the model leaves open, by name.
         limit: bytes that folding one node may make.
-        quant_bias: the convention of biases of int8 layers; None for what the file says.
+        quant_bias: the convention of biases of int8 layers; None to use the file's.
         suggest: finds shapes to propose where those given do not fit.
 
     Raises:

@@ -42,7 +42,7 @@ class DeclaredInput:
         return "x".join(str(dim) or "?" for dim in self.dims) or "scalar"
 
     def fits(self, shape: Shape) -> bool:
-        """Return True if `shape` agrees with what is declared."""
+        """Return True if `shape` agrees with the declaration."""
         if self.dims is None:
             return True
         return len(self.dims) == len(shape) and all(

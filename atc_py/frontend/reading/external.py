@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
     from atc_py.diag import Place
 
-__all__ = ["ExternalFiles", "Stretch", "number_entry"]
+__all__ = ["ByteRange", "ExternalFiles", "number_entry"]
 
 _MAX_DIGITS = 18
 """Offsets and lengths of more digits are refused; no file is that long."""
 
 
-class Stretch(NamedTuple):
+class ByteRange(NamedTuple):
     """Bytes of a mapped file."""
 
     file: MappedFile
@@ -34,7 +34,7 @@ class ExternalFiles:
         self._folder = model.parent
         self._files: dict[Path, MappedFile] = {}
 
-    def stretch(self, entries: Mapping[str, str], wanted: int, place: Place) -> Stretch:
+    def locate(self, entries: Mapping[str, str], wanted: int, place: Place) -> ByteRange:
         """Return where a tensor of `wanted` bytes is stored, by its external_data entries.
 
         Raises:
@@ -54,7 +54,7 @@ class ExternalFiles:
         if start + size > file.size:
             message = f"bytes {start} to {start + size} of {location!r}, which has {file.size}"
             raise EXTERNAL_DATA_MISSING.error(message, place=place)
-        return Stretch(file, start, size)
+        return ByteRange(file, start, size)
 
     def _file(self, location: str, place: Place) -> MappedFile:
         """Return the weight file called `location`, mapped."""

@@ -1,7 +1,7 @@
 """Functions that a model defines: measured, then inlined where they are called.
 
 A function may call others, each several times, so a short file can stand for any number of nodes,
-and for endless ones where a function calls itself. What would come of it is worked out first.
+and for endless ones where a function calls itself. So the size after inlining is computed first.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ class _Size(NamedTuple):
 
 
 def inline_functions(model: ModelProto, path: Path) -> ModelProto:
-    """Return the model with the functions that it defines put in where they are called.
+    """Return the model with the functions that it defines inlined where they are called.
 
     Raises:
-        AtcError: BAD_MODEL where a function calls itself, where calls would come to more than the
+        AtcError: BAD_MODEL where a function calls itself, where calls would expand to more than the
             limits of this module, or where onnx cannot put a function in.
     """
     from onnx import inliner

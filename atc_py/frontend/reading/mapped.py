@@ -97,7 +97,7 @@ def open_model_file(path: Path) -> MappedFile:
     """Return the file at `path`, mapped.
 
     Raises:
-        AtcError: FILE_NOT_FOUND where there is no file, FILE_UNREADABLE where it must not be read
+        AtcError: FILE_NOT_FOUND if it does not exist, FILE_UNREADABLE if it must not be read
             or is a pipe or a device.
     """
     check_name(path)
@@ -110,7 +110,7 @@ def reading_errors(path: Path) -> Iterator[None]:
     """Turn the system's errors while reading the file at `path` into coded errors.
 
     Raises:
-        AtcError: FILE_NOT_FOUND where there is no file, FILE_UNREADABLE where it must not be read.
+        AtcError: FILE_NOT_FOUND if it does not exist, FILE_UNREADABLE if it must not be read.
     """
     try:
         yield

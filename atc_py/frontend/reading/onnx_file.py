@@ -53,11 +53,11 @@ class OnnxFile:
         nodes: producers first.
         inputs: what is fed at run time; initializers are not among them.
         outputs: names of the graph's outputs.
-        declared: types that the file states for what its nodes compute.
+        declared: types that the file states for results of its nodes.
         contents: its initializers.
         tensors: reads the tensors of its nodes' attributes.
         file_nodes: number of nodes in the file's graph.
-        proto: the file's message without its large data, its functions put in.
+        proto: the file's message without its large data, its functions inlined.
         faults: what breaks ONNX's structural rules.
         unsound: the nodes among `nodes` that break their operator's definition.
     """
@@ -106,7 +106,7 @@ class OnnxFile:
         Args:
             input_shapes: dims of inputs that the model leaves open, by name.
             limit: bytes that folding one node may make.
-            quant_bias: the convention of biases of int8 layers; None for what the file says.
+            quant_bias: the convention of biases of int8 layers; None to use the file's.
             suggest: finds shapes to propose where some are missing or do not fit.
 
         Raises:

@@ -126,7 +126,7 @@ def _sorted_nodes(nodes: list[WorkNode], sink: Sink) -> list[WorkNode]:
 
 
 def _declared_types(graph: onnx.GraphProto) -> dict[str, ValueType]:
-    """Return the types that the file itself states for what its nodes compute."""
+    """Return the types that the file itself states for results of its nodes."""
     stated = ((value.name, type_of_proto(value.type)) for value in _stated_values(graph))
     return {name: known for name, known in stated if known is not None}
 

@@ -9,7 +9,7 @@ from onnx import TensorProto
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_MODEL, BAD_TENSOR
-from atc_py.frontend.reading.external import Stretch, number_entry
+from atc_py.frontend.reading.external import ByteRange, number_entry
 from atc_py.frontend.reading.mapped import MappedConst
 from atc_py.frontend.reading.text import text_of
 from atc_py.frontend.reading.wire import CutField
@@ -112,7 +112,7 @@ def element_name(number: int) -> str:
 
 
 def output_fault(graph: WorkGraph, name: str, dtype: DType) -> Diagnostic | None:
-    """Return what is wrong with the dtype that the file states for a graph output of `dtype`."""
+    """Return the fault of the dtype that the file states for a graph output of `dtype`, or None."""
     stated = graph.declared.get(name)
     if stated is None or stated.element in {0, element_of_dtype(dtype)}:
         return None
@@ -172,7 +172,7 @@ class Elsewhere(NamedTuple):
     """Tensor data outside its message, with the field of the tensor that it would be in."""
 
     field: CutField
-    stretch: Stretch
+    span: ByteRange
 
 
 class TensorReader:
@@ -198,8 +198,8 @@ class TensorReader:
         if tensor.data_location != TensorProto.EXTERNAL:
             return DenseConst(decode_inline(tensor, place))
         dtype, shape = _type_of(tensor, place)
-        stretch = self._external.stretch(entries, _file_bytes(dtype, shape), place)
-        return _mapped_const(stretch.file, stretch.start, dtype, shape)
+        span = self._external.locate(entries, _file_bytes(dtype, shape), place)
+        return _mapped_const(span.file, span.start, dtype, shape)
 
     def elsewhere(self, tensor: TensorProto, place: Place) -> Elsewhere | None:
         """Return where the data of a tensor of any dtype is stored outside the message itself.
@@ -213,11 +213,11 @@ class TensorReader:
         markers = [v for v in entries.values() if v.startswith(self._slimmed.token)]
         if markers:
             cut = self._slimmed.cuts[int(markers[0].removeprefix(self._slimmed.token))]
-            return Elsewhere(cut.field, Stretch(self._file, cut.start, cut.size))
+            return Elsewhere(cut.field, ByteRange(self._file, cut.start, cut.size))
         if tensor.data_location != TensorProto.EXTERNAL:
             return None
-        stretch = self._external.stretch(entries, _stored_bytes(tensor, entries, place), place)
-        return Elsewhere(CutField.RAW_DATA, stretch)
+        span = self._external.locate(entries, _stored_bytes(tensor, entries, place), place)
+        return Elsewhere(CutField.RAW_DATA, span)
 
     def _cut_tensor(
         self, tensor: TensorProto, entries: int, marker: str, place: Place

@@ -162,7 +162,7 @@ class _Slimmer:
         self.result = Slimmed(b"", token)
 
     def check_size(self, size: int) -> None:
-        """Refuse so many bytes beside the data that is cut out.
+        """Refuse too many bytes beside the data that is cut out.
 
         Raises:
             WireSizeError: they are too many.

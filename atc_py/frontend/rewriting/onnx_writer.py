@@ -85,7 +85,7 @@ def write_onnx(
         graph: the graph as it has been rewritten.
         output: the file; it appears whole or not at all.
         external: put weights into a file beside the model, however small that is.
-        gone: operators that were rewritten, and do not come back as what a constant was folded of.
+        gone: operators that were rewritten; they are not restored as sources of a constant.
         marks: metadata of the model by key, in place of those of the file; None as a value removes the key.
 
     Raises:

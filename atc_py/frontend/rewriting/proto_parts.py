@@ -136,11 +136,11 @@ class _Stored:
     @property
     def size(self) -> int:
         """Number of bytes of the data."""
-        return self.found.stretch.size
+        return self.found.span.size
 
     def write(self, out: ByteSink) -> None:
         """Write it, a piece at a time."""
-        file, start, size = self.found.stretch
+        file, start, size = self.found.span
         view = memoryview(file.data)
         for at in range(start, start + size, _CHUNK):
             out.write(view[at : min(at + _CHUNK, start + size)])
@@ -207,7 +207,7 @@ def _whole_node(proto: NodeProto, tensors: TensorReader, place: Place) -> NodePr
     for tensor in _tensors_of(whole):
         found = tensors.elsewhere(tensor, place)
         if found is not None:
-            file, start, size = found.stretch
+            file, start, size = found.span
             _remove_location(tensor)
             tensor.MergeFromString(bytes_field(found.field.value, file.data[start : start + size]))
     return whole

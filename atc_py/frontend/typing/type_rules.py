@@ -87,6 +87,12 @@ class Contradiction:
 
 Verdict: TypeAlias = "Withheld | Shown | Negative | Override | Refinement | Contradiction"
 
+_KINDS = {
+    True: (Withheld, Shown, Negative, Override),
+    False: (Override, Refinement, Contradiction),
+}
+"""What a rule may return, by whether it is consulted before onnx is asked."""
+
 
 # The rules ---------------------------------------------------------------------------------------
 
@@ -211,9 +217,18 @@ def rules_of(operator: str) -> tuple[TypeRule, ...]:
 
 
 def verdicts(asked: Question, *, before: bool) -> Iterator[Verdict]:
-    """Yield what the rules that concern a node say, before or after onnx is asked."""
+    """Yield what the rules that concern a node say, before or after onnx is asked.
+
+    Raises:
+        AssertionError: a rule returns what does not count at that time.
+    """
     for rule in _REGISTRY.get(asked.node.op_type, ()):
         if rule.before is before and rule.concerns(asked):
             verdict = rule.judge(asked)
-            if verdict is not None:
-                yield verdict
+            if verdict is None:
+                continue
+            if not isinstance(verdict, _KINDS[before]):
+                at = "before" if before else "after"
+                name = f"{rule.judge.__module__}.{getattr(rule.judge, '__qualname__', '?')}"
+                raise AssertionError(f"{name}: a rule does not return {verdict} {at} onnx")
+            yield verdict

@@ -39,6 +39,7 @@ class FuseMaskedSoftmaxPass(RewritePass):
         _require_last_axis(softmax)
         scores, mask = _masked(match, match.producer(softmax.input(0), "SelectV2", "Add"))
         match.require_type_of(scores, softmax)
+        match.require_kernel(_FUSED, softmax)
         _require_taken(match, scores)
         require_low_fill(match, mask, scores.type.dtype)
         match.require_known_extents(scores, mask.condition)

@@ -15,8 +15,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from atc_py.ir import DenseConst, Return
+from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.fusion.record import Miss
+from atc_py.target import find_operator, is_view
+from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
 
 if TYPE_CHECKING:
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 
     from atc_py.ir import AttrValue, Graph, Node, Origin, Value
     from atc_py.passes.fusion.record import PassFusions
+    from atc_py.target import Column
 
 __all__ = [
     "Match",
@@ -200,6 +204,23 @@ class Match:
             moved = node.op in controls.lists
             self.require(not moved, f"modify-mixlist moves {node.op} to another list", node)
 
+    def columns_of(self, op: str) -> tuple[Column, ...]:
+        """Return the dtypes that the AI Core kernel of `op` takes on the SoC compiled for."""
+        row = find_operator(op)
+        return () if row is None else row.columns_on(self._context.soc)
+
+    def require_kernel(self, op: str, last: Node) -> None:
+        """Require the SoC to have an AI Core kernel of `op` for the result of `last`.
+
+        Where the mode keeps all dtypes the kernel must have the result's, or a wider one.
+        """
+        soc, columns = self._context.soc.name, self.columns_of(op)
+        self.require(columns, f"{op} has no AI Core kernel on {soc}", last)
+        if self._context.precision_mode is PrecisionMode.MUST_KEEP_ORIGIN_DTYPE:
+            dtype = last.output.type.dtype
+            kept = any(column.outputs[0] in {dtype, DType.FLOAT32} for column in columns)
+            self.require(kept, f"{op} gives no {dtype.value} on {soc}, which the mode keeps", last)
+
     def become(
         self,
         last: Node,
@@ -213,8 +234,11 @@ class Match:
         All others go but `survivors`, which come from all origins of the match as `last` does.
 
         Raises:
-            MissError: something else reads what is inside, or precision differs between nodes.
+            MissError: something else reads what is inside, precision differs between nodes, or the
+                SoC has no kernel of `op`.
         """
+        if op not in {node.op for node in self.nodes} and not is_view(op):
+            self.require_kernel(op, last)
         self.require_closed(last)
         self.require_one_precision()
         last.op = op

@@ -57,7 +57,7 @@ class _Conversions:
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """Number of conversions that were made."""
         return len(self._made)
 
     def stored(self, value: Value, storage: Storage | None) -> Value:

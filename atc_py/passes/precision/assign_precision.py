@@ -13,6 +13,7 @@ from atc_py.passes.precision.columns import Choice, choose_column
 from atc_py.passes.precision.decisions import Decision
 from atc_py.passes.precision.implementations import assign_implementations
 from atc_py.passes.precision.node_context import tensors_of
+from atc_py.passes.precision.products import assign_products
 from atc_py.passes.precision.refusals import refusal_of
 from atc_py.passes.precision.requested_dtypes import (
     SHORT,
@@ -73,6 +74,7 @@ class _Assignment:
             self._assign(node)
         self._sink.raise_errors()
         assign_implementations(self._graph, self._context)
+        assign_products(self._graph, self._context)
         outputs = zip(self._graph.outputs, self._graph.output_names, strict=True)
         self._graph.set_outputs([self._output(value, name) for value, name in outputs])
         return len(self._casts)
@@ -90,7 +92,7 @@ class _Assignment:
         if row is None:
             return
         if node.op == "Cast":
-            node.engine = cast_engine(node)
+            node.engine = cast_engine(node, self._context.soc)
             self._record(node, "Cast of the model: as it is there")
             return
         first: Wish | None = None
@@ -173,7 +175,7 @@ class _Assignment:
             return value
         key = (value, dtype)
         if key not in self._casts:
-            result = self._casts[key] = insert_cast(self._graph, value, dtype)
+            result = self._casts[key] = insert_cast(self._graph, value, dtype, self._context.soc)
             if result.producer is not None:
                 self._context.decisions.casts[result.producer.name] = reason
         return self._casts[key]

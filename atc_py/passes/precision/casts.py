@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.ir import Engine
+from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from atc_py.ir import Graph, Node, Value
+    from atc_py.target import Soc
 
 __all__ = ["cast_engine", "insert_cast"]
 
@@ -24,20 +26,28 @@ _AICORE = frozenset(
         DType.BOOL,
     }
 )
-"""Dtypes between which the AI Core converts; others go to the AI CPU."""
+"""Dtypes between which the AI Core converts where nothing else is published."""
 
 
-def cast_engine(node: Node) -> Engine:
-    """Return the engine of a Cast node, by the dtypes of its input and output."""
-    dtypes = {value.type.dtype for value in (*node.present_inputs, *node.outputs)}
-    return Engine.AICORE if dtypes <= _AICORE else Engine.AICPU
+def cast_engine(node: Node, soc: Soc) -> Engine:
+    """Return the engine of a Cast node on `soc`, by the dtypes of its input and output.
+
+    What the AI Core does not convert goes to the AI CPU.
+    """
+    (given,) = (value.type.dtype for value in node.present_inputs)
+    wanted = node.output.type.dtype
+    row = find_operator("Cast")
+    published = None if row is None else row.published_on(soc)
+    if published is None or given is wanted:
+        return Engine.AICORE if {given, wanted} <= _AICORE else Engine.AICPU
+    return Engine.AICORE if ((given,), (wanted,)) in published else Engine.AICPU
 
 
-def insert_cast(graph: Graph, value: Value, dtype: DType) -> Value:
+def insert_cast(graph: Graph, value: Value, dtype: DType, soc: Soc) -> Value:
     """Return `value` in another dtype: a new Cast node with the origins of the value's producer."""
     type_ = value.type.with_dtype(dtype)
     origins = value.producer.origins if value.producer is not None else ()
     name = f"{value.name}.{dtype.value}"
     node = graph.add_node("Cast", [value], [(name, type_)], {"dst_type": dtype}, origins)
-    node.engine = cast_engine(node)
+    node.engine = cast_engine(node, soc)
     return node.output

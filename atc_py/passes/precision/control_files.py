@@ -82,6 +82,7 @@ def find_controls(
         fp16_inputs=reader.inputs(options.input_fp16_nodes),
         outputs=reader.outputs(options.output_type),
         clip_weights=options.is_weight_clip,
+        allow_hf32=options.allow_hf32,
         implementation_nodes=implementation_nodes,
         implementation_types=implementation_types,
     )

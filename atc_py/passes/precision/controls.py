@@ -44,6 +44,7 @@ class Controls:
         fp16_inputs: model inputs that are fed as float16.
         outputs: dtypes of outputs by name; "" stands for all others.
         clip_weights: float weights that become narrower are clamped to finite values.
+        allow_hf32: whether all float32 products of the cube are of HF32; None for the defaults.
         implementation_nodes: implementation modes by node.
         implementation_types: implementation modes by operator; a node's own come first.
     """
@@ -57,6 +58,7 @@ class Controls:
     fp16_inputs: frozenset[str] = frozenset()
     outputs: Mapping[str, DType] = field(default_factory=dict)
     clip_weights: bool = True
+    allow_hf32: bool | None = None
     implementation_nodes: Mapping[str, str] = field(default_factory=dict)
     implementation_types: Mapping[str, str] = field(default_factory=dict)
 
@@ -78,6 +80,14 @@ class Controls:
     def implementation_of(self, node: Node) -> str | None:
         """Return the implementation mode that the user gave for `node`, or None."""
         return _of(node, self.implementation_nodes, self.implementation_types)
+
+    def implementation_by_name(self, node: Node) -> str | None:
+        """Return the implementation mode that the user gave for the node's name, or None."""
+        return _of(node, self.implementation_nodes, {})
+
+    def implementation_by_type(self, node: Node) -> str | None:
+        """Return the implementation mode that the user gave for the node's operator, or None."""
+        return _of(node, {}, self.implementation_types)
 
     def list_of(self, op: str, family: SocFamily) -> MixList:
         """Return the list that operator `op` is on for a SoC of `family`.

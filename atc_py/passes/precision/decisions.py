@@ -47,10 +47,10 @@ class Decisions:
     refused: list[Refusal] = field(default_factory=list)
     rolled_back: dict[Origin, str] = field(default_factory=dict)
 
-    def implement(self, name: str, mode: str) -> None:
-        """Put on record which implementation the node called `name` has."""
+    def remark(self, name: str, text: str) -> None:
+        """Add to the rule of the node called `name`."""
         made = self.nodes[name]
-        self.nodes[name] = replace(made, rule=f"{made.rule}; op-precision-mode: {mode}")
+        self.nodes[name] = replace(made, rule=f"{made.rule}; {text}")
 
     def as_json(self, graph: Graph) -> dict[str, object]:
         """Return the nodes that `graph` still has, in its order, as JSON values."""

@@ -35,7 +35,7 @@ def _dtypes_ok(node: Node, *, soc: Soc) -> str | None:
     if row is None:
         return None
     if node.op == "Cast":
-        wanted = cast_engine(node)
+        wanted = cast_engine(node, soc)
         return None if node.engine is wanted else f"Cast belongs on {wanted.value}"
     if fits(node, row, soc):
         return None

@@ -185,7 +185,7 @@ def _cast(graph: Graph, value: Value, dtype: DType, context: PassContext, channe
     """Return `value` in another dtype; a new Cast is put on record."""
     if value.type.dtype is dtype:
         return value
-    made = insert_cast(graph, value, dtype)
+    made = insert_cast(graph, value, dtype, context.soc)
     if made.producer is not None:
         context.decisions.casts[made.producer.name] = _reason(channels)
     return made

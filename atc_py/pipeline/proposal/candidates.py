@@ -77,7 +77,7 @@ def hints(view: SourceModel, dims: Sequence[OpenDim]) -> dict[OpenDim, int]:
 
 
 def _dim_from_weights(node: SourceNode) -> tuple[tuple[str, int], int] | None:
-    """Return an axis of what the node reads, and the dim that its weights say it has."""
+    """Return an axis of the node's input, and the dim that its weights imply for it."""
     axis = None if node.domain else _CHANNEL_AXIS.get(node.op_type)
     if axis is None or len(node.inputs) < 2:  # noqa: PLR2004
         return None

@@ -50,7 +50,7 @@ class Judgment:
         return self.model.faults
 
     def of(self, standing: Standing) -> dict[Hashable, Finding]:
-        """Return the findings of one standing, by what tells them apart."""
+        """Return the findings of one standing, by their identity."""
         found = self.checked.check.findings
         return {key_of(each): each for each in found if each.standing is standing}
 
@@ -86,7 +86,7 @@ class Judge:
     Attributes:
         conditions: precision mode and SoC.
         specs: the specifications.
-        quant_bias: the convention of biases of int8 layers; None for what the file says.
+        quant_bias: the convention of biases of int8 layers; None to use the file's.
     """
 
     conditions: Conditions

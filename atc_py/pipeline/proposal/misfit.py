@@ -69,7 +69,7 @@ def find_misfit(
     near, or that a search finds.
 
     Args:
-        file: the file as it stands.
+        file: the file, unchanged.
         shapes: what the user gave.
         judge: judges the file with other dims.
         fault: what contradicts itself with the user's dims.

@@ -102,7 +102,7 @@ def given_dims(inputs: Sequence[DeclaredInput], shapes: Mapping[str, Shape]) -> 
 
 
 def open_form(inputs: Iterable[DeclaredInput], shapes: Mapping[str, Shape]) -> str:
-    """Write the text of --input-shape with names, or `?`, for what is open."""
+    """Write the text of --input-shape with names, or `?`, for open dims."""
     return ";".join(
         f"{each.name}:{','.join(_labels(each, shapes))}"
         for each in inputs

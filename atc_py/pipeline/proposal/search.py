@@ -167,7 +167,7 @@ def _with_ranks(
 
 
 def _with_rank(file: OnnxFile, position: int, rank: int) -> OnnxFile:
-    """Return the file with so many open dims for one of its inputs."""
+    """Return the file with `rank` open dims for one of its inputs."""
     inputs: list[DeclaredInput] = list(file.inputs)
     inputs[position] = replace(inputs[position], dims=("",) * rank)
     return replace(file, inputs=tuple(inputs))

@@ -38,7 +38,7 @@ _Version: TypeAlias = Annotated[int, msgspec.Meta(extra_json_schema={"const": VE
 
 
 class _Part(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of the report; text is free of what UTF-8 cannot carry."""
+    """A part of the report; text is free of characters that UTF-8 cannot encode."""
 
 
 class Found(_Part, frozen=True, kw_only=True):
@@ -206,6 +206,7 @@ class CheckDocument(_Part, frozen=True, kw_only=True):
         lang: language of all sentences, en or zh.
         precision_mode: ATC's name of the mode.
         soc: the SoC's name.
+        soc_note: that its kernels are assumed; empty where they are published.
         options: further options of the check.
         verdict: the worst of all models.
         counts: findings of each level in all models.
@@ -223,3 +224,4 @@ class CheckDocument(_Part, frozen=True, kw_only=True):
     counts: dict[str, int]
     baseline: BaselineCount | None
     models: tuple[CheckedModel, ...]
+    soc_note: str = ""

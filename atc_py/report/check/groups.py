@@ -35,7 +35,7 @@ class Group:
     """Findings of one code, level and rule.
 
     Attributes:
-        first: the first of them; what it says of the rule holds for all.
+        first: the first of them; its words on the rule hold for all.
         sightings: by observed value, in the order of the network.
     """
 

@@ -10,6 +10,7 @@ import msgspec
 
 from atc_py import __version__
 from atc_py.check.findings import Standing, fingerprint_of
+from atc_py.diag import Words
 from atc_py.report.check.document import (
     VERSION,
     Biases,
@@ -22,6 +23,7 @@ from atc_py.report.check.document import (
     Tool,
 )
 from atc_py.system.json_text import format_json
+from atc_py.target import socs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,7 +60,19 @@ def check_document(
         counts={each.value: counts[each.value] for each in Standing if counts[each.value]},
         baseline=None if baseline is None else baseline.count,
         models=models,
+        soc_note=_soc_note(report.soc, language),
     )
+
+
+def _soc_note(name: str, language: str) -> str:
+    """Return that the kernels of a SoC are assumed; nothing where they are published."""
+    if name not in {soc.name for soc in socs() if soc.assumed_kernels}:
+        return ""
+    note = Words(
+        f"The kernels of {_text(name)} are not published; the dtypes that they take are assumed.",
+        f"{_text(name)} 的核未公开，其支持的数据类型为推定。",
+    )
+    return note.in_language(language)
 
 
 def check_json(document: CheckDocument) -> str:
@@ -67,7 +81,7 @@ def check_json(document: CheckDocument) -> str:
 
 
 def check_json_schema() -> str:
-    """Return the JSON schema of what `check_json` gives."""
+    """Return the JSON schema of the result of `check_json`."""
     schema = msgspec.json.schema(CheckDocument)
     for part in schema["$defs"].values():
         # Python 3.13 takes the indentation off docstrings, older ones leave it.

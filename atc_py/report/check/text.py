@@ -55,6 +55,9 @@ def check_blocks(document: CheckDocument, *, verbose: bool = False) -> Iterator[
     if len(document.models) > 1:
         yield ""
         yield _summary(document)
+    if document.soc_note:
+        yield ""
+        yield document.soc_note
     if document.baseline is not None:
         yield ""
         yield baseline_text(document)

@@ -105,7 +105,7 @@ def verdict_text(model: CheckedModel, language: str) -> str:
 
 
 def baseline_text(document: CheckDocument) -> str:
-    """Return `12 known, 1 new`, with what is gone; empty without a baseline."""
+    """Return `12 known, 1 new`, with the number gone; empty without a baseline."""
     count = document.baseline
     if count is None:
         return ""

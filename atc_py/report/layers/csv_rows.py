@@ -80,7 +80,7 @@ def _row(done: LayerComparison, layer: Layer) -> list[str]:
 
 
 def _judged_cells(layer: Layer) -> list[str]:
-    """Fill the cells of what a layer is judged by beside its plain figures."""
+    """Fill the cells of the figures by which a layer is judged."""
     beyond, own = layer.figures.beyond, layer.own
     floored: tuple[str, ...] = ("", "", "", "")
     if beyond is not None:

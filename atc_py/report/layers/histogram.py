@@ -16,7 +16,7 @@ WIDTH, HEIGHT = 360.0, 130.0
 """Size of the picture within its axes."""
 
 _EDGE = 30.0
-"""Width of the bars for zeros, on the left, and for what is NaN or infinite, on the right."""
+"""Width of the bars for zeros, on the left, and for NaN and infinities, on the right."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,7 @@ def _height(error: float) -> str:
 def _point(done: LayerComparison, at: int) -> dict[str, str]:
     """Return a layer in the picture."""
     layer = done.layers[at]
-    kind = "bad" if layer.faults else "introduced" if layer.root == at else "good"
+    kind = "failing" if layer.faults else "introduced" if layer.root == at else "good"
     return {
         "x": f"{_WIDTH * (at + 0.5) / len(done.layers):.1f}",
         "y": _height(layer.judged_error),

@@ -1,4 +1,4 @@
-"""A layer-by-layer comparison as JSON values; what is not finite is null."""
+"""A layer-by-layer comparison as JSON values; numbers that are not finite are null."""
 
 from __future__ import annotations
 

@@ -175,7 +175,7 @@ def _title(layer: Layer) -> str:
 
 
 def outputs_table(done: LayerComparison) -> Table:
-    """Tabulate the model's outputs, with what was found of classes and targets."""
+    """Tabulate the model's outputs, with the results for classes and targets."""
     ranked, judged = bool(done.rankings), bool(done.targets)
     columns = ("output", *_COLUMNS[3:], *(("top-1>", "top-5>") if ranked else ()))
     rows = []

@@ -66,9 +66,7 @@ def history_rows(spec: OpSpec, history: SchemaHistory) -> list[tuple[str, Words]
     rows: list[tuple[str, Words]] = []
     for step in found:
         if step.version == 0:
-            text = Words(
-                f"ONNX has it from opset {first} on", f"ONNX 自 opset {first} 起才有该算子"
-            )
+            text = Words(f"ONNX has it since opset {first}", f"ONNX 自 opset {first} 起才有该算子")
         elif step.version == first:
             text = _FIRST
         else:

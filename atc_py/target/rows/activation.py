@@ -2,10 +2,29 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from atc_py.target.kernels import Kernels, on
 from atc_py.target.layouts import Layout
 from atc_py.target.row import Attribute, Operand, TargetOp, Unit
-from atc_py.target.rows.parts import DIVISION, EXP, F64, FLOATS, IMPL_MODE, LOG, Y, inputs, same
+from atc_py.target.rows.parts import (
+    DECIDED_LATER,
+    DIVISION,
+    EXP,
+    F32,
+    F64,
+    FLOAT_KERNELS,
+    FLOATS,
+    IMPL_MODE,
+    LOG,
+    Y,
+    inputs,
+    same,
+)
 from atc_py.target.vector import LOW, MASK, Form, Operands, VectorFunction
+
+if TYPE_CHECKING:
+    from atc_py.tensor.dtypes import DType
 
 __all__ = ["ROWS"]
 
@@ -15,12 +34,13 @@ def _activation(  # noqa: PLR0913  (what rows of activations differ in)
     summary: str,
     attributes: tuple[Attribute, ...] = (),
     *,
+    kernels: Kernels = FLOAT_KERNELS,
     vector: VectorFunction,
     passes: float,
-    double: bool = False,
+    aicpu: tuple[DType, ...] = (),
     saturates: bool = False,
 ) -> TargetOp:
-    """Make a row for floats; `double` gives it an AI CPU kernel for float64."""
+    """Make the row of a function of floats."""
     return TargetOp(
         name,
         inputs("x"),
@@ -29,7 +49,8 @@ def _activation(  # noqa: PLR0913  (what rows of activations differ in)
         summary,
         attributes=attributes,
         columns=same(*FLOATS),
-        aicpu=(F64,) if double else (),
+        kernels=kernels,
+        aicpu=aicpu,
         family="unary",
         vector=vector,
         passes=passes,
@@ -46,6 +67,7 @@ ROWS = (
             Attribute("alpha2", "float", 1.0),
             Attribute("alpha3", "float", 1.0),
         ),
+        kernels=on("310 310P 310B 610 910 A2 A3 CS: f16 f32"),
         passes=4 + EXP,
         vector=VectorFunction(Form.ACTIVATION, scratch=(LOW,)),
         saturates=True,
@@ -58,7 +80,8 @@ ROWS = (
             Attribute("scale", "float", 1.0),
             Attribute("input_scale", "float", 1.0),
         ),
-        double=True,
+        kernels=on("310 CS: f16; 310P 310B 610 910: f16 f32; A2 A3: f16 f32 bf16"),
+        aicpu=(F32, F64),
         passes=3 + EXP,
         vector=VectorFunction(Form.ACTIVATION, scratch=(LOW,)),
         saturates=True,
@@ -67,6 +90,7 @@ ROWS = (
         "GeluV2",
         "x times the share of a normal distribution below x, by its error function or by tanh.",
         (Attribute("approximate", "string", "none"),),
+        kernels=on("310 610 CS: -; 310P 310B 910: f16 f32; A2 A3: f16 f32 bf16"),
         passes=6 + EXP + DIVISION,
         vector=VectorFunction(Form.ACTIVATION, scratch=(LOW,), zero_of_zeros=True, cancels=True),
     ),
@@ -81,6 +105,7 @@ ROWS = (
             Attribute("beta", "float", 0.5),
         ),
         columns=same(*FLOATS),
+        kernels=on("310 310P 310B 610 910 CS: f16 f32; A2 A3: f16 f32 bf16"),
         aicpu=(F64,),
         family="unary",
         passes=4.0,
@@ -90,6 +115,7 @@ ROWS = (
     _activation(
         "HardSwish",
         "x times x + 3 held between 0 and 6, divided by 6.",
+        kernels=on("310 310P 310B 910: f16 f32; A2 A3: f16 f32 bf16; 610 CS: -"),
         passes=5.0,
         vector=VectorFunction(Form.ACTIVATION, scratch=(LOW,), zero_of_zeros=True),
     ),
@@ -107,6 +133,7 @@ ROWS = (
         Unit.VECTOR,
         "x from 0 on, weight * x below; one weight for all, or one for each channel on axis 1.",
         columns=same(*FLOATS, inputs=2),
+        kernels=DECIDED_LATER,
         family="channel",
         takes=Layout.ALIKE,
         passes=3.0,
@@ -121,7 +148,8 @@ ROWS = (
     _activation(
         "Selu",
         "1.0507 * x from 0 on, 1.0507 * 1.67326 * (exp(x) - 1) below.",
-        double=True,
+        kernels=on("310 310P 310B 610 910: f16 f32; A2 A3: f16 f32 bf16; CS: -"),
+        aicpu=(F64,),
         passes=4 + EXP,
         vector=VectorFunction(Form.ACTIVATION, scratch=(LOW,), zero_of_zeros=True),
         saturates=True,
@@ -145,7 +173,7 @@ ROWS = (
         "Softsign",
         "x / (1 + |x|).",
         (IMPL_MODE,),
-        double=True,
+        aicpu=(F64,),
         passes=2 + DIVISION,
         vector=VectorFunction(Form.ACTIVATION, scratch=(LOW,), zero_of_zeros=True),
         saturates=True,
@@ -154,6 +182,7 @@ ROWS = (
         "Swish",
         "x / (1 + exp(-scale * x)).",
         (Attribute("scale", "float", 1.0),),
+        kernels=on("310 310P 310B 910: f16 f32; A2 A3: f16 f32 bf16; 610 CS: -"),
         passes=3 + EXP + DIVISION,
         vector=VectorFunction(Form.ACTIVATION, scratch=(LOW,)),
     ),
@@ -172,6 +201,7 @@ ROWS = (
         "1 above the threshold, 0 elsewhere.",
         attributes=(Attribute("threshold", "float", 0.0),),
         columns=same(*FLOATS),
+        kernels=FLOAT_KERNELS,
         family="unary",
         selects=True,
         passes=2.0,

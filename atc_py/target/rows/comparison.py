@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
 from atc_py.target.row import Column, Operand, TargetOp, Unit
 from atc_py.target.rows.parts import (
@@ -34,6 +35,9 @@ __all__ = ["ROWS"]
 _ORDERED = (F16, F32, I32, I8, U8)
 """What AI Core kernels put in order."""
 
+_NEWEST = "A2 A3: f16 f32 bf16 i32 i64 i8 u8; CS: f16 i8 u8"
+"""What those of the newest families and of the smallest SoC put in order."""
+
 
 def _pairs(*dtypes: DType) -> tuple[Column, ...]:
     """Return columns that take two tensors of one dtype and return bool."""
@@ -53,6 +57,7 @@ def _comparison(
     summary: str,
     aicore: tuple[DType, ...],
     aicpu: tuple[DType, ...],
+    kernels: str,
     vector: VectorFunction,
 ) -> TargetOp:
     """Make the row of a comparison of two tensors."""
@@ -63,6 +68,7 @@ def _comparison(
         Unit.VECTOR,
         summary,
         columns=_pairs(*aicore),
+        kernels=on(kernels, "T T > b"),
         aicpu=_pairs(*aicpu),
         family="binary",
         selects=True,
@@ -81,6 +87,7 @@ def _logic(
         Unit.VECTOR,
         summary,
         columns=same(BOOL, inputs=len(operands)),
+        kernels=on("310 310P 310B 610 910 A2 A3 CS: b"),
         family=vector.form.value,
         selects=True,
         vector=vector,
@@ -92,7 +99,10 @@ ROWS = (
         "Equal",
         "Whether two elements are equal, with broadcasting.",
         (F16, F32, I32, I64, U64, I8, U8, BOOL),
-        (F64, I16),
+        (F64, I16, I64),
+        "310: f16 f32 i32 i8 u8 b; 310P 610: f16 f32 i32 i64 u64 i8 u8 b; "
+        "310B: f16 f32 i32 i64 i8 u8 b; 910: f16 f32 i32 i64 u64 u32 i8 u8 b; "
+        "A2 A3: f16 f32 bf16 i32 i64 i8 u8 b; CS: f16 i32 i8 u8 b",
         vector=_compared("EQ", I32),
     ),
     _comparison(
@@ -100,6 +110,7 @@ ROWS = (
         "Whether elements of x1 exceed those of x2, with broadcasting.",
         _ORDERED,
         (F64, I16, I64, U16, U32, U64),
+        f"310 610: f16 f32 i32 i8 u8; 310P 310B 910: f16 f32 i32 i64 i8 u8; {_NEWEST}",
         vector=_compared("GT"),
     ),
     _comparison(
@@ -107,6 +118,7 @@ ROWS = (
         "Whether elements of x1 reach those of x2, with broadcasting.",
         _ORDERED,
         (F64, I16, I64, U16, U32, U64),
+        f"310 310P 310B 910: f16 f32 i32 i64 i8 u8; 610: f16 f32 i32 i8 u8; {_NEWEST}",
         vector=_compared("GE"),
     ),
     _comparison(
@@ -114,6 +126,7 @@ ROWS = (
         "Whether elements of x1 are below those of x2, with broadcasting.",
         _ORDERED,
         (F64, I16, I64, U16, U32, U64),
+        f"310: f16 f32 i32 i8 u8; 310P 310B 610 910: f16 f32 i32 i64 i8 u8; {_NEWEST}",
         vector=_compared("LT"),
     ),
     _comparison(
@@ -121,6 +134,8 @@ ROWS = (
         "Whether elements of x1 do not exceed those of x2, with broadcasting.",
         _ORDERED,
         (),
+        "310: f16 f32 i32 i8 u8; 310B: f16 f32 i32 i64 i8 u8; "
+        f"310P 610 910: f16 f32 i32 i64 u64 i8 u8; {_NEWEST}",
         vector=_compared("LE"),
     ),
     _logic(
@@ -150,6 +165,11 @@ ROWS = (
         Unit.VECTOR,
         "Elements of `then` where the condition is true, else of `else`, with broadcasting.",
         columns=tuple(Column((BOOL, dtype, dtype), (dtype,)) for dtype in (F16, F32, I8, I32, U8)),
+        kernels=on(
+            "310 610: f16 f32 i32 i8 u8; 310P 310B 910: f16 f32 i32 i8 u8 i64; "
+            "A2 A3: f16 f32 bf16 i32 i8 u8 i64; CS: f16 i32 i8 u8",
+            "b T T > T",
+        ),
         family="binary",
         selects=True,
         takes=Layout.ROWS,

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
 from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
 from atc_py.target.rows.parts import (
     ANY,
     BF16,
     BOOL,
+    DECIDED_LATER,
     F16,
     F32,
     F64,
@@ -64,6 +66,11 @@ ROWS = (
         "the second input says; negative indices count from there.",
         attributes=(Attribute("axis", "int", -1),),
         columns=_marked((I32,), (F16, F32, I32, I8, U8)),
+        kernels=on(
+            "310 610 CS: (i32 i64 f16 f16 > f16) (i32 i64 f32 f32 > f32) (i32 i64 i32 i32 > i32); "
+            "310P 310B 910 A2 A3: f16 f32 i32 i64",
+            "i32|i64 i64 T T > T",
+        ),
         aicpu=(
             *_marked((I32,), (F64, I16, I64, U16, U32, U64, BOOL)),
             *_marked((I64, U64), ANY),
@@ -87,7 +94,8 @@ ROWS = (
             Attribute("paddings_contiguous", "bool", default=True),
         ),
         columns=_numbered(F16, F32, I8, U8, I32),
-        aicpu=_numbered(I16, I64, U16, U32, U64, F64, BOOL),
+        kernels=on("310 310P 310B 910 A2 A3: ?; 610 CS: f16 f32 i32", "T i64 > T"),
+        aicpu=_numbered(I8, U8, I16, I64, U16, U32, U64, F64, BOOL),
         family="move",
         formula=(
             "y[i] = x[i - before] inside; outside constant_values, or by mode x of the nearest "
@@ -106,6 +114,11 @@ ROWS = (
             Attribute("noop_with_empty_axes", "bool", default=True),
         ),
         columns=_numbered(F16, F32),
+        kernels=on(
+            "310 610: f16 f32; 310P: f16 f32 i64; 310B: f16 f32 i32 i64; 910: f16 f32 i32; "
+            "A2 A3: f16 f32 bf16 i32 i64; CS: -",
+            "T i32|i64 > T",
+        ),
         aicpu=_numbered(I32, I64, U32, U64, F64),
         family="reduce",
         formula=(
@@ -119,6 +132,7 @@ ROWS = (
         Unit.MOVE,
         "The extents of a tensor.",
         attributes=(_INT64,),
+        kernels=DECIDED_LATER,
         aicpu=tuple(Column((dtype,), (I64,)) for dtype in (*ANY, BF16)),
         family="region",
         formula="y[axis] = extent of x along axis",
@@ -144,6 +158,7 @@ ROWS = (
         "A tensor cut along one axis into parts of one extent.",
         attributes=(Attribute("split_dim", "int"), Attribute("num_split", "int")),
         columns=tuple(Column((dtype,), (dtype,)) for dtype in STORAGE),
+        kernels=on("310 310P 310B 610 910 A2 A3: ?; CS: f16 i8 i16 i32 i64 u8 u16 u32 u64"),
         aicpu=(F64,),
         family="move",
         takes=Layout.JOIN,
@@ -178,7 +193,13 @@ ROWS = (
         Unit.MOVE,
         "A tensor repeated along each of its axes.",
         columns=_numbered(*STORAGE),
-        aicpu=_numbered(F64, BF16),
+        kernels=on(
+            "310 610: f16 f32 i32 b; 310P: f16 f32 i8 i16 i32 i64 u8 u16 u32 u64 b; "
+            "310B 910: f16 f32 i32 i64 b; "
+            "A2 A3: f16 f32 i8 i16 i32 i64 u8 u16 u32 u64 b bf16; CS: f16 i32 b",
+            "T i32|i64 > T",
+        ),
+        aicpu=_numbered(*ANY, BF16),
         family="move",
         formula="y[i] = x[i mod extent of x] along each axis",
     ),

@@ -7,7 +7,15 @@ branches side by side, and a Merge for each of its results.
 from __future__ import annotations
 
 from atc_py.target.row import Column, Operand, TargetOp, Unit
-from atc_py.target.rows.parts import ANY, BF16, BOOL, Y, inputs, same
+from atc_py.target.rows.parts import (
+    ANY,
+    BF16,
+    BOOL,
+    DECIDED_LATER,
+    Y,
+    inputs,
+    same,
+)
 
 __all__ = ["ROWS"]
 
@@ -20,6 +28,7 @@ ROWS = (
         Unit.MOVE,
         "The one of its inputs that is alive in this run.",
         columns=same(*ANY, BF16),
+        kernels=DECIDED_LATER,
         family="move",
     ),
     TargetOp(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from atc_py.target.hf32 import PRODUCTS
+from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
 from atc_py.target.row import Attribute, Limit, TargetOp, Unit
 from atc_py.target.rows.parts import F32, F64, Y, cube, inputs
@@ -20,8 +22,24 @@ _WINDOW_ATTRIBUTES = (
     Attribute("dilations", "ints", (1, 1, 1, 1)),
     Attribute("data_format", "string", "NCHW"),
     Attribute("offset_x", "int", 0),
+    PRODUCTS,
 )
 """What every convolution has."""
+
+# What follows is that of CANN's kernels, which list their dtypes when they are compiled. A bfloat16
+# product takes a float32 bias. Left out are int4, for which there are no layers here, the float16
+# results of int8 products, which have a factor within, and int32 products.
+_INT8 = "(i8 i8 i32 i8 > i32)"
+_SUMS, _BF16_SUMS = "(f16 f16 f32 > f32)", "(bf16 bf16 f32 > f32)"
+_BF16, _WIDE_BIAS = "(bf16 bf16 f32 > bf16)", "(f16 f16 f32 > f16)"
+
+_CONV_KERNELS = on(
+    f"310 CS: f16 {_INT8}; 310P 610 910: f16 {_INT8} {_SUMS}; "
+    f"310B A2 A3: f16 f32 {_INT8} {_SUMS} {_BF16} {_BF16_SUMS}",
+    "T T T > T",
+)
+_PIPED_PRODUCTS = f"310B A2 A3: f16 f32 {_INT8} {_SUMS} {_BF16} {_WIDE_BIAS}"
+"""Products where a pipe behind the cube converts the sums."""
 
 ROWS = (
     TargetOp(
@@ -34,8 +52,11 @@ ROWS = (
             Attribute("adj_x1", "bool", default=False),
             Attribute("adj_x2", "bool", default=False),
             Attribute("offset_x", "int", 0),
+            PRODUCTS,
         ),
         columns=cube(),
+        # Of equal stacks the older SoCs list float32 as well; which stacks those are a row cannot say.
+        kernels=on(f"310 310P 610 910 CS: f16 {_INT8} {_SUMS}; {_PIPED_PRODUCTS}", "T T T > T"),
         family="matmul",
     ),
     TargetOp(
@@ -49,6 +70,7 @@ ROWS = (
             Attribute("groups", "int", 1),
         ),
         columns=cube(),
+        kernels=_CONV_KERNELS,
         limits=_CONV_LIMITS,
         family="conv",
     ),
@@ -65,6 +87,11 @@ ROWS = (
             Attribute("output_padding", "ints", (0, 0, 0, 0)),
         ),
         columns=cube(),
+        kernels=on(
+            f"310 310P 610 910: f16 {_INT8} {_SUMS}; 310B: f16 f32 {_INT8}; "
+            f"A2 A3: f16 f32 {_INT8} {_SUMS} {_BF16}; CS: f16 {_INT8}",
+            "T T T > T",
+        ),
         family="conv",
     ),
     TargetOp(
@@ -75,6 +102,7 @@ ROWS = (
         "Convolution in which output channel o reads input channel o // (O / C) alone.",
         attributes=_WINDOW_ATTRIBUTES,
         columns=cube(),
+        kernels=_CONV_KERNELS,
         limits=_CONV_LIMITS,
         family="conv",
     ),
@@ -88,8 +116,14 @@ ROWS = (
             Attribute("transpose_x1", "bool", default=False),
             Attribute("transpose_x2", "bool", default=False),
             Attribute("offset_x", "int", 0),
+            PRODUCTS,
         ),
         columns=cube(),
+        # On SoCs whose cube has no float32 it is listed; whether the kernel then takes it is unknown.
+        kernels=on(
+            f"310 310P 610 910: f16 f32 {_INT8} {_SUMS}; CS: f16 {_INT8}; {_PIPED_PRODUCTS}",
+            "T T T > T",
+        ),
         family="matmul",
     ),
     TargetOp(

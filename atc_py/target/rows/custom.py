@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
+from atc_py.target.hf32 import PRODUCTS
+from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
-from atc_py.target.row import Attribute, Column, Operand, Resource, TargetOp, Unit
-from atc_py.target.rows.parts import F16, F32, F64, FLOATS, I8, I32, U8, X1_X2, Y, inputs, same
+from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
+from atc_py.target.rows.parts import (
+    DECIDED_LATER,
+    F16,
+    F32,
+    F64,
+    FLOATS,
+    I8,
+    I32,
+    U8,
+    X1_X2,
+    Y,
+    inputs,
+    same,
+)
+from atc_py.target.soc import Resource
 from atc_py.target.vector import Form, VectorFunction
 
 __all__ = ["ROWS"]
@@ -18,6 +34,7 @@ ROWS = (
         "Largest value of windows that divide an image into rows and columns, and where it stands.",
         attributes=(Attribute("output_size", "ints"),),
         columns=(Column((F16,), (F16, I32)),),
+        kernels=on("310 310P 310B 610 910 A2 A3: f16; CS: -", "T > T i32"),
         aicpu=(Column((F32,), (F32, I32)), Column((F64,), (F64, I32))),
         family="region",
         selects=True,
@@ -35,6 +52,8 @@ ROWS = (
         Unit.VECTOR,
         "A tensor plus the product of two others and a factor, all broadcast.",
         columns=same(F16, F32, I32, I8, U8, inputs=4),
+        kernels=on("310 310P 310B 910 A3: ?; A2: f16 f32 bf16 i32; 610 CS: -"),
+        aicpu=(F16, F32, I32, I8, U8),
         family="binary",
         passes=2.0,
         vector=VectorFunction(Form.BINARY, native=(I32,), rounded_once=True, linked=False),
@@ -48,11 +67,13 @@ ROWS = (
         attributes=(
             Attribute("adj_x1", "bool", default=False),
             Attribute("adj_x2", "bool", default=False),
+            PRODUCTS,
         ),
         columns=(
             Column((F16, F16), (F16,)),
             Column((F32, F32), (F32,), Resource.CUBE_FLOAT32),
         ),
+        kernels=DECIDED_LATER,
         aicpu=(F32, I32),
         family="matmul",
     ),
@@ -79,6 +100,7 @@ ROWS = (
         columns=tuple(
             Column((dtype, dtype, dtype, I32), (dtype, dtype, dtype, I32)) for dtype in FLOATS
         ),
+        kernels=on("310 310P 610 910 CS: f16; 310B A2 A3: f16 f32", "T T T i32 > T T T i32"),
         family="region",
         formula=(
             "of each image and class, by falling score: keep a box unless a kept one overlaps it "
@@ -104,6 +126,11 @@ ROWS = (
             Attribute("padding_idx", "int", -1),
         ),
         columns=(Column((F32, I32, I32, F32), (F32,)),),
+        kernels=on(
+            "310 310B: f16 f32 (f16 i64 i64 f16 > f16) (f32 i64 i64 f32 > f32); "
+            "310P 910: f16 f32; A2 A3: f16 f32 bf16; 610 CS: -",
+            "T i32 i32 T > T",
+        ),
         family="region",
         formula=(
             "y[b] = sum, mean or largest (mode) of per_sample_weights[i] * weight[indices[i]] "
@@ -129,6 +156,7 @@ ROWS = (
             Attribute("aligned", "bool", default=True),
         ),
         columns=same(*FLOATS, inputs=2),
+        kernels=on("310 310P 310B 910 A2 A3: f16 f32; 610 CS: -"),
         family="region",
         formula=(
             "y[r] = ROIAlign of region r on map floor(log2(sqrt(w * h) / finest_scale + 1e-6))\n"

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
 from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
-from atc_py.target.rows.parts import F32, FLOATS, I32, I64, Y, inputs, same
+from atc_py.target.rows.parts import (
+    F32,
+    FLOATS,
+    I32,
+    I64,
+    Y,
+    inputs,
+    same,
+)
 
 __all__ = ["ROWS"]
 
@@ -30,6 +39,11 @@ ROWS = (
         ),
         # CANN also takes float16, in which other boxes may win: a choice cannot be nearly right
         columns=tuple(Column((F32, F32, count, F32, F32, F32), (I32,)) for count in (I32, I64)),
+        kernels=on(
+            "310 910: f16; 310P 310B A2 A3: f16 f32; 610: -; "
+            "CS: (f16 f16 i32|i64 f16 f16 f16 > i32)",
+            "T T i32|i64 f32 f32 T > i32",
+        ),
         family="region",
         formula=(
             "of each image and class, by falling score: keep a box unless a kept one overlaps it "
@@ -54,6 +68,7 @@ ROWS = (
             Attribute("pool_mode", "string", "avg"),
         ),
         columns=tuple(Column((dtype, dtype, I32), (dtype,)) for dtype in FLOATS),
+        kernels=on("310 310P 310B 610 910 A2 A3: f16 f32; CS: f16", "T T i32 > T"),
         family="region",
         formula=(
             "y[r, c, i, j] = mean or largest (pool_mode) of bilinear samples in cell (i, j) of "
@@ -76,6 +91,7 @@ ROWS = (
             Attribute("spatial_scale_w", "float"),
         ),
         columns=same(*FLOATS, inputs=2),
+        kernels=on("310 310B 910 A2 A3 CS: f16; 310P 610: f16 f32", "T T i32 > T"),
         family="region",
         selects=True,
         formula=(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from atc_py.target.kernels import on
 from atc_py.target.row import Attribute, TargetOp, Unit
 from atc_py.target.rows.parts import (
     BOOL,
@@ -29,6 +30,25 @@ from atc_py.target.vector import MASK, Form, Operands, Temporary, VectorFunction
 
 __all__ = ["ROWS"]
 
+_CASTS = (
+    "(f16 > f32|i32|u8) (i32 > f16|i8|u8|b) (i8 > f16|f32|i32) (u8 > f16|f32|i32) "
+    "(b > f16|f32|i32|u8) (f32 > f16)"
+)
+"""What Cast converts on every family but the smallest."""
+
+_WIDE_CASTS = (
+    "(f32 > i32|b) (i32 > f32|i64) (i64 > f16|i32|u8|b) (f16 > i8|b) (u8 > i64) (b > i8|i64) "
+    "(i8 > b)"
+)
+"""What it converts besides on the families that compute int64."""
+
+_NEWEST_CASTS = (
+    "(f16 > bf16|i16|i64) (f32 > bf16|i8|i16|i64|u8) (bf16 > f16|f32|b|i8|u8|i32) "
+    "(i64 > bf16|f32|i8|i16|u16|u32) (i32 > bf16|i16|u16|u32) (b > bf16) (i16 > f16|f32) "
+    "(u32 > i8|u8|i16|u16|i32|i64) (i16 > i8|u8|u16|i32|u32|i64) (u16 > i8|u8|i16|i32|u32|i64) "
+    "(i8 > bf16|u8|i16|u16|u32|i64) (u8 > bf16|i8|i16|u16|u32)"
+)
+
 ROWS = (
     TargetOp(
         "AccumulateNV2",
@@ -38,6 +58,7 @@ ROWS = (
         "Sum of tensors of one shape.",
         attributes=(Attribute("N", "int"),),
         columns=same(F16, F32, I32, I8, U8),
+        kernels=on("310 310P 310B 610 910 A2 A3: f16 f32 i32 i8 u8; CS: f16 i32 i8 u8"),
         family="accumulate",
         vector=VectorFunction(
             Form.BINARY, native=(I32,), rounded_once=True, zero_of_zeros=True, linked=False
@@ -50,6 +71,7 @@ ROWS = (
         Unit.VECTOR,
         "Elementwise sum with broadcasting.",
         columns=same(F16, F32, I32, inputs=2),
+        kernels=on("310 310P 310B 610 910 A3 CS: ?; A2: f16 f32 bf16 i32 i8 u8 i64"),
         aicpu=(I8, I16, I64, U8, U16, U32, U64, F64),
         family="binary",
         vector=VectorFunction(
@@ -63,6 +85,15 @@ ROWS = (
         Unit.VECTOR,
         "Conversion to another dtype.",
         attributes=(Attribute("dst_type", "dtype"),),
+        kernels=on(
+            f"310: {_CASTS} (f32 > f16|b) (u8 > i64) (i64 > u8); "
+            f"310P: {_CASTS} {_WIDE_CASTS} (f32 > i64|u8|i8|i16) (i64 > f32) (i16 > f32); "
+            f"310B: {_CASTS} {_WIDE_CASTS} (f32 > i64|u8) (i64 > f32); "
+            f"610: {_CASTS} (f32 > f16|i32|i64) (i32 > f32|i64) (b > i64) (i64 > f16|f32|i32|b); "
+            f"910: {_CASTS} {_WIDE_CASTS}; "
+            f"A2 A3: {_CASTS} {_WIDE_CASTS} {_NEWEST_CASTS}; "
+            "CS: (f16 > i32|u8|f32) (i32 > f16|i8|u8|b|f32) (i8|u8 > f16|i32) (b > f16|i32|u8)"
+        ),
         family="cast",
         vector=VectorFunction(Form.CAST, zero_of_zeros=True, linked=False),
     ),
@@ -73,6 +104,10 @@ ROWS = (
         Unit.VECTOR,
         "Values held between two bounds.",
         columns=same(F16, F32, I32, inputs=3),
+        kernels=on(
+            "310 610: f16 f32 i32; 310P 310B 910: f16 f32 i32 i64; "
+            "A2 A3: f16 f32 bf16 i32 i64; CS: f16 i32",
+        ),
         family="unary",
         selects=True,
         passes=2.0,
@@ -86,6 +121,7 @@ ROWS = (
         "A tensor broadcast to `shape`.",
         attributes=(Attribute("shape", "ints"),),
         columns=same(F16, F32, I32, U8, I8, BOOL),
+        kernels=on("310 310P 310B 610 910 A2 A3 CS: f16 f32 i32 u8 i8 b"),
         aicpu=(I16, I64, U16, U32, U64, F64),
         family="move",
     ),
@@ -96,7 +132,11 @@ ROWS = (
         Unit.VECTOR,
         "Elementwise remainder with the sign of the divisor, with broadcasting.",
         columns=same(F16, F32, I32, inputs=2),
-        aicpu=(I8, I16, I64, U8, U16, U32, U64, F64),
+        kernels=on(
+            "310 610: f16 f32; 310P 910: f16 f32 i32 i64; 310B: f16 f32 i32; "
+            "A2 A3: f16 f32 bf16 i32 i64; CS: f16",
+        ),
+        aicpu=(I8, I16, I32, I64, U8, U16, U32, U64, F64),
         family="binary",
         passes=2 + DIVISION,
         vector=VectorFunction(
@@ -110,6 +150,10 @@ ROWS = (
         Unit.VECTOR,
         "The larger of two elements, with broadcasting.",
         columns=same(F16, F32, I32, I8, inputs=2),
+        kernels=on(
+            "310 610: f16 f32 i32 i8; 310P 310B 910: f16 f32 i32 i8 i64; "
+            "A2 A3: f16 f32 bf16 i32 i8 i64; CS: f16 i32 i8",
+        ),
         aicpu=(I16, I64, U8, U16, U32, U64, F64),
         family="binary",
         selects=True,
@@ -122,6 +166,10 @@ ROWS = (
         Unit.VECTOR,
         "The smaller of two elements, with broadcasting.",
         columns=same(F16, F32, I32, I8, inputs=2),
+        kernels=on(
+            "310 610: f16 f32 i32 i8; 310P 310B 910: f16 f32 i32 i8 i64; "
+            "A2 A3: f16 f32 bf16 i32 i8 i64; CS: f16 i32 i8",
+        ),
         aicpu=(I16, I64, U8, U16, U32, U64, F64),
         family="binary",
         selects=True,
@@ -134,7 +182,11 @@ ROWS = (
         Unit.VECTOR,
         "Elementwise remainder with the sign of the dividend, with broadcasting.",
         columns=same(F16, F32, I32, I8, U8, inputs=2),
-        aicpu=(I16, I64, U16, U32, U64, F64),
+        kernels=on(
+            "310: f16 f32 i8 u8; 310P 310B 610 910: f16 f32 i32 i8 u8; "
+            "A2 A3: f16 f32 bf16 i32 i8 u8; CS: f16 i32 i8 u8",
+        ),
+        aicpu=(I16, I32, I64, U16, U32, U64, F64),
         family="binary",
         passes=2 + DIVISION,
         vector=VectorFunction(Form.BINARY, "Fmod", rounded_once=True),
@@ -146,6 +198,7 @@ ROWS = (
         Unit.VECTOR,
         "Elementwise product with broadcasting.",
         columns=same(F16, F32, I32, I8, U8, inputs=2),
+        kernels=on("310 310P 310B 610 910 A3 CS: ?; A2: f16 f32 bf16 i32 i8 u8 i64"),
         aicpu=(I16, I64, U16, U32, U64, F64),
         family="binary",
         vector=VectorFunction(
@@ -160,6 +213,7 @@ ROWS = (
         "Product with one number.",
         attributes=(Attribute("value", "float"),),
         columns=same(*FLOATS),
+        kernels=on("310 310P 310B 610 910: f16 f32; A2 A3: f16 f32 bf16; CS: f16"),
         aicpu=(F64,),
         family="unary",
         vector=VectorFunction(Form.UNARY, rounded_once=True),
@@ -171,6 +225,9 @@ ROWS = (
         Unit.VECTOR,
         "Elements of x1 raised to those of x2, with broadcasting.",
         columns=same(F16, F32, I32, I8, U8, inputs=2),
+        kernels=on(
+            "310 310P 310B 610 910: f16 f32 i32 i8 u8; A2 A3: f16 f32 bf16 i32 i8 u8; CS: f16",
+        ),
         aicpu=(I16, I64, F64),
         family="binary",
         passes=EXP + LOG,
@@ -183,6 +240,7 @@ ROWS = (
         Unit.VECTOR,
         "Elementwise quotient with broadcasting; that of integers has its fraction cut off.",
         columns=same(F16, F32, inputs=2),
+        kernels=on("310: f16 f32; 310P 310B 610 910 A3: ?; A2: f16 f32 bf16 i32; CS: f16"),
         aicpu=(I8, I16, I32, I64, U8, U16, U32, U64, F64),
         family="binary",
         passes=DIVISION,
@@ -195,6 +253,10 @@ ROWS = (
         Unit.VECTOR,
         "Negative values become zero.",
         columns=same(F16, F32, I32, I8),
+        kernels=on(
+            "310 610: f16 f32 i32 i8; 310P 310B 910: f16 f32 i32 i8 i64; "
+            "A2 A3: f16 f32 bf16 i32 i8 i64; CS: f16 i32 i8",
+        ),
         aicpu=(I16, I64, U8, U16, F64),
         family="unary",
         selects=True,
@@ -207,6 +269,10 @@ ROWS = (
         Unit.VECTOR,
         "Elementwise difference with broadcasting.",
         columns=same(F16, F32, I32, inputs=2),
+        kernels=on(
+            "310 610: f16 f32 i32; 310P 310B 910: f16 f32 i32 i8 u8 i64; "
+            "A2 A3: f16 f32 bf16 i32 i8 u8 i64; CS: f16 i32",
+        ),
         aicpu=(I8, I16, I64, U8, U16, U32, U64, F64),
         family="binary",
         vector=VectorFunction(

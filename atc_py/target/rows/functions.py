@@ -149,6 +149,7 @@ ROWS = (
     _of_floats(
         "Exp",
         "Exponential.",
+        aicpu=(F32, F64),
         kernels=on("310 CS: f16; 310P 310B 610 910: f16 f32; A2 A3: f16 f32 bf16"),
         attributes=_BASE,
         passes=EXP,

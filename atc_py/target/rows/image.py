@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
-from atc_py.target.row import Attribute, Column, Operand, Resource, TargetOp, Unit
+from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
 from atc_py.target.rows.parts import (
     BF16,
     BOOL,
+    DECIDED_LATER,
     F16,
     F32,
     F64,
@@ -24,6 +26,7 @@ from atc_py.target.rows.parts import (
     inputs,
     same,
 )
+from atc_py.target.soc import Resource
 
 __all__ = ["ROWS"]
 
@@ -40,6 +43,11 @@ ROWS = (
             Attribute("data_format", "string", "NCHW"),
         ),
         columns=same(F16, F32, I8, I16, I32, U8, U16, U32, U64, I64),
+        kernels=on(
+            "310 310P 310B 610 910: f16 f32 i8 i16 i32 i64 u8 u16 u32 u64; "
+            "A2 A3: f16 f32 i8 i16 i32 i64 u8 u16 u32 u64 bf16; "
+            "CS: f16 i8 i16 i32 i64 u8 u16 u32 u64",
+        ),
         aicpu=(F64, BOOL),
         family="move",
     ),
@@ -65,6 +73,7 @@ ROWS = (
             Attribute("nearest_mode", "string", "round_prefer_floor"),
         ),
         columns=tuple(Column((dtype, F32, F32, I64), (dtype,)) for dtype in FLOATS),
+        kernels=DECIDED_LATER,
         family="region",
         takes=Layout.SPATIAL,
         passes=8.0,
@@ -80,6 +89,7 @@ ROWS = (
             Attribute("data_format", "string", "NCHW"),
         ),
         columns=(*same(*STORAGE), Column((BF16,), (BF16,), Resource.BFLOAT16)),
+        kernels=DECIDED_LATER,
         aicpu=(F64,),
         family="move",
     ),

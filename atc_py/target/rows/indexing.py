@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atc_py.target.kernels import on
 from atc_py.target.row import Attribute, Column, TargetOp, Unit
 from atc_py.target.rows.parts import (
     ANY,
     BOOL,
+    DECIDED_LATER,
     F16,
     F32,
     F64,
@@ -53,6 +55,11 @@ ROWS = (
         Unit.MOVE,
         "One element for each index, picked along one axis; negative indices count from its end.",
         attributes=(Attribute("dim", "int", 0),),
+        kernels=on(
+            "310 610 CS: -; 310P 310B 910: f16 f32 i8 i16 i32 i64 u8 u16 u32 u64; "
+            "A2 A3: f16 f32 i8 i16 i32 i64 u8 u16 u32 u64 bf16",
+            "T i32|i64 > T",
+        ),
         aicpu=_picked(*ANY),
         family="move",
         formula=(
@@ -72,6 +79,11 @@ ROWS = (
             Attribute("negative_index_support", "bool", default=False),
         ),
         columns=_picked(F16, F32, I32, I64, I8, U8, BOOL),
+        kernels=on(
+            "310 310P 310B 610 910: f16 f32 i32 i64 i8 u8 b; "
+            "A2 A3: f16 f32 bf16 i32 i64 i8 u8 b; CS: f16 i32 i8 u8 b",
+            "T i32|i64 > T",
+        ),
         aicpu=_picked(F64, I16, U16, U32, U64),
         family="move",
         picks=True,
@@ -87,6 +99,7 @@ ROWS = (
             Attribute("negative_index_support", "bool", default=False),  # that of GatherV2
         ),
         columns=_picked(*STORAGE),
+        kernels=DECIDED_LATER,
         aicpu=_picked(F64),
         family="move",
         picks=True,
@@ -102,6 +115,11 @@ ROWS = (
             Attribute("dtype", "dtype", I64),
         ),
         columns=(Column((F32,), (I64,)),),
+        kernels=on(
+            "310 310B 610 CS: -; 310P 910: f16 f32 i8 u8 b; "
+            "A2 A3: (f16|f32|bf16|i8|u8|b > i64|i32)",
+            "T > i32",
+        ),
         aicpu=tuple(Column((dtype,), (I64,)) for dtype in ANY),
         family="region",
         selects=True,
@@ -119,6 +137,11 @@ ROWS = (
         "count from depth, and one outside [-depth, depth - 1] marks nothing.",
         attributes=(Attribute("depth", "int"), Attribute("axis", "int", -1)),
         columns=_marked((I32,), _MARKS),
+        kernels=on(
+            "310 310B 610 910 A2 A3: f16 f32 i32 i8 u8; "
+            "310P: f16 f32 i32 i8 u8 (i32 b b > b); CS: f16 i32 i8 u8",
+            "i32|u8 T T > T",
+        ),
         aicpu=(
             *_marked((I32,), (F64, I16, I64, U16, U32, U64, BOOL)),
             *_marked((I64, U64), ANY),
@@ -132,6 +155,10 @@ ROWS = (
         Unit.MOVE,
         "The first seq_lengths[b] elements of each sequence b in reverse order, the rest kept.",
         attributes=(Attribute("seq_dim", "int"), Attribute("batch_dim", "int", 0)),
+        kernels=on(
+            "310 310B 610 910 A2 A3 CS: -; 310P: f16 f32 i8 u8 i16 u16 i32 i64 b",
+            "T i32|i64 > T",
+        ),
         aicpu=_picked(*ANY),
         family="move",
         formula=(

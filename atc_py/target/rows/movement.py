@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
-from atc_py.target.row import Attribute, Column, Operand, Resource, TargetOp, Unit
+from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
 from atc_py.target.rows.parts import (
     ANY,
     BF16,
     BOOL,
+    DECIDED_LATER,
     F16,
     F32,
     F64,
@@ -25,6 +27,7 @@ from atc_py.target.rows.parts import (
     inputs,
     same,
 )
+from atc_py.target.soc import Resource
 
 __all__ = ["ROWS"]
 
@@ -43,9 +46,28 @@ ROWS = (
         "Tensors joined along one axis.",
         attributes=(Attribute("concat_dim", "int"), Attribute("N", "int", 1)),
         columns=same(*STORAGE),
+        kernels=DECIDED_LATER,
         aicpu=(F64,),
         family="move",
         takes=Layout.JOIN,
+    ),
+    TargetOp(
+        "ConfusionTransposeD",
+        inputs("x"),
+        Y,
+        Unit.MOVE,
+        "Axes in another order, then another shape; or another shape, then axes in another order.",
+        attributes=(
+            Attribute("perm", "ints"),
+            Attribute("shape", "ints"),
+            Attribute("transpose_first", "bool"),
+        ),
+        columns=(*same(*STORAGE), *_BFLOAT16),
+        kernels=DECIDED_LATER,
+        aicpu=(F64,),
+        family="move",
+        takes=Layout.HEADS,
+        passes=2.0,
     ),
     TargetOp(
         "Flatten",
@@ -69,6 +91,7 @@ ROWS = (
             Attribute("mode", "string", "constant"),
         ),
         columns=same(F16, F32, I8, U8, I32),
+        kernels=on("310 310P 310B 610 910 A2 A3 CS: f16 f32 i8 u8 i32"),
         aicpu=(I16, I64, U16, U32, U64, F64, BOOL),
         family="move",
     ),
@@ -99,6 +122,7 @@ ROWS = (
             Attribute("num_split", "int"),
         ),
         columns=same(*STORAGE),
+        kernels=on("310 310P 310B 610 910 A2 A3: ?; CS: f16 i8 i16 i32 i64 u8 u16 u32 u64"),
         aicpu=(F64,),
         family="move",
         takes=Layout.JOIN,
@@ -127,6 +151,7 @@ ROWS = (
             Attribute("end_mask", "int", 0),
         ),
         columns=same(F16, F32, I32, U8, BOOL, I8),
+        kernels=DECIDED_LATER,
         aicpu=(I16, I64, U16, U32, U64, F64),
         family="move",
         picks=True,
@@ -139,6 +164,7 @@ ROWS = (
         "A tensor repeated along each of its axes.",
         attributes=(Attribute("multiples", "ints"),),
         columns=(*same(*STORAGE), *_BFLOAT16),
+        kernels=on("310 310P 310B 610 910 A2 A3: ?; CS: f16 i32 b"),
         aicpu=(F64,),
         family="move",
     ),
@@ -156,6 +182,10 @@ ROWS = (
             Attribute("groups", "int", 1),
         ),
         columns=(*same(*STORAGE), *_BFLOAT16, *_INT4),
+        kernels=on(
+            "310 310B 910 A2 A3 CS: f16 f32 i8 i16 i32 i64 u8 u16 u32 u64 bf16; "
+            "310P 610: f16 f32 i8 i16 i32 i64 u8 u16 u32 u64",
+        ),
         aicpu=(F64,),
         family="move",
     ),
@@ -167,6 +197,10 @@ ROWS = (
         "Axes in another order.",
         attributes=(Attribute("perm", "ints"),),
         columns=same(*STORAGE),
+        kernels=on(
+            "310 310P 310B 610 910 CS: f16 f32 i8 i16 i32 i64 u8 u16 u32 u64 b; "
+            "A2 A3: f16 f32 i8 i16 i32 i64 u8 u16 u32 u64 b bf16",
+        ),
         aicpu=(F64,),
         family="move",
         passes=2.0,

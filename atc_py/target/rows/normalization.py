@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
 from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
 from atc_py.target.rows.parts import (
@@ -11,8 +12,10 @@ from atc_py.target.rows.parts import (
     F16,
     F32,
     F64,
+    FLOAT_KERNELS,
     FLOATS,
     IMPL_MODE,
+    LATER_KERNELS,
     LOG,
     Y,
     inputs,
@@ -30,6 +33,10 @@ ROWS = (
         "Batch normalization with given statistics.",
         attributes=(Attribute("epsilon", "float"),),
         columns=(Column((F16, F32, F32, F32, F32), (F16,)), Column((F32,) * 5, (F32,))),
+        kernels=on(
+            "310 310P 310B 610 910: f16 f32; A2 A3: f16 f32 bf16; CS: (f16 f16 f16 f16 f16 > f16)",
+            "T f32 f32 f32 f32 > T",
+        ),
         family="channel",
         formula=(
             "y = (x - mean[c]) / sqrt(variance[c] + epsilon) * scale[c] + offset[c], c the "
@@ -50,6 +57,10 @@ ROWS = (
             Attribute("is_training", "bool", default=False),
         ),
         columns=(Column((F16, F32, F32, F32, F32), (F16,)), Column((F32,) * 5, (F32,))),
+        kernels=on(
+            "310 310P 310B 610 910 A2 A3: f16 f32; CS: (f16 f16 f16 f16 f16 > f16)",
+            "T f32 f32 f32 f32 > T",
+        ),
         family="channel",
         formula=(
             "y = (x - mean[c]) / sqrt(variance[c] + epsilon) * scale[c] + offset[c], c the "
@@ -86,6 +97,7 @@ ROWS = (
             Attribute("norm_region", "string", "ACROSS_CHANNELS"),
         ),
         columns=same(*FLOATS),
+        kernels=on("310 310P 310B 610 910 A2 A3: f16 f32; CS: f16"),
         family="channel",
         formula=(
             "y[c] = x[c] / (bias + alpha * sum of x[j]^2 for |j - c| <= depth_radius)^beta, c "
@@ -107,6 +119,7 @@ ROWS = (
             Attribute("epsilon", "float", 1e-7),
         ),
         columns=same(*FLOATS, inputs=3),
+        kernels=LATER_KERNELS,
         family="rows",
         takes=Layout.LAST_AXIS,
         passes=9.0,
@@ -119,6 +132,7 @@ ROWS = (
         "Elements less the logarithm of the sum of their exponentials over axes.",
         attributes=(Attribute("axes", "ints", (-1,)), IMPL_MODE),
         columns=same(*FLOATS),
+        kernels=FLOAT_KERNELS,
         aicpu=(F64,),
         family="rows",
         saturates=True,
@@ -145,6 +159,7 @@ ROWS = (
         "Elements less their mean over axes, divided by their standard deviation plus eps.",
         attributes=(Attribute("eps", "float", 1e-9), Attribute("axes", "ints", (0, 2, 3))),
         columns=same(*FLOATS),
+        kernels=on("310 310P 310B 610 910 A2 A3: f16 f32; CS: f16"),
         family="rows",
         passes=8.0,
     ),
@@ -156,6 +171,10 @@ ROWS = (
         "Elements divided by the root of their mean square over gamma's axes, times gamma.",
         attributes=(Attribute("epsilon", "float", 1e-6),),
         columns=same(*FLOATS, inputs=2),
+        kernels=on(
+            "310 310B 610 CS: -; 310P 910: f16 f32; "
+            "A2 A3: f16 f32 bf16 (f16 f32 > f16) (bf16 f32 > bf16)"
+        ),
         family="rows",
         passes=6.0,
     ),
@@ -172,6 +191,10 @@ ROWS = (
             Attribute("fixed_triu_mask", "bool", default=False),
         ),
         columns=tuple(Column((dtype, BOOL), (dtype,)) for dtype in FLOATS),
+        kernels=on(
+            "310 310P: f16 (f32 b > f16); 310B 610 CS: -; 910: f16 f32; A2 A3: f16 f32 bf16",
+            "T b > T",
+        ),
         family="softmax",
         saturates=True,
         formula=(
@@ -192,6 +215,7 @@ ROWS = (
             IMPL_MODE,
         ),
         columns=same(*FLOATS),
+        kernels=LATER_KERNELS,
         aicpu=(F64,),
         family="softmax",
         passes=6 + EXP + DIVISION,

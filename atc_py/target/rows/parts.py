@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from atc_py.target.kernels import on
-from atc_py.target.row import Attribute, Column, Operand, Resource
+from atc_py.target.row import Attribute, Column, Operand
+from atc_py.target.soc import Resource
 from atc_py.tensor.dtypes import DType
 
 __all__ = [
     "ANY",
     "BF16",
     "BOOL",
+    "DECIDED_LATER",
     "DIVISION",
     "EXP",
     "F16",
@@ -52,12 +54,16 @@ ANY = (*STORAGE, F64)
 FLOAT_KERNELS = on("310 310P 310B 610 910: f16 f32; A2 A3: f16 f32 bf16; CS: f16")
 """Of most functions of floats."""
 
+DECIDED_LATER = on("310 310P 310B 610 910 A2 A3 CS: ?")
+"""Of operators whose dtypes are decided when the kernel is compiled, or by another engine."""
+
 LATER_KERNELS = on("310 310P 310B 610 910 A3 CS: ?; A2: f16 f32 bf16")
 """Of functions of floats whose dtypes are decided when the kernel is compiled; A2 has compiled ones."""
 
 IMPL_MODE = Attribute("impl_mode", "string", "high_precision")
-"""Of operators with two kernels for float16: high_precision keeps what lies between its steps in
-float32, high_performance rounds each step to float16."""
+"""Of operators whose kernels for float16 differ in which steps they round to it: high_precision
+rounds none, high_performance each; SoftmaxV2 may round the first (float16_difference) or the first
+two (float16_exponential)."""
 
 
 DIVISION, EXP, LOG, POLYNOMIAL = 2.0, 3.0, 3.0, 10.0

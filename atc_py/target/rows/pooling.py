@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from atc_py.target.kernels import on
 from atc_py.target.row import Attribute, Limit, TargetOp, Unit
-from atc_py.target.rows.parts import F16, F32, F64, Y, inputs, same
+from atc_py.target.rows.parts import (
+    F16,
+    F32,
+    F64,
+    Y,
+    inputs,
+    same,
+)
 
 __all__ = ["ROWS"]
 
@@ -37,6 +45,7 @@ ROWS = (
             Attribute("divisor_override", "int", 0),
         ),
         columns=same(F16),
+        kernels=on("310 310P 310B 610 910 A2 A3 CS: f16"),
         aicpu=(F32, F64),
         limits=_WINDOW_LIMITS,
         family="pool",
@@ -52,6 +61,7 @@ ROWS = (
             Attribute("dilations", "ints", (1, 1, 1, 1)),  # ours, for ONNX; CANN has none
         ),
         columns=same(F16),
+        kernels=on("310 310P 310B 610 910 CS: f16; A2 A3: f16 f32"),
         aicpu=(F32,),
         limits=_WINDOW_LIMITS,
         family="pool",

@@ -7,8 +7,9 @@ the column that a node takes.
 
 from __future__ import annotations
 
-from atc_py.target.row import Attribute, Column, Operand, Resource, TargetOp, Unit
+from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
 from atc_py.target.rows.parts import F16, F32, FLOATS, I4, I8, I16, I32, U64, Y, inputs
+from atc_py.target.soc import Resource
 
 __all__ = ["ROWS"]
 

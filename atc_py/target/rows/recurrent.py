@@ -9,8 +9,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.target.row import Attribute, Column, Operand, Resource, TargetOp, Unit
-from atc_py.target.rows.parts import DIVISION, EXP, F16, F32, F64, I32, inputs
+from atc_py.target.kernels import on
+from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
+from atc_py.target.rows.parts import (
+    DIVISION,
+    EXP,
+    F16,
+    F32,
+    F64,
+    I32,
+    inputs,
+)
+from atc_py.target.soc import Resource
 
 if TYPE_CHECKING:
     from atc_py.tensor.dtypes import DType
@@ -107,6 +117,7 @@ ROWS = (
             Attribute("is_training", "bool", default=True),
         ),
         columns=_kernel_columns(5, 7),
+        kernels=on("310 310P 310B 610 910 A2 A3: ?; CS: -"),
         aicpu=tuple(_column(dtype, 5, 7) for dtype in (F32, F64)),
         family="recurrent",
         formula=(
@@ -134,6 +145,7 @@ ROWS = (
             Attribute("is_training", "bool", default=True),
         ),
         columns=_kernel_columns(3, 9),
+        kernels=on("310 310P 310B 610 910 CS: (f16 f16 f16 i32 f16 > f16); A2 A3: ?"),
         aicpu=tuple(_column(dtype, 3, 9) for dtype in (F32, F64)),
         family="recurrent",
         formula=(

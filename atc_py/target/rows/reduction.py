@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
 from atc_py.target.row import Attribute, Column, TargetOp, Unit
 from atc_py.target.rows.parts import (
@@ -9,10 +10,12 @@ from atc_py.target.rows.parts import (
     F16,
     F32,
     F64,
+    FLOAT_KERNELS,
     FLOATS,
     I8,
     I32,
     I64,
+    LATER_KERNELS,
     U8,
     U32,
     U64,
@@ -35,6 +38,12 @@ _POSITION = (Attribute("dimension", "int"), Attribute("dtype", "dtype", I64))
 _POSITIONS = tuple(Column((dtype,), (I32,)) for dtype in FLOATS)
 """Positions are counted in int32."""
 
+_POSITION_KERNELS = on(
+    "310 CS: f16; 310P 610 910: f16 f32; 310B: f16 f32 i32; A2 A3: f16 f32 bf16 i32 i64",
+    "T > i32",
+)
+"""Of ArgMaxD and ArgMinD; 310B, A2 and A3 have them no longer, and ArgMaxV2 and ArgMin do the work."""
+
 ROWS = (
     TargetOp(
         "ArgMaxD",
@@ -44,6 +53,8 @@ ROWS = (
         "Position of the first of the largest elements along one axis, which goes.",
         attributes=_POSITION,
         columns=_POSITIONS,
+        kernels=_POSITION_KERNELS,
+        aicpu=_POSITIONS[1:],
         family="reduce",
         selects=True,
         takes=Layout.ROWS,
@@ -57,6 +68,8 @@ ROWS = (
         "Position of the first of the smallest elements along one axis, which goes.",
         attributes=_POSITION,
         columns=_POSITIONS,
+        kernels=_POSITION_KERNELS,
+        aicpu=_POSITIONS[1:],
         family="reduce",
         selects=True,
         takes=Layout.ROWS,
@@ -75,6 +88,7 @@ ROWS = (
             Attribute("epsilon", "float", 1e-12),
         ),
         columns=same(*FLOATS),
+        kernels=on("310 310P 310B 610 910 A2 A3: f16 f32; CS: f16"),
         aicpu=_WIDE,
         family="reduce",
         takes=Layout.ROWS,
@@ -88,6 +102,10 @@ ROWS = (
         "Largest element over axes.",
         attributes=_AXES,
         columns=same(F16, F32, I32, I8, U8, BOOL),
+        kernels=on(
+            "310 310P 310B 610 910: f16 f32 i32 i8 u8 b; A2 A3: f16 f32 bf16 i32 i8 u8 b; "
+            "CS: f16 i32 i8 u8 b",
+        ),
         aicpu=(F64,),
         family="reduce",
         selects=True,
@@ -100,6 +118,7 @@ ROWS = (
         "Mean over axes.",
         attributes=_AXES,
         columns=same(*FLOATS),
+        kernels=FLOAT_KERNELS,
         family="reduce",
     ),
     TargetOp(
@@ -110,6 +129,11 @@ ROWS = (
         "Smallest element over axes.",
         attributes=_AXES,
         columns=same(F16, F32, I32, I8, U8),
+        kernels=on(
+            "310 CS: f16 i32 i8 u8; 310P 310B 610 910: f16 f32 i32 i8 u8; "
+            "A2 A3: f16 f32 bf16 i32 i8 u8",
+        ),
+        aicpu=(F32,),
         family="reduce",
         selects=True,
     ),
@@ -121,6 +145,9 @@ ROWS = (
         "Product over axes; integers wrap around.",
         attributes=_AXES,
         columns=same(F16, F32, I8, U8),
+        kernels=on(
+            "310 310P 310B 610 910: f16 f32 i8 u8; A2 A3: f16 f32 bf16 i8 u8; CS: f16 i8 u8"
+        ),
         aicpu=_WIDE,
         family="reduce",
     ),
@@ -132,6 +159,7 @@ ROWS = (
         "Sum over axes.",
         attributes=_AXES,
         columns=same(*FLOATS),
+        kernels=FLOAT_KERNELS,
         family="reduce",
     ),
     TargetOp(
@@ -142,6 +170,7 @@ ROWS = (
         "Sum of squares over axes; integers wrap around.",
         attributes=(Attribute("axis", "ints"), Attribute("keep_dims", "bool", default=False)),
         columns=same(*FLOATS),
+        kernels=LATER_KERNELS,
         aicpu=_WIDE,
         family="reduce",
         passes=3.0,

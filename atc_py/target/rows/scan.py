@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
+from atc_py.target.kernels import on
 from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
-from atc_py.target.rows.parts import F16, F32, F64, I8, I32, I64, U8, Y, inputs, same
+from atc_py.target.rows.parts import (
+    F16,
+    F32,
+    F64,
+    I8,
+    I32,
+    I64,
+    U8,
+    Y,
+    inputs,
+    same,
+)
 
 __all__ = ["ROWS"]
 
@@ -20,6 +32,10 @@ ROWS = (
         Unit.VECTOR,
         "Running sums along an axis that only the run knows.",
         attributes=_DIRECTION,
+        kernels=on(
+            "310 310P 310B 610 910 CS: f16 f32 i32; A2 A3: f16 f32 bf16 i32",
+            "T i32|i64 > T",
+        ),
         aicpu=tuple(
             Column((dtype, axis), (dtype,)) for dtype in (F16, F32, F64, I32) for axis in (I32, I64)
         ),
@@ -37,6 +53,7 @@ ROWS = (
         "Running sums along an axis, from the front or back, with or without the element itself.",
         attributes=(Attribute("axis", "int"), *_DIRECTION),
         columns=same(F16, F32, I32, I8, U8),
+        kernels=on("310 310P 310B 610 910 A2 A3 CS: f16 f32 i32 i8 u8"),
         family="rows",
         formula=(
             "y[i] = sum of x[j] for j <= i along axis; exclusive leaves x[i] out, reverse has j "

@@ -8,6 +8,7 @@
 #define ATC_PY_HOST_ASCENDC_CUBE_H_
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "arithmetic.h"
@@ -178,6 +179,25 @@ inline void LoadDataWithTranspose(const LocalTensor<T>& dst, const LocalTensor<T
 
 namespace host {
 
+// Whether the cube rounds floats to HF32, and ties away from zero.
+inline bool hf32 = false;
+inline bool hf32Away = false;
+
+// An operand as the cube multiplies it: HF32 keeps 11 bits of a float's fraction.
+template <typename C, typename T>
+inline C Factor(T value) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (hf32 && value == value) {
+      uint32_t bits = 0;
+      std::memcpy(&bits, &value, sizeof(bits));
+      bits += 0x7FF + (hf32Away ? 1 : bits >> 12 & 1);
+      bits &= 0xFFFFF000;
+      std::memcpy(&value, &bits, sizeof(bits));
+    }
+  }
+  return static_cast<C>(value);
+}
+
 // Four sums side by side; those of integers wrap around.
 template <typename C>
 struct Lanes {
@@ -202,7 +222,7 @@ inline std::vector<typename Lanes<C>::Type> Panels(const B* right, const MmadPar
       for (uint32_t part = 0; part < Lanes<C>::kParts; ++part, ++at) {
         for (uint32_t lane = 0; lane < Lanes<C>::kCount; ++lane) {
           const uint32_t n = part * Lanes<C>::kCount + lane;
-          panels[at][lane] = static_cast<Number>(static_cast<C>(from[n * kC0<B>]));
+          panels[at][lane] = static_cast<Number>(Factor<C>(from[n * kC0<B>]));
         }
       }
     }
@@ -254,7 +274,7 @@ inline void Multiply(const LocalTensor<C>& c, const LocalTensor<A>& a, const Loc
   for (uint32_t m = 0; m < size.m; ++m) {
     for (uint32_t k = 0; k < size.k; ++k) {
       const uint64_t fractal = m / kSide * pitch + k / kLine;
-      line[k] = static_cast<C>(left[fractal * kSide * kLine + m % kSide * kLine + k % kLine]);
+      line[k] = Factor<C>(left[fractal * kSide * kLine + m % kSide * kLine + k % kLine]);
     }
     for (uint32_t column = 0; column < columns; ++column) {
       AddProducts(line.data(), panels.data() + column * size.k * Lanes<C>::kParts, size.k, found);
@@ -268,6 +288,12 @@ inline void Multiply(const LocalTensor<C>& c, const LocalTensor<A>& a, const Loc
 }
 
 }  // namespace host
+
+// Products of float round what they multiply to HF32 from now on, or no more.
+inline void SetHF32Mode(bool hf32Mode) { host::hf32 = hf32Mode; }
+
+// Which of two equally near numbers HF32 takes: the even one, or with true the one away from zero.
+inline void SetHF32TransMode(bool hf32TransMode) { host::hf32Away = hf32TransMode; }
 
 // c = a b, or c += a b where cmatrixInitVal is false. With kDirectionAlign the left operand's
 // rows of 32-bit fractals are even in number, as turned squares leave them.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -213,6 +214,20 @@ def test_convolutions_larger_than_all_buffers_are_cut_along_every_dim(
     assert any(min(t["m_count"], t["n_count"], t["l1_count"]) > 1 for t in tilings)
     assert any(t["column_count"] > 1 for t in tilings)
     assert wrong(checked) == []
+
+
+def test_convolutions_of_blocks_of_eight_are_addressed_by_rows(
+    add_node: AddNode, verified: Verified
+) -> None:
+    graph = Graph("eight", Phase.TYPED)
+    node = convolution(add_node, graph, Case((1, 20, 5, 5), 24, groups=2), "float32")
+    for value in (*node.present_inputs[:2], *node.outputs):
+        storage = value.type.storage
+        assert storage is not None
+        value.type = value.type.with_storage(replace(storage, c0=8))
+    checked = verified(graph, "Ascend310B1")
+    assert wrong(checked) == []
+    assert addressed(checked) == {"origin"}
 
 
 def test_what_blocks_do_not_cover_is_addressed_by_rows(

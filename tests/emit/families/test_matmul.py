@@ -185,3 +185,17 @@ def test_rows_too_long_for_one_copy_of_fractals_agree(
     _add(add_node, graph, Case((3, 17, 65_551)), COLUMNS["float16"])
     _add(add_node, graph, Case((3, 65_551, 17), (False, True)), COLUMNS["float16"])
     assert wrong(verified(graph, sanitize=False)) == []
+
+
+@pytest.mark.parametrize("soc", ["sim", "Ascend910B3"])
+def test_products_of_hf32_round_their_operands(
+    add_node: AddNode, verified: Verified, soc: str
+) -> None:
+    """Results near 0 are off by far more than passes where operands are multiplied as they are."""
+    graph = Graph("hf32", Phase.TYPED)
+    types = [TensorType(F32, (37, 257)), TensorType(F32, (257, 50)), TensorType(F32, (50,))]
+    attributes = {"impl_mode": "enable_hi_float_32_execution"}
+    add_node(graph, "MatMulV2", types, [TensorType(F32, (37, 50))], attributes)
+    checked = verified(graph, soc)
+    assert len(checked) == 1
+    assert wrong(checked) == []

@@ -9,6 +9,8 @@ import pytest
 
 from atc_py.ir import Graph, Phase, TensorType
 from atc_py.tensor.dtypes import DType
+from atc_py.tensor.formats import Format
+from atc_py.tensor.storage import Storage
 from tests.emit.families.blocks import SANITIZED, addressed, matrix, sampled, stored
 from tests.emit.families.conftest import wrong
 from tests.emit.families.test_links import launches
@@ -78,6 +80,18 @@ def test_right_operands_in_fractal_z_agree(
     assert wrong(checked) == []
     assert addressed(checked) == {"storage"}
     assert len(checked) == 4 * len(SIZES)
+
+
+def test_constants_in_blocks_of_eight_agree(add_node: AddNode, verified: Verified) -> None:
+    """Check float32 on a cube that multiplies it: rows on the left, C0 of 8 on the right."""
+    graph = Graph("eight", Phase.TYPED)
+    for turned in ((False, False), (False, True)):
+        node = product(add_node, graph, "float32", (35, 50, 19), turned, left=False, result=False)
+        right = node.present_inputs[1]
+        right.type = right.type.with_storage(Storage(Format.FRACTAL_NZ, c0=8))
+    checked = verified(graph, "Ascend910B1")
+    assert wrong(checked) == []
+    assert addressed(checked) == {"storage"}
 
 
 def test_split_cores_address_products_of_int8_by_rows(

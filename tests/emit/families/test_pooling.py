@@ -35,6 +35,7 @@ WINDOWS: list[tuple[Shape, dict[str, Any]]] = [
     ((1, 2, 7, 5), window((10, 120), (10, 120), ceil_mode=True)),
     ((1, 2, 7, 5), window((9, 6), (8, 3), pads=(1, 0, 0, 2), ceil_mode=True)),
     ((1, 2, 11, 14), window((3, 2), (2, 3), padding_mode="SAME")),
+    ((1, 2, 12, 13), window((3, 4), (2, 3), padding_mode="SAME")),  # odd pads
     ((1, 2, 11, 14), window((4, 5), (2, 3), padding_mode="VALID")),
     ((5, 3, 7, 7), window((7, 7))),
     ((5, 3, 7, 9), window((1, 1), global_pooling=True)),

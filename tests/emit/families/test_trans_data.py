@@ -35,10 +35,10 @@ SHAPES: dict[str, list[Shape]] = {
 
 
 def _add(
-    add_node: AddNode, graph: Graph, name: str, dtype: DType, shapes: list[Shape], groups: int = 1
+    add_node: AddNode, graph: Graph, storage: Storage, dtype: DType, shapes: list[Shape]
 ) -> None:
     """Add every shape into the storage, and out of it."""
-    storage = Storage(Format(name), groups)
+    name = storage.format.value
     for shape in shapes:
         rank4 = len(shape) == len("NCHW") and name != "FRACTAL_NZ"
         origin = Format.NCHW if rank4 else Format.ND
@@ -51,7 +51,7 @@ def _add(
             named: dict[str, AttrValue] = {
                 "src_format": names[0],
                 "dst_format": names[1],
-                "groups": groups,
+                "groups": storage.groups,
             }
             add_node(graph, "TransData", [source], [target], named)
 
@@ -59,17 +59,26 @@ def _add(
 @pytest.mark.parametrize("name", sampled("float16", "int8", "float32", "bool", "int64"))
 def test_blocks_hold_the_tensor_and_zeros(add_node: AddNode, verified: Verified, name: str) -> None:
     graph = Graph("blocks", Phase.TYPED)
-    for storage, shapes in SHAPES.items():
-        _add(add_node, graph, storage, DType(name), shapes)
+    for form, shapes in SHAPES.items():
+        _add(add_node, graph, Storage(Format(form)), DType(name), shapes)
     checked = verified(graph)
     assert wrong(checked) == []
     assert len(checked) == 2 * sum(len(shapes) for shapes in SHAPES.values())
     assert {each.kernel["addresses"] for each in checked} == {"storage"}
 
 
+def test_blocks_of_eight_hold_the_tensor_and_zeros(add_node: AddNode, verified: Verified) -> None:
+    graph = Graph("eight", Phase.TYPED)
+    for form, shapes in SHAPES.items():
+        _add(add_node, graph, Storage(Format(form), c0=8), DType.FLOAT32, shapes)
+    checked = verified(graph, "Ascend910B1")
+    assert wrong(checked) == []
+    assert {each.kernel["addresses"] for each in checked} == {"storage"}
+
+
 def test_filters_of_groups_are_left_to_write(add_node: AddNode, verified: Verified) -> None:
     graph = Graph("groups", Phase.TYPED)
-    _add(add_node, graph, "FRACTAL_Z", DType.FLOAT16, [(6, 2, 3, 3)], groups=3)
+    _add(add_node, graph, Storage(Format.FRACTAL_Z, 3), DType.FLOAT16, [(6, 2, 3, 3)])
     assert [each.verdict.value for each in verified(graph)] == ["skeleton", "skeleton"]
 
 

@@ -79,7 +79,7 @@ def _allowed(net: Net, ids: str, mask: str) -> str:
 
 
 def _axis(net: Net, axis: int) -> list[str]:
-    """Return the axis of a ReduceSum as an input, which it is from opset 13 on."""
+    """Return the axis of a ReduceSum as an input, which it is since opset 13."""
     return [net.longs(axis)] if net.opset >= 13 else []
 
 

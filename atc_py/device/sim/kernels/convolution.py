@@ -20,6 +20,7 @@ from atc_py.device.sim.numerics.cube_types import (
     convolution_operands,
     filter_window,
 )
+from atc_py.device.sim.numerics.hf32 import with_hf32
 from atc_py.device.sim.numerics.integer_products import (
     DIFFERENCE,
     INT8,
@@ -86,10 +87,12 @@ def _depthwise_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _bind(call: Call, groups: int | None = None) -> Launch:
-    """Return what convolves image by image; `groups` of None means the attribute's.
+    """Return what convolves image by image; `groups` of None means the attribute's."""
+    return with_hf32(call, partial(_bound, groups=groups))
 
-    int8 filters and data are widened anew every time.
-    """
+
+def _bound(call: Call, groups: int | None) -> Launch:
+    """Return what convolves operands as they are; int8 is widened anew every time."""
     count = call.node.integer("groups") if groups is None else groups
     images = [partial(_image, call, count, at) for at in range(len(call.x))]
     if call.x.dtype == np.int8:

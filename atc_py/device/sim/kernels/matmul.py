@@ -16,6 +16,7 @@ from atc_py.device.sim.execution.parallel import PRODUCTS_AT_ONCE
 from atc_py.device.sim.kernel import Call, Launch, in_turn, kernel, shared
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.numerics.cube_types import check_channels, result_dtype
+from atc_py.device.sim.numerics.hf32 import with_hf32
 from atc_py.device.sim.numerics.integer_products import (
     DIFFERENCE,
     INT8,
@@ -74,6 +75,11 @@ def _batch_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _bind(call: Call, turn: str) -> Launch:
+    """Return what multiplies, in HF32 where the node asks for it."""
+    return with_hf32(call, partial(_bound, turn=turn))
+
+
+def _bound(call: Call, turn: str) -> Launch:
     """Return what multiplies; it finds out each time how, as that depends on the data of int8."""
     if call.x.dtype == np.int8:
         return lambda: _products(call, *_operands(call, turn))()  # noqa: PLW0108  (anew)

@@ -178,6 +178,27 @@ def transpose(call: Call) -> Copies:
     return [(call.out, call.x.transpose(call.node.integers("perm")))]
 
 
+def _confusion_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """Return `shape`, or where axes are turned last the extents of `shape` in the order of perm."""
+    shape = node.integers("shape")
+    if math.prod(shape) != node.x.elements:
+        raise NodeError(f"{node.x} cannot be reshaped to {list(shape)}")
+    seen = node.x.shape if node.flag("transpose_first") else shape
+    order = axes_of(node.integers("perm", len(seen)), len(seen))
+    made = shape if node.flag("transpose_first") else tuple(seen[axis] for axis in order)
+    return (TensorFacts(node.x.dtype, made),)
+
+
+@moving("ConfusionTransposeD", _confusion_types)
+def confusion_transpose(call: Call) -> Copies:
+    """Return axes in another order before or after a change of shape."""
+    perm = call.node.integers("perm")
+    if not call.node.flag("transpose_first"):
+        return [(call.out, call.x.reshape(call.node.integers("shape")).transpose(perm))]
+    turned = call.x.transpose(perm)
+    return [(call.out.reshape(turned.shape), turned)]
+
+
 def _borders(node: NodeFacts) -> list[tuple[int, int]]:
     """Return (before, after) of each axis; negative borders cut."""
     numbers = node.integers("paddings", 2 * node.x.rank)

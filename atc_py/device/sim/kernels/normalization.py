@@ -6,7 +6,7 @@ import numpy as np
 
 from atc_py.device.sim.kernel import Call, Launch, Rounding, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
-from atc_py.device.sim.numerics.implementations import step_of
+from atc_py.device.sim.numerics.implementations import softmax_steps
 from atc_py.device.sim.primitives.softmax import softmaxing
 from atc_py.device.sim.typing_rules import axes_of, require_float
 from atc_py.tensor.dtypes import DType
@@ -98,7 +98,7 @@ def _softmax_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 def _bind_softmax(call: Call) -> Launch:
     """Return what computes it, with memory for the maxima and the sums."""
     axes = axes_of(call.node.integers("axes"), call.x.ndim)
-    return softmaxing(call.x, call.out, axes, step_of(call))
+    return softmaxing(call.x, call.out, axes, softmax_steps(call))
 
 
 @kernel("SoftmaxV2", _softmax_types, in_place=True, bind=_bind_softmax)
@@ -124,13 +124,13 @@ def _along_axis(node: NodeFacts) -> tuple[TensorFacts, ...]:
 @kernel("LogSoftmaxV2", _along_axes, in_place=True)
 def log_softmax(call: Call) -> None:
     """Compute `y = (x - m) - log(sum of exp(x - m))`, m the largest x, over the axes jointly."""
-    axes, step = axes_of(call.node.integers("axes"), call.x.ndim), step_of(call)
+    axes, steps = axes_of(call.node.integers("axes"), call.x.ndim), softmax_steps(call)
     np.subtract(call.x, call.x.max(axis=axes, keepdims=True), out=call.out)
     powers = call.workspace.take("powers", call.x.shape, call.x.dtype)
-    step(np.exp(step(call.out), out=powers))
+    steps.exponential(np.exp(steps.difference(call.out), out=powers))
     total = np.asarray(powers.sum(axis=axes, keepdims=True))
-    step(total)
-    np.subtract(call.out, step(np.log(total, out=total)), out=call.out)
+    steps.sum(total)
+    np.subtract(call.out, steps.sum(np.log(total, out=total)), out=call.out)
 
 
 @kernel("HardMax", _along_axis, rounding=Rounding.ON_GRID)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from atc_py.device.sim.numerics.cube_types import (
     convolution_operands,
     filter_window,
 )
+from atc_py.device.sim.numerics.hf32 import with_hf32
 from atc_py.device.sim.numerics.integer_products import (
     DIFFERENCE,
     INT8,
@@ -82,6 +84,11 @@ def conv2d_transpose(call: Call) -> None:
     tap that no element meets in a place counts `offset_x` there, the quantized zero: the bias of
     a quantized layer makes up for that zero in every tap of every place.
     """
+    with_hf32(call, lambda narrowed: partial(_transpose, narrowed))()
+
+
+def _transpose(call: Call) -> None:
+    """Compute operands as they are."""
     weights, terms = _filters(call)
     constant = _constant(call, weights)
     zero = np.array(call.node.integer("offset_x"), np.int8)

@@ -29,7 +29,7 @@ _INTEGERS: Mapping[int, tuple[str, DType]] = {
 def result_dtype(node: NodeFacts) -> DType:
     """Return the dtype of a node's result: int32 for int8 data, else the operands' dtype.
 
-    16-bit floats may hand out the float32 sums themselves, to which a float32 bias is added.
+    16-bit floats may have a float32 bias, and may return the float32 sums themselves.
 
     Raises:
         NodeError: the operands do not go together, or an offset has no place beside them.
@@ -41,23 +41,24 @@ def result_dtype(node: NodeFacts) -> DType:
     if node.input(_OFFSET_W) is not None:
         raise NodeError(f"offset_w is for quantized operands, found {node.x.dtype.value}")
     node.expect("offset_x", 0)
-    if node.x.dtype in _NARROW and node.outputs[0].dtype is DType.FLOAT32:
-        one_dtype(node.present[:_BIAS])
-        _check_wide_bias(node)
-        return DType.FLOAT32
-    one_dtype(node.present)
-    return node.x.dtype
+    one_dtype(node.present[:_BIAS])
+    sums = node.x.dtype in _NARROW and node.outputs[0].dtype is DType.FLOAT32
+    _check_bias(node, sums=sums)
+    return DType.FLOAT32 if sums else node.x.dtype
 
 
-def _check_wide_bias(node: NodeFacts) -> None:
-    """Hold the bias of float32 sums to float32.
+def _check_bias(node: NodeFacts, *, sums: bool) -> None:
+    """Hold the bias to what the cube adds: float32 to `sums`, else the operands' dtype or float32.
 
     Raises:
         NodeError: it has another dtype.
     """
     bias = node.input(_BIAS)
-    if bias is not None and bias.dtype is not DType.FLOAT32:
+    if bias is None or bias.dtype is DType.FLOAT32:
+        return
+    if sums:
         raise NodeError(f"bias must be float32 beside float32 sums, found {bias.dtype.value}")
+    one_dtype(node.present)
 
 
 def _integer_dtype(node: NodeFacts) -> DType:

@@ -1,13 +1,15 @@
-"""The two implementations of some vector kernels: steps in float32, or each rounded to float16.
+"""The implementations of some vector kernels: which of their steps are rounded to float16.
 
 A kernel with several steps may keep what lies between them in float32 and round once at its end,
-which is CANN's high_precision, or compute every step in float16, its high_performance. A step here
-is an operation on whole tensors; a sum along axes is one step, added up in float32 and rounded.
+or compute steps in float16. A step here is an operation on whole tensors; a sum along axes is one
+step, added up in float32 and rounded. The attribute `impl_mode` names what a node does:
+high_precision rounds no step, high_performance each, float16_difference the difference from the
+maximum that a softmax begins with, float16_exponential that and the exponentials.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from atc_py.device.sim.numerics.rounding import round_to_grid
 from atc_py.tensor.dtypes import DType
@@ -21,16 +23,44 @@ if TYPE_CHECKING:
 
     Step: TypeAlias = Callable[[NDArray[Any]], NDArray[Any]]
 
-__all__ = ["kept", "step_of"]
+__all__ = ["SoftmaxSteps", "kept", "softmax_steps", "step_of"]
+
+_EACH = "high_performance"
+_DIFFERENCE = frozenset({_EACH, "float16_difference", "float16_exponential"})
+_EXPONENTIAL = frozenset({_EACH, "float16_exponential"})
+
+
+class SoftmaxSteps(NamedTuple):
+    """Roundings of the results of a softmax's steps, in place.
+
+    Attributes:
+        difference: to each element less the largest.
+        exponential: to the exponentials of these.
+        sum: to their sum, and to all that follows but the result.
+    """
+
+    difference: Step
+    exponential: Step
+    sum: Step
 
 
 def step_of(call: Call) -> Step:
     """Return what rounds the result of each step in place to float16, or leaves it alone.
 
-    Only float16 data have two implementations; the vector unit computes all others as they are.
+    Only float16 data have several implementations; the vector unit computes all others as they are.
     """
-    narrow = call.node.attributes.get("impl_mode") == "high_performance"
-    return _rounded if narrow and call.node.x.dtype is DType.FLOAT16 else kept
+    return _rounded if _is_narrow(call, frozenset({_EACH})) else kept
+
+
+def softmax_steps(call: Call) -> SoftmaxSteps:
+    """Return what is done to the steps of a softmax, likewise."""
+    modes = (_DIFFERENCE, _EXPONENTIAL, frozenset({_EACH}))
+    return SoftmaxSteps(*(_rounded if _is_narrow(call, each) else kept for each in modes))
+
+
+def _is_narrow(call: Call, modes: frozenset[str]) -> bool:
+    """Return True if a node of float16 has one of the implementations."""
+    return call.node.x.dtype is DType.FLOAT16 and call.node.attributes.get("impl_mode") in modes
 
 
 def _rounded(array: NDArray[Any]) -> NDArray[Any]:

@@ -7,23 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from atc_py.device.sim.numerics.implementations import kept
+from atc_py.device.sim.numerics.implementations import SoftmaxSteps, kept
 from atc_py.device.sim.numerics.row_sums import summing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from atc_py.device.sim.kernel import Launch
-    from atc_py.device.sim.numerics.implementations import Step
 
 __all__ = ["softmaxing"]
+
+_PLAIN = SoftmaxSteps(kept, kept, kept)
 
 
 def softmaxing(
     x: NDArray[Any],
     out: NDArray[Any],
     axes: tuple[int, ...],
-    step: Step = kept,
+    steps: SoftmaxSteps = _PLAIN,
 ) -> Launch:
     """Return what fills `out` with `exp(x - m) / sum of exp(x - m)`, m the largest x, jointly.
 
@@ -31,7 +32,7 @@ def softmaxing(
         x: any shape.
         out: of the shape and dtype of x, in C order; may be its memory.
         axes: from the front.
-        step: what is done in place to what each step gives.
+        steps: what is done in place to what each step gives.
     """
     shape = tuple(1 if axis in axes else extent for axis, extent in enumerate(x.shape))
     row = np.empty(shape, x.dtype)
@@ -42,8 +43,8 @@ def softmaxing(
     def launch() -> None:
         np.maximum.reduce(x, axes, None, row, keepdims=True)
         np.subtract(x, row, out)
-        step(np.exp(step(out), out))
+        steps.exponential(np.exp(steps.difference(out), out))
         add_up()
-        np.divide(out, step(row), out)
+        np.divide(out, steps.sum(row), out)
 
     return launch

@@ -76,7 +76,7 @@ def no_form(node: WorkNode, message: str, help_: str = _KEEP) -> AtcError:
 
 
 def quant_steps(node: WorkNode) -> Steps:
-    """Scale and zero point of what an AscendQuant gives.
+    """Scale and zero point of the result of an AscendQuant.
 
     Raises:
         AtcError: NO_QDQ_FORM.
@@ -92,7 +92,7 @@ def quant_steps(node: WorkNode) -> Steps:
 
 
 def anti_quant_steps(node: WorkNode) -> Steps:
-    """Scale and zero point of what an AscendAntiQuant takes.
+    """Scale and zero point of the input of an AscendAntiQuant.
 
     Raises:
         AtcError: NO_QDQ_FORM.

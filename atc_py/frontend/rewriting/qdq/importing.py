@@ -44,10 +44,10 @@ def import_quantized(
     """Rewrite `graph`; one without quantization is only looked at.
 
     Constants are folded first, all but those that are dequantized, so that the graph is known as
-    far as it can be. What is wrong with it is left to be found by the fold that comes next.
+    far as it can be. Its faults are left to the next fold.
 
     Returns:
-        What became of the layers, and what has no counterpart; empty without quantization.
+        The outcome of the layers and of nodes without a counterpart; empty without quantization.
     """
     if any(node.is_if and _branches_quantize(node) for node in graph.nodes):
         fold_what_can_be(graph, tensors, limit, _HELD)  # what is chosen already comes up here

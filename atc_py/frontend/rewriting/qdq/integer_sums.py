@@ -43,7 +43,7 @@ _MOVES = frozenset(
         "Unsqueeze",
     }
 )
-"""Movement that the compiler follows from a layer to what scales its sums."""
+"""Movement that the compiler follows from a layer to the node that scales its sums."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,7 +138,7 @@ class SumsReader:
         return node.op_type == "Add" and any(name in self._known for name in node.inputs)
 
     def _sums(self, name: str, most: int = _MOST_TERMS) -> Sums | None:
-        """Return the sums that are the value called `name`, with so many terms at most."""
+        """Return the sums that are the value called `name`, with at most `most` terms."""
         node = self._producers.get(name)
         if node is None or node.domain or not most:
             return None

@@ -1,4 +1,4 @@
-"""What QuantizeLinear and DequantizeLinear carry: scales, zero points, and along which axis."""
+"""Parameters of QuantizeLinear and DequantizeLinear: scales, zero points and axis."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["MIDDLE", "Parameters", "read_parameters"]
 
 MIDDLE = 128
-"""What uint8 codes lose to become int8."""
+"""Difference between uint8 codes and the int8 codes made of them."""
 
 _DEFAULT_AXIS = 1
 _QUANTIZED = {DType.INT8, DType.UINT8}

@@ -149,7 +149,7 @@ class Product:
         return replace(self, a=a)
 
     def _known_part(self) -> NDArray[np.int32] | None:
-        """Return the addend that does not depend on what is computed."""
+        """Return the addend that does not depend on computed operands."""
         a, b = self.a, self.b
         total = np.zeros((), np.int64)
         if a.zero and b.zero:

@@ -71,7 +71,7 @@ COMPUTED_BIAS = Words("its bias is computed at run time", "其偏置在运行时
 SUMS_NOT_CONSTANT = Words(
     "it reads int32 that is computed at run time", "其输入为运行时计算的 int32"
 )
-BOTH_CONSTANT = Words("it is worked out when the model is converted", "它在转换时即已算出")
+BOTH_CONSTANT = Words("it is computed when the model is converted", "它在转换时即已算出")
 GROUPS = Words("it is a transposed convolution in groups", "它是分组的转置卷积")
 VECTOR = Words(
     "one of its operands is a vector, and their zero points are not 0",

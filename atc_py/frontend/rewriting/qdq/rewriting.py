@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["FORMS", "Rewritten", "rewrite_file"]
 
 FORMS = ("ascend", "qdq")
-"""What quantized models are rewritten to."""
+"""Forms to which quantized models can be rewritten."""
 
 _LAYERS = frozenset({"QGemm", "QLinearConv", "QLinearMatMul"})
 _NOT_OPENED = Words(
@@ -50,7 +50,7 @@ class Rewritten:
         data: the file with its weights beside it; None where the model holds them itself.
         opset: the version of ONNX's operators that it imports.
         bytes_before: size of the model that was read, weights included.
-        bytes_after: size of what was written.
+        bytes_after: size of the written model.
         read_as: the convention of the biases that were read; None where no layer was int8.
         written_as: the convention of those that were written; None where no layer is int8.
     """
@@ -79,7 +79,7 @@ def rewrite_file(
         output: the file to write.
         form: one of FORMS.
         external: put weights into a file beside the model.
-        quant_bias: the convention of biases of int8 layers; None for what the file says.
+        quant_bias: the convention of biases of int8 layers; None to use the file's.
 
     Raises:
         AtcError: NOT_QUANTIZED where there is nothing to rewrite; NO_QDQ_FORM; BAD_MODEL where

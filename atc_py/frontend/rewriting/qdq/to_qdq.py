@@ -54,7 +54,7 @@ _QUANTIZING = 10
 """The opset from which on there are QuantizeLinear and DequantizeLinear."""
 
 _RESULTS = (0, 1)
-"""What the attribute dtype can be: float32, float16."""
+"""Values of the attribute dtype: float32, float16."""
 
 _INTEGER_OPERATORS = {"Conv": "ConvInteger", "MatMul": "MatMulInteger"}
 

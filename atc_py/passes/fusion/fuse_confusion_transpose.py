@@ -1,0 +1,67 @@
+"""A Transpose and a change of shape beside it become one operator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.passes.fusion.matching import Match, MissError, RewritePass
+
+if TYPE_CHECKING:
+    from atc_py.ir import Graph, Node, Value
+    from atc_py.passes.base import PassContext
+
+__all__ = ["FuseConfusionTransposePass"]
+
+_BLOCK = 16
+_MOST_AXES = 8
+
+
+class FuseConfusionTransposePass(RewritePass):
+    """Reshape(TransposeD(x; p); s) = ConfusionTransposeD(x; p, s), transposed first.
+
+    TransposeD(Reshape(x; s); p) = ConfusionTransposeD(x; p, s), transposed last. The last two dims
+    of what goes in and of what comes out are whole blocks of 16, so that heads of attention are split
+    off and joined without leaving the blocks of matrices.
+    """
+
+    name = "fuse-confusion-transpose"
+    atc_names = ("TransposeReshapeFusionPass", "ReshapeTransposeFusionPass")
+    summary = "Turns a Transpose with a Reshape before or behind it into ConfusionTransposeD."
+    anchors = frozenset({"TransposeD"})
+
+    def run(self, graph: Graph, context: PassContext) -> int:
+        """Rewrite every match; returns how many."""
+        return super().run(graph, context) if context.soc.confusion_transpose else 0
+
+    def rewrite(self, match: Match) -> None:
+        """Match from the Transpose to the Reshape behind it, else to the one before."""
+        turn = match.anchor
+        behind = match.follows(turn, "Reshape")
+        view = match.keep(behind or _view_before(turn))
+        source, last = (turn, view) if behind is not None else (view, turn)
+        x, y = source.input(0), last.output
+        if x is None:
+            raise MissError("a Reshape must have an operand", view)
+        match.require_known_extents(x, y, view.output)
+        for value in (x, y):
+            dims = value.type.shape
+            fits = dims and all(length and length % _BLOCK == 0 for length in dims[-2:])
+            match.require(fits, f"the last two dims must be multiples of 16, found {value.type}")
+            match.require(len(dims) <= _MOST_AXES, f"axes must be at most 8, found {value.type}")
+        attributes = {
+            "perm": turn.attributes["perm"],
+            "shape": view.output.type.shape,
+            "transpose_first": behind is not None,
+        }
+        match.become(last, "ConfusionTransposeD", [x], attributes)
+
+
+def _view_before(turn: Node) -> Node:
+    """Return the Reshape whose result the Transpose alone reads."""
+    source: Value | None = turn.input(0)
+    node = None if source is None else source.producer
+    if source is None or node is None or node.op != "Reshape":
+        raise MissError("a Reshape must stand before or behind the Transpose", turn)
+    if len(source.consumers) != 1:
+        raise MissError(f"the Transpose alone must read %{source.name}", node)
+    return node

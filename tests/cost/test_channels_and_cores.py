@@ -1,0 +1,42 @@
+"""What the cost model takes from CANN's defaults: padded channels, and kernels on all cores."""
+
+from __future__ import annotations
+
+import pytest
+
+from atc_py.cost.cores import pipes_of
+from atc_py.cost.estimate import estimate
+from atc_py.cost.factors import EXPECTED
+from atc_py.cost.traffic import memory_of
+from atc_py.target import find_soc
+from tests.cost.launches import convolution, elementwise
+
+
+def _cube(soc: str, channels: int) -> float:
+    """Return the time of the cube of a first layer."""
+    row = find_soc(soc)
+    launch = convolution((1, channels, 224, 224), 64, 7, 2)
+    return pipes_of(launch, row, EXPECTED, memory_of(launch, row, EXPECTED)).cube
+
+
+@pytest.mark.parametrize("soc", ["Ascend310", "Ascend310P3", "Ascend910A", "Ascend910B3"])
+def test_few_channels_are_padded_to_a_block(soc: str) -> None:
+    """CANN works on blocks of four channels only with `--enable_small_channel=1`; its default is 0."""
+    assert _cube(soc, 3) == _cube(soc, 16)
+
+
+def test_generic_device_has_blocks_of_four_channels() -> None:
+    assert _cube("sim", 3) < _cube("sim", 16) / 3
+
+
+@pytest.mark.parametrize(("op", "mixed"), [("Sigmoid", True), ("SoftmaxV2", True), ("Tanh", False)])
+def test_least_time_of_a_mixed_kernel_counts_vector_cores(op: str, mixed: bool) -> None:
+    """`enableVectorCore` of Ascend310P: 8 AI Cores at 1060 MHz and 7 vector cores at 1000 MHz."""
+    launch = elementwise(op, 64, 1024)
+    cores = 8 + 7 * 1000 / 1060 if mixed else 8
+    row = find_soc("Ascend310P3")
+    vector = 2 * 64 * 1024 / (256 * cores * 1060e6)
+    from_l2 = 2 * 64 * 1024 / (114 * 8 * 1060e6)
+    assert estimate(launch, row).limit == pytest.approx(max(vector, from_l2))
+    from_sim = estimate(launch, find_soc("sim")).limit
+    assert from_sim == pytest.approx(max(2 * 64 * 1024 / (256 * 8 * 1060e6), from_l2))

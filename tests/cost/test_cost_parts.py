@@ -1,0 +1,47 @@
+"""Parts of the cost model, each against numbers worked out by hand."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import pytest
+
+from atc_py.cost.cores import pipes_of
+from atc_py.cost.estimate import case_seconds
+from atc_py.cost.factors import EXPECTED, LOW
+from atc_py.cost.operation import KernelEngine, Tensor
+from atc_py.cost.pipes import Pipes
+from atc_py.cost.traffic import memory_of
+from atc_py.target import find_soc
+from atc_py.tensor.dtypes import DType
+from tests.cost.launches import kernel, operation
+
+F16 = DType.FLOAT16
+P3 = find_soc("Ascend310P3")
+
+
+@pytest.mark.parametrize("name", [each.name for each in fields(Pipes)])
+def test_any_pipe_can_be_the_longest(name: str) -> None:
+    others = {each.name: 1.0 for each in fields(Pipes)}
+    assert Pipes(**{**others, name: 3.0}).longest == 3.0
+
+
+def test_ai_cpu_works_on_all_its_cores_at_best_and_on_one_as_expected() -> None:
+    x = Tensor((1000, 1000), F16)
+    launch = kernel([operation("Relu", [x], x)], engine=KernelEngine.AICPU)
+    for case, share in ((LOW, 4), (EXPECTED, 1)):
+        one, four = (case_seconds(launch, replace(P3, aicpus=count), case) for count in (1, 4))
+        start = case.factors.aicpu_launch
+        assert one - start == pytest.approx(1e6 / case.factors.aicpu)
+        assert four - start == pytest.approx((one - start) / share)
+
+
+def test_row_of_a_reduction_takes_whole_repeats_of_the_vector_unit() -> None:
+    def vector(width: int) -> float:
+        x = Tensor((P3.aicores * 3, width), F16)
+        done = operation("ReduceMeanD", [x], Tensor((P3.aicores * 3, 1), F16), axes=(1,))
+        launch = kernel([done])
+        return pipes_of(launch, P3, EXPECTED, memory_of(launch, P3, EXPECTED)).vector
+
+    assert vector(2) == vector(128) > 0  # 256 bytes a repeat
+    assert vector(129) == vector(256) == pytest.approx(2 * vector(128))

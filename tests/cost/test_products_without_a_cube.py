@@ -1,0 +1,48 @@
+"""A product of float32 on a SoC whose cube has none is work of the vector unit, an assumption."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+import atc_py
+from atc_py.cost.network import network_cost
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    ("soc", "bound"), [("Ascend310P3", "vector"), ("sim", "cube"), ("Ascend310B1", "cube")]
+)
+def test_float32_product_keeps_the_unit_busy_that_computes_it(
+    soc: str, bound: str, tmp_path: Path
+) -> None:
+    weights = numpy_helper.from_array(np.ones((1024, 1024), np.float32), "w")
+    x = helper.make_tensor_value_info("x", 1, [1024, 1024])
+    y = helper.make_tensor_value_info("y", 1, [1024, 1024])
+    node = helper.make_node("Gemm", ["x", "w"], ["y"], name="product")
+    graph = helper.make_graph([node], "gemm", [x], [y], [weights])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    onnx.save(model, tmp_path / "gemm.onnx")
+    atc_py.convert(
+        tmp_path / "gemm.onnx",
+        tmp_path / "gemm.om",
+        soc=soc,
+        precision_mode="must_keep_origin_dtype",
+    )
+    with atc_py.load(tmp_path / "gemm.om") as compiled:
+        cost = network_cost(compiled.description)
+    (kernel,) = [each for each in cost.kernels if each.cost.macs]
+    pipes = kernel.cost.pipes.as_json()
+    assert pipes[bound] > 0
+    other = {"vector": "cube", "cube": "vector"}[bound]
+    if bound == "vector":
+        assert pipes[other] == 0
+        terms = 1024**3
+        cycles = 2 * terms * 4 / 256 / 8  # two instructions a term, 256 bytes a cycle, 8 cores
+        assert pipes[bound] >= cycles / 1060e6

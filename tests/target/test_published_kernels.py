@@ -1,0 +1,212 @@
+"""Rows against the operator information of CANN 8.1: dtypes of the AI Core kernels, by family.
+
+The table gives the dtypes of the first operand as that information lists them, `-` where a family
+has no kernel of that name. It was transcribed apart from the rows. Left out of both are dtypes
+that no ONNX model can bring there (complex numbers, int4 layers, arithmetic of bools) and those
+that functions of floats have for integers.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from atc_py.target import TargetOp, Unit, find_operator, find_soc, operators, socs
+from atc_py.target.kernels import FAMILY_WORDS
+from atc_py.target.soc import SocFamily
+from atc_py.tensor.dtypes import DType
+
+SOC_OF = {
+    "310": "Ascend310",
+    "310P": "Ascend310P3",
+    "310B": "Ascend310B1",
+    "610": "Ascend610",
+    "910": "Ascend910A",
+    "A2": "Ascend910B3",
+    "A3": "Ascend910_9391",
+    "CS": "Hi3796CV300CS",
+}
+
+TABLE = """
+Abs            | 310 310P 310B 610 910: f16 f32 i32 | A2 A3: f16 f32 bf16 i32 i64 | CS: f16 i32
+AccumulateNV2  | 310 310P 310B 610 910 A2 A3: f16 f32 i8 u8 i32 | CS: f16 i8 u8 i32
+Acos           | 310 310P 310B 610 910: f16 f32 | A2 A3: f16 f32 bf16 | CS: f16
+AdaptiveMaxPool2d | 310 310P 310B 610 910 A2 A3: f16 | CS: -
+ArgMaxD        | 310 CS: f16 | 310P 610 910: f16 f32
+BNInfer        | 310 310P 310B 610 910: f16 f32 | A2 A3: f16 f32 bf16 | CS: f16
+BatchNorm      | 310 310P 310B 610 910 A2 A3: f16 f32 | CS: f16
+BatchMultiClassNonMaxSuppression | 310 310P 610 910 CS: f16 | 310B A2 A3: f16 f32
+Celu           | 310 310P 310B 610 910 A2 A3 CS: f16 f32
+ClipByValue    | 310 610: f16 f32 i32 | 310P 310B 910: f16 f32 i32 i64 | A2 A3: f16 f32 bf16 i32 i64 | CS: f16 i32
+Conv2DTransposeD | 310 310P 610 910 CS: f16 i8 | 310B: f16 f32 i8 | A2 A3: f16 f32 bf16 i8
+Cumsum         | 310 310P 310B 610 910 CS: f16 f32 i32 | A2 A3: f16 f32 bf16 i32
+CumsumD        | 310 310P 310B 610 910 A2 A3 CS: f16 f32 i8 u8 i32
+DepthToSpace   | 310 310P 310B 610 910: f16 f32 i8 u8 i16 u16 i32 u32 i64 u64 | A2 A3: f16 f32 bf16 i8 u8 i16 u16 i32 u32 i64 u64 | CS: f16 i8 u8 i16 u16 i32 u32 i64 u64
+DepthwiseConv2D | 310 310P 610 910 CS: f16 i8
+DynamicRNN     | 310 310P 310B 610 910 CS: f16
+Elu            | 310 CS: f16 | 310P 310B 610 910: f16 f32 | A2 A3: f16 f32 bf16
+EmbeddingBag   | 310 310P 310B 910: f16 f32 | A2 A3: f16 f32 bf16 | 610 CS: -
+Equal          | 310: f16 f32 i8 u8 i32 b | 310P 610: f16 f32 i8 u8 i32 i64 u64 b | 310B: f16 f32 i8 u8 i32 i64 b | 910: f16 f32 i8 u8 i32 u32 i64 u64 b | A2 A3: f16 f32 bf16 i8 u8 i32 i64 b | CS: f16 i8 u8 i32 b
+Exp            | 310 CS: f16 | 310P 310B 610 910: f16 f32 | A2 A3: f16 f32 bf16
+ExpandD        | 310 310P 310B 910 A2 A3 CS: f16 f32 i8 u8 i32 b
+FloorMod       | 310 610: f16 f32 | 310P 910: f16 f32 i32 i64 | 310B: f16 f32 i32 | A2 A3: f16 f32 bf16 i32 i64 | CS: f16
+GatherElements | 310 610 CS: - | 310P 310B 910: f16 f32 i8 u8 i16 u16 i32 u32 i64 u64 | A2 A3: f16 f32 bf16 i8 u8 i16 u16 i32 u32 i64 u64
+GatherNd       | 310 310P 310B 610 910: f16 f32 i8 u8 i32 i64 b | A2 A3: f16 f32 bf16 i8 u8 i32 i64 b | CS: f16 i8 u8 i32 b
+GeluV2         | 310 610 CS: - | 310P 310B 910: f16 f32 | A2 A3: f16 f32 bf16
+Greater        | 310 610: f16 f32 i8 u8 i32 | 310P 310B 910: f16 f32 i8 u8 i32 i64 | A2 A3: f16 f32 bf16 i8 u8 i32 i64 | CS: f16 i8 u8
+GreaterEqual   | 610: f16 f32 i8 u8 i32 | 310 310P 310B 910: f16 f32 i8 u8 i32 i64 | A2 A3: f16 f32 bf16 i8 u8 i32 i64 | CS: f16 i8 u8
+HardSigmoid    | 310 310P 310B 610 910 CS: f16 f32 | A2 A3: f16 f32 bf16
+HardSwish      | 610 CS: - | 310 310P 310B 910: f16 f32 | A2 A3: f16 f32 bf16
+LRN            | 310 310P 310B 610 910 A2 A3: f16 f32 | CS: f16
+LeakyRelu      | 310 310P 310B 610 910: f16 f32 | A2 A3: f16 f32 bf16 | CS: f16
+LessEqual      | 310: f16 f32 i8 u8 i32 | 310P 610 910: f16 f32 i8 u8 i32 i64 u64 | 310B: f16 f32 i8 u8 i32 i64 | A2 A3: f16 f32 bf16 i8 u8 i32 i64 | CS: f16 i8 u8
+LogSoftmaxV2   | 310 310P 310B 610 910: f16 f32 | A2 A3: f16 f32 bf16 | CS: f16
+LogicalAnd     | 310 310P 310B 610 910 A2 A3 CS: b
+MVNV2          | 310 310P 310B 610 910 A2 A3: f16 f32 | CS: f16
+MaxPoolV3      | 310 310P 310B 610 910 CS: f16 | A2 A3: f16 f32
+Maximum        | 310 610: f16 f32 i8 i32 | 310P 310B 910: f16 f32 i8 i32 i64 | A2 A3: f16 f32 bf16 i8 i32 i64 | CS: f16 i8 i32
+Mod            | 310: f16 f32 i8 u8 | 310P 310B 610 910: f16 f32 i8 u8 i32 | A2 A3: f16 f32 bf16 i8 u8 i32 | CS: f16 i8 u8 i32
+Neg            | 310 310P 310B 610 910: f16 f32 i8 i32 | A2 A3: f16 f32 bf16 i8 i32 i64 | CS: f16 i32
+NonMaxSuppressionV7 | 310 910 CS: f16 | 310P 310B A2 A3: f16 f32 | 610: -
+NonZero        | 310 310B 610 CS: - | 310P 910: f16 f32 i8 u8 b | A2 A3: f16 f32 bf16 i8 u8 b
+OneHot         | 310 610 CS: i32 | 310P 310B 910 A2 A3: i32 i64
+OneHotD        | 310 310P 310B 610 910 A2 A3 CS: u8 i32
+PadV3D         | 310 310P 310B 610 910 A2 A3 CS: f16 f32 i8 u8 i32
+Pow            | 310 310P 310B 610 910: f16 f32 i8 u8 i32 | A2 A3: f16 f32 bf16 i8 u8 i32 | CS: f16
+ROIPooling     | 310 310B 910 A2 A3 CS: f16 | 310P 610: f16 f32
+Range          | 310: - | 310P 910: f16 f32 i32 i64 | 310B 610: f16 f32 i32 | A2 A3: f16 f32 bf16 i32 i64 | CS: f32 i32
+ReduceMaxD     | 310 310P 310B 610 910: f16 f32 i8 u8 i32 b | A2 A3: f16 f32 bf16 i8 u8 i32 b | CS: f16 i8 u8 i32 b
+ReduceMinD     | 310 CS: f16 i8 u8 i32 | 310P 310B 610 910: f16 f32 i8 u8 i32 | A2 A3: f16 f32 bf16 i8 u8 i32
+ReduceProdD    | 310 310P 310B 610 910: f16 f32 i8 u8 | A2 A3: f16 f32 bf16 i8 u8 | CS: f16 i8 u8
+ReduceSum      | 310 610: f16 f32 | 310P: f16 f32 i64 | 310B: f16 f32 i32 i64 | 910: f16 f32 i32 | A2 A3: f16 f32 bf16 i32 i64 | CS: -
+ReduceSumD     | 310 310P 310B 610 910: f16 f32 | A2 A3: f16 f32 bf16 | CS: f16
+Relu           | 310 610: f16 f32 i8 i32 | 310P 310B 910: f16 f32 i8 i32 i64 | A2 A3: f16 f32 bf16 i8 i32 i64 | CS: f16 i8 i32
+ReverseSequence | 310 310B 610 910 A2 A3 CS: - | 310P: f16 f32 i8 u8 i16 u16 i32 i64 b
+RmsNorm        | 310 310B 610 CS: - | 310P 910: f16 f32 | A2 A3: f16 f32 bf16
+RoiExtractor   | 310 310P 310B 910 A2 A3: f16 f32 | 610 CS: -
+Round          | 310 310P 310B 610 910: f16 f32 i32 | A2 A3: f16 f32 bf16 i32 | CS: f16 i32
+ScaledMaskedSoftmax | 310 310P 910: f16 f32 | 310B 610 CS: - | A2 A3: f16 f32 bf16
+SelectV2       | 310 310P 310B 610 910 A2 A3 CS: b
+Selu           | 310 310P 310B 610 910: f16 f32 | A2 A3: f16 f32 bf16 | CS: -
+Sub            | 310 610: f16 f32 i32 | 310P 310B 910: f16 f32 i8 u8 i32 i64 | A2 A3: f16 f32 bf16 i8 u8 i32 i64 | CS: f16 i32
+Swish          | 610 CS: - | 310 310P 310B 910: f16 f32 | A2 A3: f16 f32 bf16
+Tile           | 310 610: f16 f32 i32 b | 310P: f16 f32 i8 u8 i16 u16 i32 u32 i64 u64 b | 310B 910: f16 f32 i32 i64 b | A2 A3: f16 f32 bf16 i8 u8 i16 u16 i32 u32 i64 u64 b | CS: f16 i32 b
+TransData      | 310P 610: f16 f32 i8 u8 i16 u16 i32 u32 i64 u64 | 310 310B 910 A2 A3 CS: f16 f32 bf16 i8 u8 i16 u16 i32 u32 i64 u64
+TransposeD     | 310 310P 310B 610 910 CS: f16 f32 i8 u8 i16 u16 i32 u32 i64 u64 b | A2 A3: f16 f32 bf16 i8 u8 i16 u16 i32 u32 i64 u64 b
+"""
+
+LAYERS = """
+Conv2D          | 310 CS: f16>f16 i8>i32 | 310P 610 910: f16>f16 i8>i32 f16+f32>f32 | 310B A2 A3: f16>f16 i8>i32 f16+f32>f32 bf16+f32>bf16 bf16+f32>f32 f32>f32
+DepthwiseConv2D | 310 CS: f16>f16 i8>i32 | 310P 610 910: f16>f16 i8>i32 f16+f32>f32 | 310B A2 A3: f16>f16 i8>i32 f16+f32>f32 bf16+f32>bf16 bf16+f32>f32 f32>f32
+Conv2DTransposeD | CS: f16>f16 i8>i32 | 310 310P 610 910: f16>f16 i8>i32 f16+f32>f32 | 310B: f16>f16 i8>i32 f32>f32 | A2 A3: f16>f16 i8>i32 f16+f32>f32 bf16+f32>bf16 f32>f32
+MatMulV2        | CS: f16>f16 i8>i32 | 310 310P 610 910: f16>f16 i8>i32 f16+f32>f32 f32>f32 | 310B A2 A3: f16>f16 i8>i32 f16+f32>f32 f16+f32>f16 bf16+f32>bf16 f32>f32
+"""
+"""Operand, bias where it differs, and result of layers: from the kernels' own lists, which are read
+when they are compiled, and for transposed convolutions from the operator information."""
+
+WORDS = {
+    "f16": DType.FLOAT16, "f32": DType.FLOAT32, "bf16": DType.BFLOAT16, "b": DType.BOOL,
+    "i8": DType.INT8, "i16": DType.INT16, "i32": DType.INT32, "i64": DType.INT64,
+    "u8": DType.UINT8, "u16": DType.UINT16, "u32": DType.UINT32, "u64": DType.UINT64,
+}  # fmt: skip
+NO_ENTRY = {
+    "CommonGRU", "CommonLSTM", "HardMax", "LpNormalize", "MatrixDeterminant", "Multinomial",
+    "RandomUniform", "Size", "SqueezeV3", "StridedSliceV2", "TensorScatterUpdate", "TopK",
+}  # fmt: skip
+"""Operators of which the information has no entry of this name."""
+
+DECIDED_LATER = {
+    "Add", "BatchMatMul", "ConcatD", "ConfusionTransposeD", "Cos", "DynamicGRUV2", "GatherV2D", "LayerNorm", "Mul",
+    "PRelu", "RealDiv", "Reciprocal", "Resize", "SoftmaxV2", "SpaceToDepth", "SplitD", "SplitVD",
+    "SquareSumV1", "StridedSliceD", "TileD",
+}  # fmt: skip
+"""Operators whose dtypes are decided when their kernel is compiled, on Ascend310P at least."""
+
+BY_FLAGS = {
+    "AscendAntiQuant", "AscendDequant", "AscendDequantS16", "AscendQuant", "AscendRequant",
+    "AscendRequantS16",
+}  # fmt: skip
+"""Operators that a SoC's flags decide."""
+
+
+def lines(table: str) -> list[tuple[str, str, list[str]]]:
+    """Return operator, family and what the family's kernel takes."""
+    found = []
+    for line in table.strip().split("\n"):
+        op, *groups = (part.strip() for part in line.split("|"))
+        for group in groups:
+            families, taken = group.split(":")
+            words = [] if taken.strip() == "-" else taken.split()
+            found += [(op, family, words) for family in families.split()]
+    return found
+
+
+@pytest.mark.parametrize(("op", "family", "words"), lines(TABLE))
+def test_kernel_takes_what_is_published(op: str, family: str, words: list[str]) -> None:
+    row, soc = find_operator(op), find_soc(SOC_OF[family])
+    assert row is not None
+    taken = {column.inputs[0] for column in row.columns_on(soc)}
+    assert taken == {WORDS[word] for word in words}
+    assert row.exists_on(soc) is bool(words)
+
+
+@pytest.mark.parametrize(("op", "family", "words"), lines(LAYERS))
+def test_layer_takes_what_its_kernel_lists(op: str, family: str, words: list[str]) -> None:
+    row = find_operator(op)
+    assert row is not None
+    found = set()
+    for column in row.columns_on(find_soc(SOC_OF[family])):
+        operand, weights, bias = column.inputs[:3]
+        assert operand is weights
+        found.add((operand, bias, column.outputs[0]))
+    assert found == {layer(word) for word in words}
+
+
+def layer(word: str) -> tuple[DType, DType, DType]:
+    """Return dtypes of operand, bias and result; the bias of int8 is int32."""
+    given, _, result = word.partition(">")
+    operand, _, bias = given.partition("+")
+    own = "i32" if operand == "i8" else operand
+    return WORDS[operand], WORDS[bias or own], WORDS[result]
+
+
+def test_table_is_a_good_sample() -> None:
+    named = {op for op, _, _ in lines(TABLE)}
+    assert len(named) >= 40
+    assert len({(op, family) for op, family, _ in lines(TABLE)}) == len(lines(TABLE))
+
+
+@pytest.mark.parametrize("row", operators(), ids=lambda row: row.name)
+def test_every_row_says_of_every_family_what_is_published(row: TargetOp) -> None:
+    if not row.launches_kernel:
+        assert row.kernels is None
+        return
+    assert (row.kernels is None) is (row.name in NO_ENTRY | BY_FLAGS)
+    if row.kernels is None:
+        return
+    text = row.kernels.text
+    named = " ".join(part.partition(":")[0] for part in text.split(";")).split()
+    assert sorted(named) == sorted(FAMILY_WORDS)
+    undecided = row.kernels.published(SocFamily.ASCEND310P) is None
+    assert undecided is (row.name in DECIDED_LATER | {"Addcmul", "Merge", "PadV3", "Shape"})
+
+
+@pytest.mark.parametrize("row", operators(), ids=lambda row: row.name)
+def test_columns_fit_the_operands_and_stand_once(row: TargetOp) -> None:
+    for soc in socs():
+        columns = row.columns_on(soc)
+        assert len(columns) == len(dict.fromkeys(columns)), soc.name
+        for column in columns:
+            assert column.outputs
+            assert row.input_at(len(column.inputs) - 1), soc.name
+            assert row.output_at(len(column.outputs) - 1), soc.name
+            has_bf16 = DType.BFLOAT16 in (*column.inputs, *column.outputs)
+            stored = row.unit in {Unit.MOVE, Unit.LOCAL}
+            assert soc.bfloat16 or stored or not has_bf16 or row.kernels is None, soc.name
+
+
+def test_generic_and_newest_socs_keep_the_columns_of_the_row() -> None:
+    for name in ("sim", "Ascend910_95"):
+        soc = find_soc(name)
+        for row in operators():
+            kept = tuple(column for column in row.columns if soc.has(column.needs))
+            assert row.columns_on(soc) == kept
