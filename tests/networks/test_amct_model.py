@@ -33,7 +33,8 @@ def run(
     path = folder / "model.onnx"
     onnx.save(model, path)
     done = atc_py.convert(path, folder / "model.om", soc=soc, verify=True, quant_bias=quant_bias)
-    assert done.warnings == ()
+    # That the kernels of a SoC are assumed says nothing about the model.
+    assert {each.code.name for each in done.warnings} <= {"assumed-kernels"}
     with atc_py.load(folder / "model.om") as compiled:
         (found,) = compiled.run({"x": data}).values()
     return np.asarray(found)
