@@ -45,3 +45,15 @@ def test_row_of_a_reduction_takes_whole_repeats_of_the_vector_unit() -> None:
 
     assert vector(2) == vector(128) > 0  # 256 bytes a repeat
     assert vector(129) == vector(256) == pytest.approx(2 * vector(128))
+
+
+@pytest.mark.parametrize("stored", [(1, 13, 13, 16, 16), (1, 7, 16, 7, 16)])
+def test_padding_of_blocks_is_worked_on_like_other_elements(stored: tuple[int, ...]) -> None:
+    padded = Tensor((1, 197, 197), F16, stored)
+    plain = Tensor(stored, F16)
+
+    def vector(x: Tensor) -> float:
+        launch = kernel([operation("Relu", [x], x)])
+        return pipes_of(launch, P3, EXPECTED, memory_of(launch, P3, EXPECTED)).vector
+
+    assert vector(padded) == vector(plain) > 0
