@@ -1,6 +1,6 @@
 """A kernel on its cores: blocks of the cube, repeats of the vector unit, bytes in and out.
 
-Every term grows with every extent, so that a larger operator never costs less.
+Every term grows with every dim, so that a larger operator never costs less.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ class _Kernel:
             yield Pipes(cube, vector, mte1, mte2, mte3, fixp)
 
     def _depth(self, product: MatrixProduct) -> int:
-        """Return blocks along the extent summed over; channels of a convolution are padded."""
+        """Return blocks along the dim summed over; channels of a convolution are padded."""
         block = cube_depth(product.dtype)
         if product.window is None:
             return ceil(product.k / block)

@@ -150,7 +150,7 @@ def _measurement(cells: Mapping[str, str], unit: float, line: int) -> Measuremen
     dtype = _dtype(cells["dtype"])
     inputs = [Tensor(shape, dtype) for shape in _shapes(cells["shape"])]
     if not inputs:
-        raise _LineError("shape must have the extents of an input, found nothing")
+        raise _LineError("shape must have the dims of an input, found nothing")
     given = cells.get("output", "")
     shapes = _shapes(given) if given else [_result(row, [each.shape for each in inputs])]
     outputs = [Tensor(shape, dtype) for shape in shapes]
@@ -184,16 +184,16 @@ def _dtype(text: str) -> DType:
 
 
 def _shapes(text: str) -> list[Shape]:
-    """Return shapes such as `1,64,56,56;64,64,3,3`; extents may be joined by `x` too."""
+    """Return shapes such as `1,64,56,56;64,64,3,3`; dims may be joined by `x` too."""
     found = []
     for part in text.strip().strip('"').split(";"):
-        extents = part.strip().lower().replace("x", ",").strip("[]")
+        dims = part.strip().lower().replace("x", ",").strip("[]")
         try:
-            shape = tuple(int(extent) for extent in extents.split(",")) if extents else ()
+            shape = tuple(int(dim) for dim in dims.split(",")) if dims else ()
         except ValueError:
             raise _LineError(f"a shape must be numbers joined by commas, found {part!r}") from None
-        if any(extent < 1 for extent in shape) or element_count(shape) > _MOST:
-            raise _LineError(f"extents must be 1 or more, and a tensor no giant, found {part!r}")
+        if any(dim < 1 for dim in shape) or element_count(shape) > _MOST:
+            raise _LineError(f"dims must be 1 or more, and the tensor of at most {_MOST} elements, found {part!r}")
         if shape:
             found.append(shape)
     return found
@@ -226,8 +226,8 @@ def _launch(row: TargetOp, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) 
     """Return a kernel alone; second operands of products are weights.
 
     Raises:
-        IndexError: an operand or extent is missing.
-        ValueError: extents do not go together.
+        IndexError: an operand or dim is missing.
+        ValueError: dims do not go together.
     """
     attributes: tuple[tuple[str, object], ...] = ()
     if row.family == "conv":
@@ -249,7 +249,7 @@ def _launch(row: TargetOp, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) 
 
 
 def _strides(data: Tensor, out: Tensor) -> tuple[int, ...]:
-    """Return strides of a convolution, by the extents before and after."""
+    """Return strides of a convolution, by the dims before and after."""
     pairs = zip(data.shape[2:], out.shape[2:], strict=True)
     return (1, 1, *(max(1, round(before / after)) for before, after in pairs))
 

@@ -52,7 +52,7 @@ class KernelCost:
         start: expected seconds from the start of the run.
         cost: the estimate.
         after: positions of the kernels whose results it reads.
-        has_open: whether an extent is known to the run alone.
+        has_open: whether a dim is known to the run alone.
     """
 
     name: str
@@ -146,7 +146,7 @@ class NetworkCost:
 
     @property
     def has_open(self) -> bool:
-        """True if extents are unknown, so that the true time is longer."""
+        """True if dims are unknown, so that the true time is longer."""
         return any(kernel.has_open for kernel in self.kernels)
 
     def by_operator(self) -> dict[str, list[KernelCost]]:
@@ -176,7 +176,7 @@ class NetworkCost:
                 "to either side"
             )
         if self.has_open:
-            lines.append("extents that only the run knows count as 1: the true time is longer")
+            lines.append("dims that only the run knows count as 1: the true time is longer")
         if any(kernel.engine == "aicpu" for kernel in self.kernels):
             lines.append("rates of the AI CPU are not published; they are guesses")
         return lines
@@ -242,9 +242,9 @@ def _formats(model: OmModel, head: OmNode, last: OmNode) -> str:
 
 
 def _nbytes(model: OmModel, tensor: int) -> int:
-    """Return bytes of a tensor in memory; what has open extents counts nothing."""
+    """Return bytes of a tensor in memory; what has open dims counts nothing."""
     found = model.tensors[tensor]
-    bits = element_count(extent or 0 for extent in stored_dims(found)) * DType(found.dtype).bits
+    bits = element_count(dim or 0 for dim in stored_dims(found)) * DType(found.dtype).bits
     return -(-bits // 8)
 
 

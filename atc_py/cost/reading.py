@@ -31,7 +31,7 @@ class PlacedLaunch:
         nodes: positions of its nodes, in order.
         reads: tensors that it reads from outside, views as what they show.
         writes: tensors that others read.
-        has_open: whether an extent is known to the run alone; it counts as 1 here.
+        has_open: whether a dim is known to the run alone; it counts as 1 here.
     """
 
     launch: LaunchGroup
@@ -130,7 +130,7 @@ class _Reader:
         return Source.FED if is_fed else Source.RESULT
 
     def _tensor(self, position: int) -> Tensor:
-        """Return a tensor's type; an extent that only the run knows counts as 1."""
+        """Return a tensor's type; a dim that only the run knows counts as 1."""
         tensor = self._model.tensors[position]
         stored = None if tensor.storage is None else _closed(stored_dims(tensor))
         return Tensor(_closed(tensor.shape), DType(tensor.dtype), stored)
@@ -148,9 +148,9 @@ class _Reader:
         )
 
 
-def _closed(extents: Iterable[int | None]) -> tuple[int, ...]:
-    """Return extents with 1 for those that only the run knows."""
-    return tuple(1 if extent is None else extent for extent in extents)
+def _closed(dims: Iterable[int | None]) -> tuple[int, ...]:
+    """Return dims with 1 for those that only the run knows."""
+    return tuple(1 if dim is None else dim for dim in dims)
 
 
 def _attributes(given: Mapping[str, OmAttribute]) -> tuple[tuple[str, object], ...]:

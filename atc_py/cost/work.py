@@ -24,10 +24,10 @@ _BLOCK = 16
 """Rows and columns of what the cube multiplies in one cycle."""
 
 _FRACTAL_RANK = 4
-"""Extents of a filter in FRACTAL_Z; C1HWNCoC0 has more."""
+"""Dims of a filter in FRACTAL_Z; C1HWNCoC0 has more."""
 
 _STACK = 2
-"""Extents of a matrix; what stands before them is a stack."""
+"""Dims of a matrix; what stands before them is a stack."""
 
 _GATES = {"CommonGRU": 3, "CommonLSTM": 4, "DynamicGRUV2": 3, "DynamicRNN": 4}
 
@@ -39,13 +39,13 @@ class MatrixProduct:
     Attributes:
         batch: independent products.
         m: rows of the result; of a convolution, its pixels.
-        k: extent summed over.
+        k: dim summed over.
         n: columns of the result.
         dtype: of the operands.
         row_bytes: bytes of the left operand that belong to one row of the result; of a
             convolution, the pixels under one step of the window.
         steps: products that wait for each other: the steps of a recurrent layer.
-        window: (extent of the kernel, channels) where k is their product and channels are padded.
+        window: (dim of the kernel, channels) where k is their product and channels are padded.
         asked: multiplications that the operator asks for, where block diagonals of groups make
             more of them; None where all are asked for.
     """
@@ -246,7 +246,7 @@ def _recurrent(operation: Operation) -> MatrixProduct | None:
 
 
 _LAYERS = frozenset({"CommonGRU", "CommonLSTM"})
-"""Layers whose weights have the directions as first extent."""
+"""Layers whose weights have the directions as first dim."""
 
 _PRODUCTS: dict[str, Callable[[Operation], MatrixProduct | None]] = {
     "conv": _conv,

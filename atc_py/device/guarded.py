@@ -128,7 +128,7 @@ class GuardedBackend:
             what = "nothing" if array is None else type(array).__name__
             raise broken_backend(self.name, f"it made {what} of output {port.name!r}: {declared}")
         fits = len(array.shape) == len(wanted.shape) and all(
-            extent in {None, made} for extent, made in zip(wanted.shape, array.shape, strict=True)
+            dim in {None, made} for dim, made in zip(wanted.shape, array.shape, strict=True)
         )
         if array.dtype.name != wanted.dtype or not fits:
             made = f"{array.dtype.name} {format_shape(array.shape)}"

@@ -189,7 +189,7 @@ class Builder:
         import numpy as np
 
         target = self.const("shape", np.array(shape, dtype=np.int64))
-        # An extent of 0 is meant: nothing is left of the forms in which it is not.
+        # A dim of 0 is meant: nothing is left of the forms in which it is not.
         attributes: dict[str, AttrValue] = {"allowzero": 1} if 0 in shape else {}
         type_ = TensorType(x.type.dtype, shape)
         return self.op("Reshape", [x, target], type_, attributes, label)
@@ -212,7 +212,7 @@ class Builder:
         return self.op("Reshape", [value, self.shape_of(x)], type_, {"allowzero": 1})
 
     def shape_of(self, x: Value) -> Value:
-        """Return the extents of `x`, an int64 vector; a constant where they are known."""
+        """Return the dims of `x`, an int64 vector; a constant where they are known."""
         import numpy as np
 
         if not x.type.is_open:

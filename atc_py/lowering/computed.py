@@ -54,7 +54,7 @@ def pad_computed(b: Builder) -> Value:
 
 
 def crop(b: Builder, x: Value, pads: Sequence[int]) -> Value:
-    """Return PadV3 of `x`, extents of which are open, with pads all of which take elements away."""
+    """Return PadV3 of `x`, dims of which are open, with pads all of which take elements away."""
     import numpy as np
 
     return _padded(b, x, b.const("crop", np.array(pads, dtype=np.int64)), "constant", "cropped")
@@ -100,7 +100,7 @@ def _held_to_front(b: Builder, starts: Value, axes: Value) -> Value:
         begins: NDArray[Any] = first.const.numpy()
         if (begins >= -1).all():
             return starts
-    extents = b.op(
+    dims = b.op(
         "GatherV2D",
         [b.shape_of(b.input(0)), axes],
         axes.type,
@@ -108,14 +108,14 @@ def _held_to_front(b: Builder, starts: Value, axes: Value) -> Value:
         "extents",
     )
     zero = b.const("zero", np.zeros(1, dtype=np.int64))
-    front = b.op("Sub", [zero, extents], extents.type, label="front")
+    front = b.op("Sub", [zero, dims], dims.type, label="front")
     return b.op("Maximum", [starts, front], starts.type, label="starts")
 
 
 def split_computed(b: Builder, x: Value, axis: int) -> list[Value]:
     """Return a StridedSliceV2 for each output: parts of one dim, the last maybe smaller.
 
-    That extent is the axis' divided by the number of parts, rounded up.
+    That dim is the axis' divided by the number of parts, rounded up.
     """
     import numpy as np
 
@@ -124,8 +124,8 @@ def split_computed(b: Builder, x: Value, axis: int) -> list[Value]:
     number = b.const("parts", np.array([count], dtype=np.int64))
     rest = b.const("rest", np.array([count - 1], dtype=np.int64))
     step = b.const("step", np.ones(1, dtype=np.int64))
-    extent = b.op("GatherV2D", [b.shape_of(x), axes], axes.type, {"axis": 0}, "extent")
-    filled = b.op("Add", [extent, rest], axes.type, label="filled")
+    dim = b.op("GatherV2D", [b.shape_of(x), axes], axes.type, {"axis": 0}, "extent")
+    filled = b.op("Add", [dim, rest], axes.type, label="filled")
     part = b.op("RealDiv", [filled, number], axes.type, label="part")
     bounds = [
         b.op(

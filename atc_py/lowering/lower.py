@@ -78,7 +78,7 @@ class _Work:
         except AtcError as error:
             self.sink.extend(error.diagnostics)
         except OpenShapeError as error:
-            self.sink.extend(_needs_extents(builder, error).diagnostics)
+            self.sink.extend(_needs_dims(builder, error).diagnostics)
         return _stand_ins(node)
 
 
@@ -93,7 +93,7 @@ def _with_typed_outputs(node: SourceNode) -> SourceNode:
     return node if tuple(outputs) == node.outputs else replace(node, outputs=tuple(outputs))
 
 
-def _needs_extents(builder: Builder, error: OpenShapeError) -> AtcError:
+def _needs_dims(builder: Builder, error: OpenShapeError) -> AtcError:
     """Return the node cannot be lowered where only the run knows its shapes."""
     return builder.unsupported(
         f"{error}, which only the run would know; on the device the node needs them fixed",

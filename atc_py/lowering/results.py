@@ -20,7 +20,7 @@ def stated(b: Builder, position: int, found: TensorType) -> TensorType:
 
     Raises:
         AtcError: BAD_NODE when it states another shape or dtype.
-        OpenShapeError: neither tells an extent.
+        OpenShapeError: neither tells a dim.
     """
     if not b.wants_output(position):
         return found

@@ -94,12 +94,12 @@ def _dissolve(b: Builder) -> Sequence[Value]:
 
 @performs("reshape-instead")
 def _reshape_instead(b: Builder) -> Sequence[Value]:
-    """Return a Reshape to the shape of the result, one extent of which only the run may know."""
+    """Return a Reshape to the shape of the result, one dim of which only the run may know."""
     result = b.output_type()
     if result.dims.count(None) != 1 or 0 in result.dims:
         return [b.reshape(b.input(0), result.shape)]
     import numpy as np
 
-    wanted = [-1 if extent is None else extent for extent in result.dims]
+    wanted = [-1 if dim is None else dim for dim in result.dims]
     shape = b.const("shape", np.array(wanted, dtype=np.int64))
     return [b.op("Reshape", [b.input(0), shape], result)]

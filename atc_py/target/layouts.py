@@ -10,11 +10,11 @@ __all__ = ["Layout", "layout_of_family"]
 class Layout(Enum):
     """Storage that an AI Core kernel asks of its operands and results.
 
-    Kernels of the AI CPU and tensors of open extents lie row by row whatever is said here, and so
+    Kernels of the AI CPU and tensors of open dims lie row by row whatever is said here, and so
     do operands that are not images or matrices where an image or a matrix is asked for.
 
     ROWS: row by row.
-    ALIKE: element by element: any storage, the same one for all operands of the result's extents.
+    ALIKE: element by element: any storage, the same one for all operands of the result's dims.
         What is one number, or the same for all pixels or rows, lies row by row.
     IMAGE: images in NC1HWC0.
     SPATIAL: row by row, or images in NC1HWC0 of which only height and width change.
@@ -27,7 +27,7 @@ class Layout(Enum):
     LAST_AXIS: row by row, or FRACTAL_NZ where the last axis alone is worked along.
     REDUCE: row by row, or NC1HWC0 where the channels stay and no axis goes.
     JOIN: any storage whose blocks the joined axis does not cut.
-    VIEW: row by row, or FRACTAL_NZ where the last two extents stay.
+    VIEW: row by row, or FRACTAL_NZ where the last two dims stay.
     HEADS: row by row, or FRACTAL_NZ where the columns of a matrix become heads of four axes, or
         heads become columns, and all matrices are whole blocks.
     """
@@ -81,5 +81,5 @@ _WORDS = {
     Layout.REDUCE: "row by row, NC1HWC0 with keep_dims",
     Layout.JOIN: "any, all alike",
     Layout.HEADS: "row by row, FRACTAL_NZ if heads are split off or joined in whole blocks",
-    Layout.VIEW: "row by row, FRACTAL_NZ if the last two extents stay",
+    Layout.VIEW: "row by row, FRACTAL_NZ if the last two dims stay",
 }

@@ -185,7 +185,7 @@ class TargetOp:
 
     @property
     def in_place(self) -> bool:
-        """True if its AI Core kernel may write its result over an operand of the same extents.
+        """True if its AI Core kernel may write its result over an operand of the same dims.
 
         It computes element by element: that of an operand has been read, by the same core, when
         the result's element of the same place is written.

@@ -277,7 +277,7 @@ def _image_operand(kind: StoredType, result: StoredType) -> bool | None:
     if not is_image(kind) or dims[_CHANNELS] != channels:
         return None
     pairs = zip(dims, result.shape, strict=True)
-    return True if all(extent in {1, full} for extent, full in pairs) else None
+    return True if all(dim in {1, full} for dim, full in pairs) else None
 
 
 def _matrix_operand(kind: StoredType, result: StoredType) -> bool | None:

@@ -23,7 +23,7 @@ LOGITS, COUNT = np.zeros((2, 4), np.float32), np.array(3, np.int32)
     [
         (np.array([2]), [], "float32", "shape must be a constant list"),
         (np.array(2), [0], "float32", "shape must be a constant list"),
-        (np.array([-2]), [0], "float32", "extents must be at least 0, found [-2]"),
+        (np.array([-2]), [0], "float32", "dims must be at least 0, found [-2]"),
         (np.array([2]), [0], "float16", "dtype must be float32 or float64, found float16"),
         (np.array([2]), [0], "int32", "dtype must be float32 or float64, found int32"),
     ],

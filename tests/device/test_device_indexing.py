@@ -166,7 +166,7 @@ RESIZE: dict[str, Any] = {"mode": "nearest"}
         ("NonZero", [X], (2, 4), {}, "transpose must be True"),
         ("Range", [ONE, ONE, X], (4,), {}, "delta must be one element"),
         ("Range", [ONE, ONE, ONE], (4, 1), {}, "must be a vector"),
-        ("Squeeze", [X], (2, 3), {"axis": [0]}, r"axes \[0\] of .* have not the extent 1"),
+        ("Squeeze", [X], (2, 3), {"axis": [0]}, r"axes \[0\] of .* are not of size 1"),
         ("TileD", [X], (2, 3), {"multiples": [1]}, "must have 2 elements"),
         ("TileD", [X], (2, 3), {"multiples": [1, -1]}, "must be at least 0"),
         ("DepthToSpace", [X], (2, 3), {"block_size": 1}, "must have 4 axes"),

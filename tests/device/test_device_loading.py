@@ -186,7 +186,7 @@ BAD_NODES: list[tuple[str, list[list[int]], dict[str, OmAttribute], str]] = [
     ("BNInfer", [[2, 3], *STATISTICS], {"epsilon": 0.1}, "scale must have shape 3"),
     ("BatchNorm", [IMAGE, *STATISTICS], {"is_training": True}, "is_training must be False"),
     ("BatchNorm", [IMAGE, [4], [4]], {}, "input 3 is absent"),
-    ("MatMulV2", [[2, 3], [2, 3]], {}, "inner extents must be equal, found 3 and 2"),
+    ("MatMulV2", [[2, 3], [2, 3]], {}, "inner dims must be equal, found 3 and 2"),
     ("MatMulV2", [[2, 3], [3, 4], [3]], {}, "bias must have shape 4, found float16 3"),
     ("MatMulV2", [[2, 3, 4], [3, 4]], {}, "x1 must have 2 axes"),
     ("MatMulV2", [[2, 3], [3, 4], [4], [1]], {}, "offset_w is for quantized"),

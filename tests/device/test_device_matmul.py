@@ -100,7 +100,7 @@ def test_sum_over_nothing_is_the_bias() -> None:
     [
         ("MatMulV2", (2, 2, 3), (3, 4), None, "x1 must have 2 axes"),
         ("MatMulV2", (2, 3), (4,), None, "x2 must have 2 axes"),
-        ("MatMulV2", (2, 3), (4, 5), None, "inner extents must be equal, found 3 and 4"),
+        ("MatMulV2", (2, 3), (4, 5), None, "inner dims must be equal, found 3 and 4"),
         ("BatchMatMulV2", (3,), (3, 4), None, "matrices are needed"),
         ("BatchMatMulV2", (2, 2, 3), (3, 3, 4), None, "do not broadcast"),
         ("BatchMatMulV2", (2, 3), (3, 4), (3,), "bias must have shape 4"),

@@ -273,7 +273,7 @@ WRONG: dict[str, tuple[Build, list[Any], list[Any], str]] = {
         computed("Reshape", LONGS[3], allowzero=1), [[0, 0, -1]], [[1, 6, 1]], "cannot be reshaped"
     ),
     "squeeze": (
-        computed("Squeeze", LONGS[1], rank=3), [[1]], [[-1]], "have not the extent 1"
+        computed("Squeeze", LONGS[1], rank=3), [[1]], [[-1]], "are not of size 1"
     ),
     "slice": (sliced, [[0], [2], [0]], [[0], [2], [1]], "strides not 0"),
     "tile": (computed("Tile", LONGS[2]), [[-1, 1]], [[1, 1]], "at least 0"),

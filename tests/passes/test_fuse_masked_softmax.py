@@ -113,7 +113,7 @@ REFUSALS = {
          SCALE: "%s = Mul(%x, %c) : float32[?,3,5,8] ND",
          f"{CHOICE} : float32[2,3,5,8]": f"{CHOICE} : float32[?,3,5,8]",
          f"{SOFTMAX} : float32[2,3,5,8]": f"{SOFTMAX} : float32[?,3,5,8]"},
-        "extents must be known"),
+        "dims must be known"),
     "kept as it is": ({}, "SoftmaxV2 keeps its dtype (keep-dtype), but"),
 }  # fmt: skip
 

@@ -122,9 +122,9 @@ CASES: dict[str, tuple[type[Pass], str, str]] = {
     "mean square whose axis is gone": (
         FuseRmsNormPass, LOST_AXIS, "the mean must keep its axes"),
     "bias that repeats a column": (
-        FuseMatmulBiasPass, BIAS, "the sum must keep the extents [4, 1], found [4, 2]"),
+        FuseMatmulBiasPass, BIAS, "the sum must keep the dims [4, 1], found [4, 2]"),
     "bias that gives a number an axis": (
-        FuseMatmulBiasPass, SCALAR_BIAS, "the sum must keep the extents [], found [1]"),
+        FuseMatmulBiasPass, SCALAR_BIAS, "the sum must keep the dims [], found [1]"),
     "bias of a number": (
         FuseMatmulBiasPass,
         changed(SCALAR_BIAS, {"%b : float32[1]": "%b : float32[]", "%y = Add(%q, %b) : float32[1]":

@@ -50,7 +50,7 @@ Launch: TypeAlias = "Callable[[], object]"
 Made = TypeVar("Made")
 
 Part: TypeAlias = "tuple[Shape, tuple[Any, ...]]"
-"""Where a part of a result lies: extents that the result is seen with, and an index into them."""
+"""Where a part of a result lies: dims that the result is seen with, and an index into them."""
 
 
 class Rounding(Enum):
@@ -201,13 +201,13 @@ class Kernel:
         in_place: the output may take over the memory of an input of its dtype and shape.
         alias: the outputs are the first input's memory, maybe under another shape; `run` has no
             work.
-        results: makes the results anew where only the data tell their extents; the outputs of
+        results: makes the results anew where only the data tell their dims; the outputs of
             its call are empty. None where the type rule tells them.
         gate: which of the outputs live; None where all do. Whatever reads one that does not is
             left out of the run, and so is what reads that in turn, up to a node that `joins`.
         joins: runs though inputs are dead, as long as one of them lives.
         finishes: hands every part of its one result to `Call.finish` on the thread that made it.
-        keeps_shape: the extents that its parts are seen with are those of the result.
+        keeps_shape: the dims that its parts are seen with are those of the result.
         bind: works out beforehand, for launches of one call over and over, what does not depend on
             the data: views, blocks, scratch memory. None where `run` is all there is.
     """

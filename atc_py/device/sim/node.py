@@ -28,14 +28,14 @@ class UnknownNumbersError(NodeError):
 
 @dataclass(frozen=True, slots=True)
 class TensorFacts:
-    """Dtype and extents of a tensor; None for an extent that only the run knows."""
+    """Dtype and dims of a tensor; None for a dim that only the run knows."""
 
     dtype: DType
     dims: Dims
 
     @property
     def shape(self) -> Shape:
-        """The extents, all of them known.
+        """The dims, all of them known.
 
         Raises:
             OpenShapeError: one of them is open.
@@ -44,7 +44,7 @@ class TensorFacts:
 
     @property
     def is_open(self) -> bool:
-        """True if only the run knows all extents."""
+        """True if only the run knows all dims."""
         return None in self.dims
 
     @property
@@ -77,7 +77,7 @@ class TensorFacts:
         )
 
     def admits(self, other: TensorFacts) -> bool:
-        """Return True if `other` has this dtype and, where they are known, these extents."""
+        """Return True if `other` has this dtype and, where they are known, these dims."""
         return (
             self.dtype is other.dtype
             and self.rank == other.rank

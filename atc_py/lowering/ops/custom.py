@@ -166,10 +166,10 @@ def _grid(sizes: Shape, dtype: DType, *, aligned: bool) -> DenseConst:
     import numpy as np
 
     axes = []
-    for extent in reversed(sizes):
-        steps = (extent - 1) if aligned else extent
-        first = 0 if steps == 0 else -(extent - 1) / steps
-        axes.append(first + np.arange(extent) * (2 / max(steps, 1)))
+    for dim in reversed(sizes):
+        steps = (dim - 1) if aligned else dim
+        first = 0 if steps == 0 else -(dim - 1) / steps
+        axes.append(first + np.arange(dim) * (2 / max(steps, 1)))
     places = np.meshgrid(*reversed(axes), indexing="ij")
     columns = [place.reshape(-1) for place in reversed(places)]
     grid = np.stack([*columns, np.ones_like(columns[0])], axis=-1)

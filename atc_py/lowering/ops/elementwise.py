@@ -92,10 +92,10 @@ def lower_expand(b: Builder) -> Sequence[Value]:
     size = element_count(shape) * result.dtype.itemsize
     if size > FOLD_LIMIT:
         raise b.unsupported(
-            f"an input of extents that only the run knows needs {format_size(size)} of ones to "
+            f"an input of dims that only the run knows needs {format_size(size)} of ones to "
             f"be expanded, the limit is {format_size(FOLD_LIMIT)}",
             None,
-            "fix the extents of the input with --input-shape",
+            "fix the dims of the input with --input-shape",
         )
     ones = b.const("ones", SplatConst(1, result.dtype, shape))
     return [b.op("Mul", [b.input(0), ones], result)]

@@ -121,7 +121,7 @@ def _roi(b: Builder) -> Value:
 
 
 def _chosen(chosen: npt.NDArray[np.bool_], shape: Shape, other: Shape) -> Shape:
-    """Return the extents of `shape` on the chosen axes, those of `other` on the rest."""
+    """Return the dims of `shape` on the chosen axes, those of `other` on the rest."""
     return tuple(
         new if taken else old for taken, new, old in zip(chosen, shape, other, strict=True)
     )

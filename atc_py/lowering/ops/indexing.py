@@ -117,7 +117,7 @@ def _off_and_on(b: Builder) -> tuple[Value, Value]:
 
 
 def _reached(b: Builder, batch: int) -> Dims:
-    """Return the extents of the axes of data that a tuple of indices reaches into."""
+    """Return the dims of the axes of data that a tuple of indices reaches into."""
     data, indices = b.source(0), b.source(1)
     (length,) = closed_shape(indices.required_dims[-1:]) or (0,)
     if not indices.required_dims or batch < 0 or batch + length > data.rank:
@@ -134,19 +134,19 @@ def _may_be_negative(b: Builder, indices: Value) -> bool:
 
 
 @performs("count-from-front")
-def _from_front(b: Builder, extents: Dims) -> Value:
+def _from_front(b: Builder, dims: Dims) -> Value:
     """Return the second input; constant indices count from the front where the dims are known.
 
     Raises:
         AtcError: BAD_NODE when a constant index lies outside its axis.
     """
     source = b.source(1)
-    if source.const is None or None in extents:
+    if source.const is None or None in dims:
         return b.input(1)
     import numpy as np
 
     indices: Any = source.const.numpy()
-    reached = np.array(extents, dtype=np.int64).squeeze()  # one extent also meets a scalar index
+    reached = np.array(dims, dtype=np.int64).squeeze()  # one dim also meets a scalar index
     limits = np.broadcast_to(reached, indices.shape)
     outside = (indices < -limits) | (indices >= limits)
     if outside.any():

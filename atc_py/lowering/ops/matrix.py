@@ -78,7 +78,7 @@ def lower_matmul(b: Builder) -> Sequence[Value]:
 
 
 def _open_product(b: Builder, left: Value, right: Value) -> Value:
-    """Return the product of matrices, or of stacks of them, whose extents only the run knows.
+    """Return the product of matrices, or of stacks of them, whose dims only the run knows.
 
     The axis that makes a vector a row or a column goes from the result.
     """
@@ -99,9 +99,9 @@ def _open_product(b: Builder, left: Value, right: Value) -> Value:
 
 
 def _with_axis(b: Builder, vector: Value, axis: int, label: str) -> Value:
-    """Return a vector as a matrix that has the extent 1 along `axis`."""
-    (extent,) = vector.type.dims
-    dims = (1, extent) if axis == 0 else (extent, 1)
+    """Return a vector as a matrix that has the size 1 along `axis`."""
+    (dim,) = vector.type.dims
+    dims = (1, dim) if axis == 0 else (dim, 1)
     return b.op(
         "Unsqueeze", [vector], TensorType(vector.type.dtype, dims), {"axes": (axis,)}, label
     )

@@ -67,7 +67,7 @@ def lower_conv(b: Builder) -> Sequence[Value]:
 def lower_conv_transpose(b: Builder) -> Sequence[Value]:
     """Lower ConvTranspose to Conv2DTransposeD with the output size and explicit pads worked out.
 
-    In the size -1 stands for an extent that only the run knows.
+    In the size -1 stands for a dim that only the run knows.
     """
     x, w = b.source(0), b.source(1)
     _need_rank_4(b, x, "X")
@@ -81,7 +81,7 @@ def lower_conv_transpose(b: Builder) -> Sequence[Value]:
         found = format_shape(b.output_type().dims)
         raise b.bad(f"leaves nothing of its result, {found}: pads take all away", "attribute pads")
     attributes: dict[str, AttrValue] = {
-        "input_size": tuple(-1 if extent is None else extent for extent in b.output_type().dims),
+        "input_size": tuple(-1 if dim is None else dim for dim in b.output_type().dims),
         "strides": (1, 1, *(window.stride for window in windows)),
         "pads": cann_pads(pads),
         "dilations": (1, 1, *(window.dilation for window in windows)),
@@ -208,7 +208,7 @@ def _need_rank_4(b: Builder, value: SourceTensor, name: str) -> None:
         raise b.unsupported(
             f"input {name} must have rank 4 (NCHW), found {format_shape(value.required_dims)}",
             f"input {name}",
-            "add axes of extent 1 around the node so that it works on two spatial axes",
+            "add axes of size 1 around the node so that it works on two spatial axes",
         )
 
 
@@ -234,7 +234,7 @@ def _check_channels(b: Builder, found: int, wanted: int, outputs: int, group: in
 
 
 def _kernel_shape(b: Builder, w: SourceTensor) -> tuple[int, ...]:
-    """Return spatial extents of the filter; the attribute must agree when it is set."""
+    """Return spatial dims of the filter; the attribute must agree when it is set."""
     kernel = tuple(w.shape[2:])
     stated = get_optional_ints(b, "kernel_shape")
     if stated is not None and stated != kernel:
@@ -280,16 +280,16 @@ def _pool_attributes(b: Builder, windows: list[AxisWindow]) -> dict[str, AttrVal
 def _check_room(
     b: Builder, pads: list[tuple[int, int]], windows: list[AxisWindow], *, ceil: bool = False
 ) -> None:
-    """Refuse windows of which none fits into its axis, where the extent is known."""
-    extents = b.source(0).required_dims[-_AXES:]
-    for name, extent, pair, window in zip("HW", extents, pads, windows, strict=True):
-        if extent is None:
+    """Refuse windows of which none fits into its axis, where the dim is known."""
+    dims = b.source(0).required_dims[-_AXES:]
+    for name, dim, pair, window in zip("HW", dims, pads, windows, strict=True):
+        if dim is None:
             continue
-        if window_count(extent, pair, window.reach, window.stride, ceil=ceil) < 1:
-            padded = f", {extent + sum(pair)} with its padding" if any(pair) else ""
+        if window_count(dim, pair, window.reach, window.stride, ceil=ceil) < 1:
+            padded = f", {dim + sum(pair)} with its padding" if any(pair) else ""
             raise b.bad(
                 f"has a window that reaches over {window.reach} elements, its axis {name} has "
-                f"{extent}{padded}",
+                f"{dim}{padded}",
                 "input X",
             )
 
@@ -309,20 +309,20 @@ def _pads(b: Builder, x: SourceTensor, windows: list[AxisWindow]) -> list[tuple[
     if auto_pad == "NOTSET":
         return _explicit_pads(b)
     return [
-        forward_pads(_padded_extent(x, axis, window, auto_pad), window, auto_pad)
+        forward_pads(_padded_dim(x, axis, window, auto_pad), window, auto_pad)
         for axis, window in enumerate(windows, 2)
     ]
 
 
-def _padded_extent(x: SourceTensor, axis: int, window: AxisWindow, auto_pad: str) -> int:
+def _padded_dim(x: SourceTensor, axis: int, window: AxisWindow, auto_pad: str) -> int:
     """Return a dim to pad; any if only the run knows it and the pads are the same for all."""
-    extent = x.required_dims[axis]
-    if extent is not None:
-        return extent
+    dim = x.required_dims[axis]
+    if dim is not None:
+        return dim
     if auto_pad == "VALID" or window.stride == 1:
         return 1
     raise OpenShapeError(
-        f"{auto_pad} pads by extents of {format_shape(x.required_dims)} that are open"
+        f"{auto_pad} pads by the dims {format_shape(x.required_dims)}, some of them open"
     )
 
 
@@ -348,12 +348,12 @@ def _transposed_pads(
     if wanted is None and auto_pad == "NOTSET":
         return _explicit_pads(b)
     pads = [
-        transposed_pads(extent, window, extra, auto_pad, wanted[axis] if wanted else None)
-        for axis, (extent, window, extra) in enumerate(
+        transposed_pads(dim, window, extra, auto_pad, wanted[axis] if wanted else None)
+        for axis, (dim, window, extra) in enumerate(
             zip(closed_shape(x.required_dims[2:]), windows, output_padding, strict=True)
         )
     ]
-    if min(extent for pair in pads for extent in pair) < 0:
+    if min(pad for pair in pads for pad in pair) < 0:
         raise b.unsupported(
             f"the output {format_shape(b.output_type().shape)} is larger than its windows reach",
             "attribute output_shape" if wanted else "attribute auto_pad",

@@ -55,7 +55,7 @@ def lower_hardmax_of_rows(b: Builder) -> Sequence[Value]:
 
 
 def _product(dims: Dims) -> int | None:
-    """Return the product of extents; None where one is open."""
+    """Return the product of dims; None where one is open."""
     return None if None in dims else prod(closed_shape(dims))
 
 

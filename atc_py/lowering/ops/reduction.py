@@ -142,9 +142,9 @@ def _top_k(b: Builder, k: int | None) -> Sequence[Value]:
 
     x = b.input(0)
     axis = axis_of(b, get_int(b, "axis", -1), x.type.rank)
-    extent = x.type.dims[axis]
-    if k is not None and (k < 0 or (extent is not None and k > extent)):
-        raise b.bad(f"takes k from 0 to {extent}, found {k}", "K")
+    dim = x.type.dims[axis]
+    if k is not None and (k < 0 or (dim is not None and k > dim)):
+        raise b.bad(f"takes k from 0 to {dim}, found {k}", "K")
     shape = (*x.type.dims[:axis], k, *x.type.dims[axis + 1 :])
     attributes: dict[str, AttrValue] = {
         "sorted": True,
@@ -179,7 +179,7 @@ def _axes(b: Builder) -> tuple[int, ...] | None:
 
 
 def _keeps(b: Builder) -> bool:
-    """Return True if reduced axes stay, with extent 1."""
+    """Return True if reduced axes stay, with size 1."""
     return get_int(b, "keepdims", 1) != 0
 
 

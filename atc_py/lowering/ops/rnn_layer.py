@@ -71,7 +71,7 @@ class RecurrentLayer:
                 raise b.bad(f"has {name} of shape {found}", f"input {name}")
 
     def _turned(self, shape: Shape) -> Shape:
-        """Return a shape of rank 3 with its first two extents in the order of layout 0."""
+        """Return a shape of rank 3 with its first two dims in the order of layout 0."""
         return (shape[1], shape[0], shape[2]) if self.batch_first else shape
 
     def _sequence_first(self, value: Value, perm: tuple[int, ...]) -> Value:
@@ -159,7 +159,7 @@ def _transposed(b: Builder, value: Value, perm: tuple[int, ...], label: str) -> 
 
 
 def _rows(b: Builder, value: Value, row: int, label: str) -> Value:
-    """Return row `row` of the first axis, which keeps the extent 1."""
+    """Return row `row` of the first axis, which keeps the size 1."""
     rest = value.type.shape[1:]
     attributes: dict[str, AttrValue] = {
         "begin": (row, *(0 for _ in rest)),
@@ -172,7 +172,7 @@ def _rows(b: Builder, value: Value, row: int, label: str) -> Value:
 
 
 def _joined(b: Builder, values: list[Value], axis: int) -> Value:
-    """Return `values`, each of extent 1 along `axis`, joined there; one alone is handed on."""
+    """Return `values`, each of size 1 along `axis`, joined there; one alone is handed on."""
     if len(values) == 1:
         return values[0]
     first = values[0].type

@@ -38,7 +38,7 @@ def lower_slice_by_attributes(b: Builder) -> Sequence[Value]:
 
 @lowering("Slice", since=10)
 def lower_slice_by_inputs(b: Builder) -> Sequence[Value]:
-    """Slice -> StridedSliceD; StridedSliceV2 where only the run knows bounds or extents."""
+    """Slice -> StridedSliceD; StridedSliceV2 where only the run knows bounds or dims."""
     if any(map(b.is_computed, (1, 2, 3, 4))) or None in b.source(0).required_dims:
         return [slice_computed(b)]
     starts, ends = numbers_of(b, 1, "starts"), numbers_of(b, 2, "ends")
@@ -95,9 +95,9 @@ def _pad(b: Builder, pads: tuple[int, ...], fill: float) -> Sequence[Value]:
     if len(pads) != 2 * rank:
         raise b.bad(f"needs {2 * rank} pads for rank {rank}, found {len(pads)}", "input pads")
     pairs = list(zip(pads[:rank], pads[rank:], strict=True))
-    if min((extent for pair in pairs for extent in pair), default=0) < 0:
+    if min((pad for pair in pairs for pad in pair), default=0) < 0:
         x = _crop(b, x, pairs)
-    paddings = tuple(max(extent, 0) for pair in pairs for extent in pair)
+    paddings = tuple(max(pad, 0) for pair in pairs for pad in pair)
     if not any(paddings):
         return [x]
     _check_borders(b, mode, x, pairs)
@@ -111,31 +111,31 @@ def _check_borders(b: Builder, mode: str, x: Value, pairs: list[tuple[int, int]]
     What negative pads take away is gone; it is not mirrored.
     """
     field = "input pads" if b.optional_source(1) is not None else "attribute pads"
-    for axis, (extent, pair) in enumerate(zip(x.type.dims, pairs, strict=True)):
+    for axis, (dim, pair) in enumerate(zip(x.type.dims, pairs, strict=True)):
         border = max(pair)
-        if extent is None or border <= 0:
+        if dim is None or border <= 0:
             continue
-        if mode == "reflect" and border >= extent:
+        if mode == "reflect" and border >= dim:
             raise b.bad(
-                f"mirrors {border} elements of axis {axis}, where at most {max(extent - 1, 0)} of "
-                f"{extent} can be",
+                f"mirrors {border} elements of axis {axis}, where at most {max(dim - 1, 0)} of "
+                f"{dim} can be",
                 field,
             )
-        if mode == "edge" and extent == 0:
+        if mode == "edge" and dim == 0:
             raise b.bad(f"repeats the edge of axis {axis}, which has no elements", field)
 
 
 def _crop(b: Builder, x: Value, pairs: list[tuple[int, int]]) -> Value:
     """Return `x` without the elements that negative (begin, end) pads take away.
 
-    Where only the run knows the extents, they are pads of a node of their own.
+    Where only the run knows the dims, they are pads of a node of their own.
     """
     if x.type.is_open:
-        taken = [[min(extent, 0) for extent in pair] for pair in pairs]
-        return crop(b, x, [extent for side in zip(*taken, strict=True) for extent in side])
+        taken = [[min(pad, 0) for pad in pair] for pair in pairs]
+        return crop(b, x, [pad for side in zip(*taken, strict=True) for pad in side])
     kept = [
-        range(max(-first, 0), extent - max(-last, 0))
-        for extent, (first, last) in zip(x.type.shape, pairs, strict=True)
+        range(max(-first, 0), dim - max(-last, 0))
+        for dim, (first, last) in zip(x.type.shape, pairs, strict=True)
     ]
     if any(reached.start > reached.stop for reached in kept):
         raise b.bad(f"takes more away than there is: {[list(pair) for pair in pairs]}", "pads")
@@ -154,7 +154,7 @@ def _sliced(
         counts = [len(numbers) for numbers in (starts, ends, axes, steps)]
         raise b.bad(f"needs starts, ends, axes and steps of one length, found {counts}", "starts")
     x = b.input(0)
-    ranges = [range(extent) for extent in x.type.shape]
+    ranges = [range(dim) for dim in x.type.shape]
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         if step == 0:
             raise b.bad("needs steps other than 0", "input steps")
@@ -163,15 +163,15 @@ def _sliced(
     return [_taken(b, x, ranges)]
 
 
-def _reached(start: int, end: int, step: int, extent: int) -> range:
+def _reached(start: int, end: int, step: int, dim: int) -> range:
     """Return the part that a slice reaches, by ONNX's bounds.
 
     They are numpy's, but for a start before the front with a negative step, which is the front.
     """
-    if not extent:
+    if not dim:
         return range(0)
-    first, last = (0, extent) if step > 0 else (-1, extent - 1)
-    start, end = (at + extent if at < 0 else at for at in (start, end))
+    first, last = (0, dim) if step > 0 else (-1, dim - 1)
+    start, end = (at + dim if at < 0 else at for at in (start, end))
     return range(min(max(start, 0), last), min(max(end, first), last), step)
 
 
@@ -184,7 +184,7 @@ def _taken(b: Builder, x: Value, ranges: list[range], label: str | None = None) 
     """
     shape = x.type.shape
     ranges = [_least_step(reached) for reached in ranges]
-    if ranges == [range(extent) for extent in shape]:
+    if ranges == [range(dim) for dim in shape]:
         return x
     *rest, last = ranges
     if last.step == 1 and rest:
@@ -192,7 +192,7 @@ def _taken(b: Builder, x: Value, ranges: list[range], label: str | None = None) 
     if last.step == 1:
         row = _strided_slice(b, b.reshape(x, (1, *shape), "row"), [range(1), last], "sliced")
         return b.reshape(row, (len(last),), label)
-    if rest != [range(extent) for extent in shape[:-1]]:
+    if rest != [range(dim) for dim in shape[:-1]]:
         x = _strided_slice(b, x, [*rest, range(shape[-1])], "rows")
     return _gathered(b, x, last, label)
 
@@ -231,7 +231,7 @@ def _strided_slice(b: Builder, x: Value, ranges: list[range], label: str | None)
 
 @lowering("Split")
 def lower_split_by_attribute(b: Builder) -> Sequence[Value]:
-    """Split before opset 13 -> SplitVD; without sizes all parts have one extent."""
+    """Split before opset 13 -> SplitVD; without sizes all parts have one dim."""
     return _split(b, get_optional_ints(b, "split"))
 
 
@@ -242,7 +242,7 @@ def lower_split_by_input(b: Builder) -> Sequence[Value]:
 
 
 def _split(b: Builder, sizes: tuple[int, ...] | None) -> Sequence[Value]:
-    """Return SplitVD with the extent of every part; a part alone is the input itself."""
+    """Return SplitVD with the dim of every part; a part alone is the input itself."""
     x, count = b.input(0), len(b.node.outputs)
     shape = x.type.dims
     axis = axis_of(b, get_int(b, "axis", 0), len(shape))
@@ -266,19 +266,19 @@ def _split(b: Builder, sizes: tuple[int, ...] | None) -> Sequence[Value]:
 
 
 def _equal_parts(b: Builder, x: Value, axis: int) -> Sequence[Value]:
-    """Return parts of one extent; SplitD where only the run knows it.
+    """Return parts of one dim; SplitD where only the run knows it.
 
     Where the node has num_outputs, the last part may be smaller.
     """
-    count, extent = len(b.node.outputs), x.type.dims[axis]
+    count, dim = len(b.node.outputs), x.type.dims[axis]
     may_be_uneven = "num_outputs" in b.node.attributes
-    if extent is None and may_be_uneven:
+    if dim is None and may_be_uneven:
         return split_computed(b, x, axis)
-    if extent is None:
+    if dim is None:
         outputs = [(b.output_name(position), x.type) for position in range(count)]
         return b.ops("SplitD", [x], outputs, {"split_dim": axis, "num_split": count})
-    part = -(-extent // count)
-    last = extent - part * (count - 1)
+    part = -(-dim // count)
+    last = dim - part * (count - 1)
     if last < 0 or (last != part and not may_be_uneven):
-        raise b.bad(f"cannot make {count} parts of an axis of {extent}", "input input")
+        raise b.bad(f"cannot make {count} parts of an axis of {dim}", "input input")
     return _split(b, (*(part,) * (count - 1), last))

@@ -128,7 +128,7 @@ def lower_squeeze(b: Builder) -> Sequence[Value]:
         return [b.op("SqueezeV3", [b.input(0), b.input(1)], result)]
     axes = _axes(b)
     if not axes and result.rank < len(shape):
-        axes = tuple(axis for axis, extent in enumerate(shape) if extent == 1)
+        axes = tuple(axis for axis, dim in enumerate(shape) if dim == 1)
     if not axes:
         return [b.input(0)]
     normal = tuple(sorted({axis_of(b, axis, len(shape), "attribute axes") for axis in axes}))
@@ -137,7 +137,7 @@ def lower_squeeze(b: Builder) -> Sequence[Value]:
 
 @lowering("Shape")
 def lower_shape(b: Builder) -> Sequence[Value]:
-    """Lower Shape to the extents as a constant; Shape where only the run knows them."""
+    """Lower Shape to the dims as a constant; Shape where only the run knows them."""
     import numpy as np
 
     x = b.source(0)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 __all__ = ["VIEWS", "ints"]
 
 VIEWS = frozenset({"Flatten", "Reshape", "Squeeze", "Unsqueeze"})
-"""Operators that hand on their elements in order under other extents."""
+"""Operators that hand on their elements in order under other dims."""
 
 
 def ints(value: AttrValue) -> tuple[int, ...]:

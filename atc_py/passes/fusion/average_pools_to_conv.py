@@ -134,16 +134,16 @@ def _pads(node: Node) -> tuple[int, ...]:
     """Return padding with which the convolution has as many windows as the pool."""
     return tuple(
         pad
-        for extent, windows, size, stride, before in _axes(node)
-        for pad in (before, max(0, (windows - 1) * stride + size - extent - before))
+        for dim, windows, size, stride, before in _axes(node)
+        for pad in (before, max(0, (windows - 1) * stride + size - dim - before))
     )
 
 
 def _counts(node: Node) -> Counts:
     """Return the elements of the input under each window, at least one."""
     seen = []
-    for extent, windows, size, stride, before in _axes(node):
+    for dim, windows, size, stride, before in _axes(node):
         first = np.arange(windows) * stride - before
-        seen.append(np.minimum(first + size, extent) - np.maximum(first, 0))
+        seen.append(np.minimum(first + size, dim) - np.maximum(first, 0))
     counts: Counts = np.maximum(np.outer(*seen), 1)
     return counts

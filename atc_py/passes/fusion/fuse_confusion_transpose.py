@@ -42,7 +42,7 @@ class FuseConfusionTransposePass(RewritePass):
         x, y = source.input(0), last.output
         if x is None:
             raise MissError("a Reshape must have an operand", view)
-        match.require_known_extents(x, y, view.output)
+        match.require_known_dims(x, y, view.output)
         for value in (x, y):
             dims = value.type.shape
             fits = dims and all(length and length % _BLOCK == 0 for length in dims[-2:])

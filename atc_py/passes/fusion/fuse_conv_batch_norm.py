@@ -48,7 +48,7 @@ class FuseConvBatchNormPass(RewritePass):
         old = [] if bias is None else [_constant(match, bias)]
         for vector in (*statistics, *old):
             wanted = (filter_.shape[axis],)
-            reason = f"vectors must have the extents {list(wanted)}, found {list(vector.shape)}"
+            reason = f"vectors must have the dims {list(wanted)}, found {list(vector.shape)}"
             match.require(vector.shape == wanted, reason)
         epsilon = float(norm.attributes["epsilon"])  # type: ignore[arg-type]  # verified: a float
         factor = _factor(statistics[0].numpy(), statistics[-1].numpy(), epsilon)

@@ -42,7 +42,7 @@ class FuseMaskedSoftmaxPass(RewritePass):
         match.require_kernel(_FUSED, softmax)
         _require_taken(match, scores)
         require_low_fill(match, mask, scores.type.dtype)
-        match.require_known_extents(scores, mask.condition)
+        match.require_known_dims(scores, mask.condition)
         x, scale = _unscaled(match, scores)
         match.become(softmax, _FUSED, [x, mask.condition], {"scale": scale})
         if not mask.hides:

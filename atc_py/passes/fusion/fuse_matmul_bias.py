@@ -57,7 +57,7 @@ def _operands(match: Match) -> tuple[Value, Node, Node | None]:
 def _require_rows(match: Match, rows: Value) -> None:
     """Require that the addition repeats no rows: a Reshape may have changed the columns."""
     found, wanted = list(match.anchor.output.type.dims), list(rows.type.dims)
-    match.require(found == wanted, f"the sum must keep the extents {wanted}, found {found}")
+    match.require(found == wanted, f"the sum must keep the dims {wanted}, found {found}")
 
 
 def _check(match: Match, bias: Value, product: Node) -> None:

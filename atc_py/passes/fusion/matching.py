@@ -284,8 +284,8 @@ class Match:
         self.dead.append(node)
         self._bury_idle(self.nodes[1:], self.anchor)
 
-    def extents(self) -> Value:
-        """Return the extents of the anchor's result as a constant; its own where it has one."""
+    def dims(self) -> Value:
+        """Return the dims of the anchor's result as a constant; its own where it has one."""
         node = self.anchor
         given = node.input(1) if node.op == "Reshape" else None
         if given is not None and given.const is not None:
@@ -302,11 +302,11 @@ class Match:
             node.drop_inputs()
             self.dead.append(node)
 
-    def require_known_extents(self, *values: Value) -> None:
+    def require_known_dims(self, *values: Value) -> None:
         """Require dims of `values` to be known before the run."""
         for value in values:
             if value.type.is_open:
-                raise MissError(f"extents must be known, found {value.type}", self.anchor)
+                raise MissError(f"dims must be known, found {value.type}", self.anchor)
 
 
 def listed_readers(readers: Sequence[Node]) -> str:

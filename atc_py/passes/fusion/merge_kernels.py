@@ -36,12 +36,12 @@ class MergePass(Pass):
 
     Each is the only reader of the result before it, which the model does not hand out; all have one
     float dtype and one storage and run on the AI Core. Other operands are single numbers, tensors of the result's
-    size, or, where `repeats` says so, what is repeated along axes of the head's own extents. A SoC whose cube has
+    size, or, where `repeats` says so, what is repeated along axes of the head's own dims. A SoC whose cube has
     no way into the unified buffer has one function of its fix pipe behind a cube operator.
 
     Attributes:
         families: template families of the heads.
-        repeats: whether parts of a head's result are seen with its own extents.
+        repeats: whether parts of a head's result are seen with its own dims.
     """
 
     requires = Phase.LAID_OUT
@@ -69,7 +69,7 @@ class MergePass(Pass):
         return scope - first
 
     def _is_head(self, node: Node) -> bool:
-        """Return True if `node` computes one tensor of floats of known extents on the AI Core."""
+        """Return True if `node` computes one tensor of floats of known dims on the AI Core."""
         row = find_operator(node.op)
         if row is None or row.family not in self.families or node.engine is not Engine.AICORE:
             return False
@@ -114,7 +114,7 @@ class MergePass(Pass):
             return f"{node.op} must run on the AI Core in no other launch"
         types = [operand.type for operand in (*node.present_inputs, *node.outputs)]
         if any_open(types) or {each.dtype for each in types} != {head.output.type.dtype}:
-            return f"all must be {head.output.type.dtype.value} of known extents, found {node!r}"
+            return f"all must be {head.output.type.dtype.value} of known dims, found {node!r}"
         size = element_count(head.output.type.shape)
         if element_count(result.shape) != size or result.storage != head.output.type.storage:
             return f"the result must keep {size} elements and their storage, found {result}"
@@ -163,5 +163,5 @@ def only_reader(node: Node) -> tuple[str, Node | None]:
 
 
 def any_open(types: list[TensorType]) -> bool:
-    """Return True if an extent of one of the types is known to the run alone."""
+    """Return True if a dim of one of the types is known to the run alone."""
     return any(type_.is_open for type_ in types)

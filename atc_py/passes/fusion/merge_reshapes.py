@@ -9,7 +9,7 @@ __all__ = ["MergeReshapesPass"]
 
 
 class MergeReshapesPass(RewritePass):
-    """Reshape(Reshape(x)) = Reshape(x), and views that give x its own extents are x.
+    """Reshape(Reshape(x)) = Reshape(x), and views that give x its own dims are x.
 
     Flatten, Squeeze and Unsqueeze are views like Reshape. Those before the last one stay where
     others read them.
@@ -29,11 +29,11 @@ class MergeReshapesPass(RewritePass):
         if source is None:
             raise MissError("a view must have an operand", view)
         target = view.output.type
-        match.require_known_extents(view.output, source)
+        match.require_known_dims(view.output, source)
         if source.type.dims == target.dims and not view.output.is_output:
             match.pass_through(source)
             return
         if not depth:
             found = source.producer.op if source.producer else "a value from outside"
             raise MissError(f"a view must come before, found {found}", view)
-        match.redirect("Reshape", [source, match.extents()], {})
+        match.redirect("Reshape", [source, match.dims()], {})

@@ -35,11 +35,11 @@ class MergeTransposesPass(RewritePass):
             source, perm = first.input(0), tuple(earlier[axis] for axis in perm)
         if source is None:
             raise MissError("a Transpose must have an operand", last)
-        match.require_known_extents(last.output, source)
+        match.require_known_dims(last.output, source)
         if perm == tuple(range(len(perm))) and not last.output.is_output:
             match.pass_through(source)
         elif _moves_nothing(source, perm):
-            match.redirect("Reshape", [source, match.extents()], {})
+            match.redirect("Reshape", [source, match.dims()], {})
         elif depth:
             match.redirect("TransposeD", [source], {"perm": perm})
         else:

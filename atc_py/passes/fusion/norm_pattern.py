@@ -96,14 +96,14 @@ def _constant_operand(match: Match, node: Node, op: str) -> tuple[Value | None, 
 
 
 def first_axis(match: Match, x: Value | None, last: Node, axes: tuple[int, ...]) -> int:
-    """Return the first of the axes, which must be the last ones of x and have known extents."""
+    """Return the first of the axes, which must be the last ones of x and have known dims."""
     match.require_type_of(x, last)
     rank = last.output.type.rank
     found = sorted(axis % rank for axis in axes)
     wanted = list(range(rank - len(found), rank))
     match.require(found == wanted and found, f"axes must be the last of {rank}, found {found}")
-    extents = last.output.type.dims[wanted[0] :]
-    match.require(None not in extents, f"extents must be known, found {list(extents)}")
+    dims = last.output.type.dims[wanted[0] :]
+    match.require(None not in dims, f"dims must be known, found {list(dims)}")
     return wanted[0]
 
 

@@ -23,10 +23,10 @@ class RemoveIdentitiesPass(RewritePass):
         if len(node.inputs) != 1 or len(node.outputs) != 1:
             raise MissError(f"one operand and one result are needed, found {node!r}", node)
         (source,) = node.present_inputs
-        match.require_known_extents(node.output, source)
+        match.require_known_dims(node.output, source)
         if source.type.dims != node.output.type.dims:
             found = f"{source.type} and {node.output.type}"
-            raise MissError(f"operand and result must have the same extents, found {found}", node)
+            raise MissError(f"operand and result must have the same dims, found {found}", node)
         strides = ints(node.attributes.get("strides", (1,)))
         if node.op == "StridedSliceD" and min(strides) < 1:
             raise MissError(f"strides must be at least 1, found {list(strides)}", node)

@@ -91,9 +91,9 @@ class _Cutter:
             return [self._cut_constant(value, axis, group) for group in range(self.groups)]
         type_ = _divided(value.type, axis, self.groups)
         outputs = [(f"{value.name}.part{group}", type_) for group in range(self.groups)]
-        extents = closed_shape(type_.dims[axis : axis + 1]) * self.groups
+        dims = closed_shape(type_.dims[axis : axis + 1]) * self.groups
         attributes: dict[str, AttrValue] = {
-            "size_splits": extents,
+            "size_splits": dims,
             "split_dim": axis,
             "num_split": self.groups,
         }
@@ -111,20 +111,20 @@ class _Cutter:
         if value.const is None:
             raise ValueError(f"{value!r} is not a constant")
         part = _divided(value.type, axis, self.groups)
-        extent = part.shape[axis]
-        compute = partial(_slice, axis=axis, start=group * extent, extent=extent)
+        dim = part.shape[axis]
+        compute = partial(_slice, axis=axis, start=group * dim, dim=dim)
         data = DeferredConst(part.dtype, part.shape, [value.const], compute, f"group {group}")
         return self.graph.constant(f"{value.name}.group{group}", data)
 
 
-def _slice(array: Array, *, axis: int, start: int, extent: int) -> Array:
-    """Return `extent` elements from `start` on along `axis`."""
-    index = (slice(None),) * axis + (slice(start, start + extent),)
+def _slice(array: Array, *, axis: int, start: int, dim: int) -> Array:
+    """Return `dim` elements from `start` on along `axis`."""
+    index = (slice(None),) * axis + (slice(start, start + dim),)
     return array[index]
 
 
 def _divided(type_: TensorType, axis: int, parts: int) -> TensorType:
-    """Return `type_` with its extent along `axis` divided by `parts`."""
-    (extent,) = closed_shape(type_.dims[axis : axis + 1])
-    dims = (*type_.dims[:axis], extent // parts, *type_.dims[axis + 1 :])
+    """Return `type_` with its dim along `axis` divided by `parts`."""
+    (dim,) = closed_shape(type_.dims[axis : axis + 1])
+    dims = (*type_.dims[:axis], dim // parts, *type_.dims[axis + 1 :])
     return TensorType(type_.dtype, dims, type_.format)

@@ -160,6 +160,6 @@ def _axis_before(node: Node, x: Value, axis: int) -> int | None:
     if x.type.is_open or node.output.type.is_open:
         return None
     old, new = x.type.shape, node.output.type.shape
-    steps = ((extent, prod(old[:position])) for position, extent in enumerate(old))
+    steps = ((dim, prod(old[:position])) for position, dim in enumerate(old))
     wanted = new[axis], prod(new[:axis])
     return next((position for position, found in enumerate(steps) if found == wanted), None)

@@ -62,7 +62,7 @@ ROWS = (
         ),
         Y,
         Unit.VECTOR,
-        "Other extents, each element taken or interpolated from its neighborhood in x; axes of "
+        "Other dims, each element taken or interpolated from its neighborhood in x; axes of "
         "scale 1 are left alone but for tf_crop_and_resize.",
         attributes=(
             Attribute("coordinate_transformation_mode", "string", "half_pixel"),

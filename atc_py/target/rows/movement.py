@@ -100,7 +100,7 @@ ROWS = (
         inputs("x", "shape#"),
         Y,
         Unit.LOCAL,
-        "The same elements in the same order under another shape; an extent of 0 stands for that "
+        "The same elements in the same order under another shape; a dim of 0 stands for that "
         "of x at its place unless allowzero, one of -1 for what is left.",
         attributes=(
             Attribute("axis", "int", 0),
@@ -115,7 +115,7 @@ ROWS = (
         inputs("x"),
         (Operand("y", variadic=True),),
         Unit.MOVE,
-        "A tensor cut along one axis into parts of given extents.",
+        "A tensor cut along one axis into parts of given dims.",
         attributes=(
             Attribute("size_splits", "ints"),
             Attribute("split_dim", "int"),
@@ -132,7 +132,7 @@ ROWS = (
         inputs("x"),
         Y,
         Unit.LOCAL,
-        "Axes of extent 1 taken out; none named means all of them.",
+        "Axes of size 1 taken out; none named means all of them.",
         attributes=(Attribute("axis", "ints", ()),),
         columns=same(*_NAMED),
         takes=Layout.VIEW,
@@ -210,7 +210,7 @@ ROWS = (
         inputs("x"),
         Y,
         Unit.LOCAL,
-        "Axes of extent 1 inserted.",
+        "Axes of size 1 inserted.",
         attributes=(Attribute("axes", "ints", ()),),
         columns=same(*_NAMED),
         takes=Layout.VIEW,

@@ -59,7 +59,7 @@ def held_results(
     """Return results that a kernel made anew.
 
     Raises:
-        NodeError: they have other extents than the model declares.
+        NodeError: they have other dims than the model declares.
     """
     pairs = zip(arrays, declared, strict=True)
     _hold(tuple(TensorFacts(facts.dtype, array.shape) for array, facts in pairs), declared)

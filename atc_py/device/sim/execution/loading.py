@@ -94,7 +94,7 @@ class _Loader:
             except UnknownDTypeError as error:
                 self._find(f"tensor {tensor.name!r}: {error}", None)
                 continue
-            if any(extent is not None and extent < 0 for extent in tensor.shape):
+            if any(dim is not None and dim < 0 for dim in tensor.shape):
                 self._find(f"tensor {tensor.name!r} has shape {tensor.shape}", None)
             self._tensors.append(TensorFacts(dtype, tuple(tensor.shape)))
         self._sink.raise_errors()
@@ -215,7 +215,7 @@ def _has_static_types(node: NodeFacts, kernel: Kernel) -> bool:
     """Hold the declared output types to those that the kernel computes.
 
     Returns:
-        Whether they can be told: extents may be open, and numbers may not be known, before the run.
+        Whether they can be told: dims may be open, and numbers may not be known, before the run.
     """
     if any(tensor.is_open for tensor in node.present):
         return False

@@ -29,7 +29,7 @@ class Step:
         kernel: what computes it.
         inputs: positions of its inputs in the list of tensors; -1 where absent.
         outputs: positions of its outputs.
-        is_late: only the run knows all extents, or a number on which they depend.
+        is_late: only the run knows all dims, or a number on which they depend.
         frees: positions of the tensors that nobody reads after it.
     """
 
@@ -66,7 +66,7 @@ class SlotPlan:
     Attributes:
         slots: size of each slot in bytes.
         slot_of: slot of each tensor that the device computes and that is no alias; none where
-            only the run knows its extents.
+            only the run knows its dims.
     """
 
     slots: tuple[int, ...]

@@ -55,7 +55,7 @@ def _slice(node: NodeFacts) -> Mapping[str, AttributeValue]:
             f"begin {list(begins)}, end {list(ends)}, axes {list(given)} and strides "
             f"{list(strides)} must be of one length, and strides not 0"
         )
-    ranges = [range(extent) for extent in node.x.shape]
+    ranges = [range(dim) for dim in node.x.shape]
     for begin, end, axis, stride in zip(
         begins, ends, axes_of(given, node.x.rank), strides, strict=True
     ):
@@ -82,7 +82,7 @@ def _pad(node: NodeFacts) -> Mapping[str, AttributeValue]:
 
 
 def _one_hot(node: NodeFacts) -> Mapping[str, AttributeValue]:
-    """Return the extent of the new axis."""
+    """Return the dim of the new axis."""
     depth = _numbers(node, 1)
     if len(depth) != 1:
         raise NodeError(f"depth must be one number, found {list(depth)}")

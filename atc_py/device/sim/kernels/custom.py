@@ -65,7 +65,7 @@ def _batch_matmul_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     if min(len(left), len(right)) < 2:  # noqa: PLR2004  (matrices)
         raise NodeError(f"matrices are needed, found {node.x} and {node.required(1)}")
     if left[-1] != right[-2]:
-        raise NodeError(f"inner extents must be equal, found {left[-1]} and {right[-2]}")
+        raise NodeError(f"inner dims must be equal, found {left[-1]} and {right[-2]}")
     stack = _broadcast(left[:-2], right[:-2])
     return (TensorFacts(node.x.dtype, (*stack, left[-2], right[-1])),)
 
@@ -101,8 +101,8 @@ def adaptive_max_pool(call: Call) -> None:
     """
     height, width = call.x.shape[2:]
     rows, columns = (
-        _window_places(extent, count)
-        for extent, count in ((height, call.out.shape[2]), (width, call.out.shape[3]))
+        _window_places(dim, count)
+        for dim, count in ((height, call.out.shape[2]), (width, call.out.shape[3]))
     )
     places = rows[:, None, :, None] * width + columns[None, :, None, :]
     places = places.reshape(len(rows), len(columns), -1)
@@ -118,10 +118,10 @@ def adaptive_max_pool(call: Call) -> None:
         arguments[part] = np.take_along_axis(everywhere, best, axis=-1)[..., 0]
 
 
-def _window_places(extent: int, count: int) -> NDArray[np.int64]:
+def _window_places(dim: int, count: int) -> NDArray[np.int64]:
     """Return elements of each window along one axis [count, longest]."""
     window = np.arange(count)
-    starts, stops = window * extent // count, -(-(window + 1) * extent // count)
+    starts, stops = window * dim // count, -(-(window + 1) * dim // count)
     longest = int((stops - starts).max())
     places: NDArray[np.int64] = np.minimum(starts[:, None] + np.arange(longest), stops[:, None] - 1)
     return places

@@ -59,9 +59,9 @@ def roi_align(call: Call) -> None:
     node, rois = call.node, call.input(1)
     scale = rois.dtype.type(node.number("spatial_scale"))
     starts = rois[:, 2:0:-1] * scale
-    extents = np.maximum(rois[:, 4:2:-1] * scale - starts, rois.dtype.type(1))
+    sizes = np.maximum(rois[:, 4:2:-1] * scale - starts, rois.dtype.type(1))
     mode = "avg" if node.text("pool_mode") == "avg" else "max_pixel"
-    regions = Regions(rois[:, 0].astype(np.int64), starts, extents)
+    regions = Regions(rois[:, 0].astype(np.int64), starts, sizes)
     cells = Cells(_pooled_size(node), node.integer("sample_num"), mode)
     pool_regions(call.x, regions, cells, call.out, call.workers)
 
@@ -98,7 +98,7 @@ def roi_pooling(call: Call) -> None:
     call.workers.split(len(rois), part)
 
 
-def _cell_bounds(ends: Array, scale: float, cells: int, extent: int) -> NDArray[np.int64]:
+def _cell_bounds(ends: Array, scale: float, cells: int, length: int) -> NDArray[np.int64]:
     """Return first and behind the last pixel of each cell [regions, cells, 2], from region ends."""
     real = ends.dtype.type
     scaled = ends * real(scale)
@@ -108,7 +108,7 @@ def _cell_bounds(ends: Array, scale: float, cells: int, extent: int) -> NDArray[
     size = np.maximum(last - first + 1, real(1)) / real(cells)
     cell = np.arange(cells, dtype=ends.dtype)
     bounds = np.stack([np.floor(cell * size) + first, np.ceil((cell + 1) * size) + first], axis=-1)
-    held: NDArray[np.int64] = np.clip(bounds, 0, extent).astype(np.int64)
+    held: NDArray[np.int64] = np.clip(bounds, 0, length).astype(np.int64)
     return held
 
 

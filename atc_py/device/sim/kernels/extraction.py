@@ -42,7 +42,7 @@ def _extractor_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
         raise NodeError(f"pool_mode must be avg or max, found {node.text('pool_mode')!r}")
     pooled = node.integer("pooled_height"), node.integer("pooled_width")
     if min(pooled) < 1 or node.integer("finest_scale") < 1:
-        raise NodeError("pooled extents and finest_scale must be at least 1")
+        raise NodeError("pooled sizes and finest_scale must be at least 1")
     return (TensorFacts(rois.dtype, (rois.shape[0], maps[0].shape[1], *pooled)),)
 
 
@@ -61,38 +61,38 @@ def roi_extractor(call: Call) -> None:
     """
     rois, *maps = call.present
     node, real = call.node, rois.dtype.type
-    starts, extents = rois[:, 2:0:-1], rois[:, 4:2:-1] - rois[:, 2:0:-1]
-    levels = _levels(extents, node.integer("finest_scale"), len(maps))
+    starts, sizes = rois[:, 2:0:-1], rois[:, 4:2:-1] - rois[:, 2:0:-1]
+    levels = _levels(sizes, node.integer("finest_scale"), len(maps))
     factor = real(node.number("roi_scale_factor"))
     if factor > 0:
-        starts = starts + (1 - factor) * extents / 2
-        extents = extents * factor
+        starts = starts + (1 - factor) * sizes / 2
+        sizes = sizes * factor
     images = rois[:, 0].astype(np.int64)
     pooled = node.integer("pooled_height"), node.integer("pooled_width")
     cells = Cells(pooled, node.integer("sample_num"), node.text("pool_mode"))
     for level, scale in enumerate(_scales(node)):
         chosen = np.flatnonzero(levels == level)
-        on_map = starts[chosen] * real(scale), extents[chosen] * real(scale)
+        on_map = starts[chosen] * real(scale), sizes[chosen] * real(scale)
         found = np.empty((len(chosen), *call.out.shape[1:]), call.out.dtype)
         regions = _placed(images[chosen], *on_map, aligned=node.flag("aligned"))
         pool_regions(maps[level], regions, cells, found, call.workers)
         call.out[chosen] = found
 
 
-def _levels(extents: Array, finest: int, count: int) -> Array:
+def _levels(sizes: Array, finest: int, count: int) -> Array:
     """Return the map of each region."""
-    side = np.sqrt(extents[:, 0] * extents[:, 1])
-    level = np.floor(np.log2(side / extents.dtype.type(finest) + extents.dtype.type(1e-6)))
+    side = np.sqrt(sizes[:, 0] * sizes[:, 1])
+    level = np.floor(np.log2(side / sizes.dtype.type(finest) + sizes.dtype.type(1e-6)))
     held: Array = np.clip(np.where(np.isnan(level), 0, level), 0, count - 1)
     return held
 
 
-def _placed(images: Array, starts: Array, extents: Array, *, aligned: bool) -> Regions:
+def _placed(images: Array, starts: Array, sizes: Array, *, aligned: bool) -> Regions:
     """Return regions in pixels of a map."""
     real = starts.dtype.type
     if aligned:
-        return Regions(images, starts - real(0.5), extents)
-    return Regions(images, starts, np.maximum(extents, real(1)))
+        return Regions(images, starts - real(0.5), sizes)
+    return Regions(images, starts, np.maximum(sizes, real(1)))
 
 
 # Several classes --------------------------------------------------------------------------------
@@ -129,7 +129,7 @@ def _classes_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 def batch_multi_class_nms(call: Call) -> None:
     """Apply `keep_best` to each class of each image, then take the best over all classes.
 
-    Boxes are cut to the window first, and counted from its corner in its extents where
+    Boxes are cut to the window first, and counted from its corner in its sizes where
     `change_coordinate_frame` says so; then they must have an area, and a score above the
     threshold. Rows behind those that were found are 0.
     """

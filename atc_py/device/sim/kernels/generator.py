@@ -24,13 +24,13 @@ def _uniform_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     """Return the shape that the constant input names, in the dtype that the attribute names."""
     shape, dtype = node.numbers.get(0), node.dtype("dtype")
     if shape is None or shape.ndim != 1:
-        raise NodeError(f"shape must be a constant list of extents, found {node.x}")
+        raise NodeError(f"shape must be a constant list of dims, found {node.x}")
     if dtype not in {DType.FLOAT32, DType.FLOAT64}:
         raise NodeError(f"dtype must be float32 or float64, found {dtype.value}")
-    extents = tuple(int(extent) for extent in shape)
-    if min(extents, default=0) < 0:
-        raise NodeError(f"extents must be at least 0, found {list(extents)}")
-    return (TensorFacts(dtype, extents),)
+    dims = tuple(int(dim) for dim in shape)
+    if min(dims, default=0) < 0:
+        raise NodeError(f"dims must be at least 0, found {list(dims)}")
+    return (TensorFacts(dtype, dims),)
 
 
 @kernel("RandomUniform", _uniform_types)

@@ -95,7 +95,7 @@ def space_to_depth(call: Call) -> Copies:
 
 
 class _Axis(NamedTuple):
-    """One axis to resize: extents before and after, their ratio, and the part of x to take."""
+    """One axis to resize: dims before and after, their ratio, and the part of x to take."""
 
     length: int
     resized: int
@@ -162,7 +162,7 @@ _NEAREST: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
 
 
 def _resize_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the extents that sizes gives, or those of x times scales, rounded down."""
+    """Return the dims that sizes gives, or those of x times scales, rounded down."""
     require_float(node.x)
     for name, known in (
         ("coordinate_transformation_mode", [*_COORDINATES]),
@@ -201,11 +201,11 @@ def _crops(node: NodeFacts) -> bool:
 
 
 def _scales(node: NodeFacts) -> list[np.float32]:
-    """Return the ratio of each axis: given, or that of the extents."""
+    """Return the ratio of each axis: given, or that of the dims."""
     if 2 in node.numbers:  # noqa: PLR2004  (the position of scales)
         return [np.float32(scale) for scale in node.numbers[2]]
     pairs = zip(node.numbers[3], node.x.shape, strict=True)
-    return [np.float32(size) / np.float32(max(extent, 1)) for size, extent in pairs]
+    return [np.float32(size) / np.float32(max(dim, 1)) for size, dim in pairs]
 
 
 @kernel("Resize", _resize_types, rounding=Rounding.ON_GRID)

@@ -26,20 +26,20 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 
-def _from_front(indices: NDArray[Any], extents: Any, *, negative: bool = True) -> Indices:
-    """Return `indices` into axes of `extents`, negative ones counted from the end if allowed.
+def _from_front(indices: NDArray[Any], dims: Any, *, negative: bool = True) -> Indices:
+    """Return `indices` into axes of `dims`, negative ones counted from the end if allowed.
 
     Raises:
         ValueError: one lies outside its axis.
     """
     wide = indices.astype(np.intp, copy=False)
-    if isinstance(extents, int) and wide.size and wide.min() >= 0 and wide.max() < extents:
+    if isinstance(dims, int) and wide.size and wide.min() >= 0 and wide.max() < dims:
         return wide
-    inside = (wide < extents) & (wide >= (-np.asarray(extents) if negative else 0))
+    inside = (wide < dims) & (wide >= (-np.asarray(dims) if negative else 0))
     if not inside.all():
-        wrong, extent = wide[~inside][0], np.broadcast_to(extents, wide.shape)[~inside][0]
-        raise ValueError(f"index {wrong} lies outside an axis of {extent}")
-    return np.where(wide < 0, wide + extents, wide) if negative else wide
+        wrong, dim = wide[~inside][0], np.broadcast_to(dims, wide.shape)[~inside][0]
+        raise ValueError(f"index {wrong} lies outside an axis of {dim}")
+    return np.where(wide < 0, wide + dims, wide) if negative else wide
 
 
 def _require_indices(facts: TensorFacts, name: str) -> None:
@@ -78,8 +78,8 @@ def _gather_elements_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     _require_indices(index, "index")
     if index.rank != node.x.rank:
         raise NodeError(f"index must have {node.x.rank} axes like x, found {index}")
-    for other, (wanted, extent) in enumerate(zip(index.shape, node.x.shape, strict=True)):
-        if other != axis and wanted > extent:
+    for other, (wanted, dim) in enumerate(zip(index.shape, node.x.shape, strict=True)):
+        if other != axis and wanted > dim:
             raise NodeError(f"index {index} reaches beyond x {node.x} along axis {other}")
     return (TensorFacts(node.x.dtype, index.shape),)
 
@@ -89,7 +89,7 @@ def gather_elements(call: Call) -> None:
     """Compute `y[i][j] = x[index[i][j]][j]` for axis 0, and so on."""
     axis, index = _one_axis(call.node, "dim"), call.input(1)
     wanted = _from_front(index, call.x.shape[axis])
-    reached = [slice(extent) for extent in index.shape]
+    reached = [slice(dim) for dim in index.shape]
     reached[axis] = slice(None)
     np.copyto(call.out, np.take_along_axis(call.x[tuple(reached)], wanted, axis))
 
@@ -182,11 +182,11 @@ def _reverse_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 def reverse_sequence(call: Call) -> None:
     """Compute `y[b, t] = x[b, lengths[b] - 1 - t]` for t < lengths[b], else `x[b, t]`."""
     batch, time = (_one_axis(call.node, name) for name in ("batch_dim", "seq_dim"))
-    extent = call.x.shape[time]
+    dim = call.x.shape[time]
     lengths = call.input(1).astype(np.intp)
-    if lengths.min() < 0 or lengths.max() > extent:
-        raise ValueError(f"seq_lengths must lie in [0, {extent}], found {lengths.tolist()}")
-    steps = np.arange(extent)
+    if lengths.min() < 0 or lengths.max() > dim:
+        raise ValueError(f"seq_lengths must lie in [0, {dim}], found {lengths.tolist()}")
+    steps = np.arange(dim)
     order = np.where(steps < lengths[:, None], lengths[:, None] - 1 - steps, steps)
     shape = [1] * call.x.ndim
     shape[batch], shape[time] = order.shape
@@ -198,7 +198,7 @@ def reverse_sequence(call: Call) -> None:
 
 
 def _one_hot_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the shape of x with a new axis of extent depth."""
+    """Return the shape of x with a new axis of dim depth."""
     one_dtype((node.required(1), node.required(2)))
     for position, name in ((1, "on_value"), (2, "off_value")):
         if node.required(position).elements != 1:

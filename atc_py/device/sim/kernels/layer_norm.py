@@ -42,7 +42,7 @@ def _bind(call: Call, formula: Callable[..., Launch]) -> Launch:
     """Return what `formula` gives for the call and its parameters in rows.
 
     The result may take over the memory of a parameter that the device computes and that has the
-    extents of x; such a one is copied in every launch.
+    dims of x; such a one is copied in every launch.
     """
     rows = [parameter.reshape(-1) for parameter in call.present[1:]]
     if any(np.may_share_memory(row, call.out) for row in rows):

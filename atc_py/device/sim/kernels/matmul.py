@@ -53,7 +53,7 @@ def _product(node: NodeFacts, turn: str) -> TensorFacts:
     rows, inner = left.shape[:-3:-1] if node.flag(f"{turn}_x1") else left.shape[-2:]
     other_inner, columns = right.shape[:-3:-1] if node.flag(f"{turn}_x2") else right.shape[-2:]
     if inner != other_inner:
-        raise NodeError(f"inner extents must be equal, found {inner} and {other_inner}")
+        raise NodeError(f"inner dims must be equal, found {inner} and {other_inner}")
     check_channels(node, columns)
     try:
         stack = broadcast_shapes(left.shape[:-2], right.shape[:-2])

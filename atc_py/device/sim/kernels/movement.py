@@ -26,17 +26,17 @@ __all__: list[str] = []
 def _reshape_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     """Return the shape that the second input gives.
 
-    An extent of 0 stands for that of x at its place unless `allowzero`, one -1 for what is left,
-    which nothing tells beside an extent of 0.
+    A dim of 0 stands for that of x at its place unless `allowzero`, one -1 for what is left,
+    which nothing tells beside a dim of 0.
     """
     node.expect("axis", 0)
     node.expect("num_axes", -1)
-    wanted = [int(extent) for extent in node.numbers_of(1, "shape").reshape(-1)]
+    wanted = [int(dim) for dim in node.numbers_of(1, "shape").reshape(-1)]
     if not node.integer("allowzero"):
         wanted[: node.x.rank] = [
-            extent or kept for extent, kept in zip(wanted, node.x.shape, strict=False)
+            dim or kept for dim, kept in zip(wanted, node.x.shape, strict=False)
         ]
-    rest = math.prod(extent for extent in wanted if extent != -1)
+    rest = math.prod(dim for dim in wanted if dim != -1)
     if wanted.count(-1) == 1 and rest:
         wanted[wanted.index(-1)] = node.x.elements // rest
     if min(wanted, default=0) < 0 or math.prod(wanted) != node.x.elements:
@@ -65,22 +65,22 @@ def flatten(call: Call) -> None:
 
 
 def _unsqueeze_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the shape of x with extents of 1 at the axes, which count in the output."""
+    """Return the shape of x with dims of 1 at the axes, which count in the output."""
     given = node.integers("axes")
     rank = node.x.rank + len(given)
     axes = axes_of(given, rank)
-    extents = iter(node.x.shape)
-    shape = tuple(1 if axis in axes else next(extents) for axis in range(rank))
+    dims = iter(node.x.shape)
+    shape = tuple(1 if axis in axes else next(dims) for axis in range(rank))
     return (TensorFacts(node.x.dtype, shape),)
 
 
 @kernel("Unsqueeze", _unsqueeze_types, rounding=Rounding.ON_GRID, alias=True)
 def unsqueeze(call: Call) -> None:
-    """Insert axes of dim 1."""
+    """Insert axes of size 1."""
 
 
 def _concat_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the first input's shape with the extents of all along concat_dim."""
+    """Return the first input's shape with the dims of all along concat_dim."""
     first, count = node.x, node.integer("N")
     if len(node.present) != count or len(node.inputs) != count:
         raise NodeError(f"N is {count}, but there are {len(node.present)} inputs")
@@ -123,7 +123,7 @@ def _split_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @moving("SplitVD", _split_types)
 def split(call: Call) -> Copies:
-    """Yield a tensor cut along one axis into parts of given extents."""
+    """Yield a tensor cut along one axis into parts of given dims."""
     (axis,) = axes_of((call.node.integer("split_dim"),), call.x.ndim)
     start = 0
     for out in call.outputs:
@@ -155,7 +155,7 @@ def _slices(node: NodeFacts) -> tuple[slice, ...]:
 def _slice_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     """Return as many elements along each axis as its slice has."""
     pairs = zip(_slices(node), node.x.shape, strict=True)
-    shape = tuple(len(range(*part.indices(extent))) for part, extent in pairs)
+    shape = tuple(len(range(*part.indices(dim))) for part, dim in pairs)
     return (TensorFacts(node.x.dtype, shape),)
 
 
@@ -166,7 +166,7 @@ def strided_slice(call: Call) -> Copies:
 
 
 def _transpose_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the extents of x in the order of perm."""
+    """Return the dims of x in the order of perm."""
     perm = node.integers("perm", node.x.rank)
     order = axes_of(perm, node.x.rank)
     return (TensorFacts(node.x.dtype, tuple(node.x.shape[axis] for axis in order)),)
@@ -179,7 +179,7 @@ def transpose(call: Call) -> Copies:
 
 
 def _confusion_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return `shape`, or where axes are turned last the extents of `shape` in the order of perm."""
+    """Return `shape`, or where axes are turned last the dims of `shape` in the order of perm."""
     shape = node.integers("shape")
     if math.prod(shape) != node.x.elements:
         raise NodeError(f"{node.x} cannot be reshaped to {list(shape)}")
@@ -206,15 +206,15 @@ def _borders(node: NodeFacts) -> list[tuple[int, int]]:
 
 
 def _pad_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the extents of x and their borders; what negative ones cut off is mirrored nowhere."""
+    """Return the dims of x and their borders; what negative ones cut off is mirrored nowhere."""
     mode, borders = node.text("mode"), _borders(node)
     if mode not in {"constant", "edge", "reflect"}:
         raise NodeError(f"mode must be constant, edge or reflect, found {mode!r}")
-    shape = tuple(extent + sum(pair) for extent, pair in zip(node.x.shape, borders, strict=True))
-    for extent, pair in zip(node.x.shape, borders, strict=True):
-        left = extent + sum(min(border, 0) for border in pair)
+    shape = tuple(dim + sum(pair) for dim, pair in zip(node.x.shape, borders, strict=True))
+    for dim, pair in zip(node.x.shape, borders, strict=True):
+        left = dim + sum(min(border, 0) for border in pair)
         if left < 0 or (mode == "edge" and not left and max(pair) > 0):
-            raise NodeError(f"an axis of {extent} cannot have borders {list(pair)}")
+            raise NodeError(f"an axis of {dim} cannot have borders {list(pair)}")
         if mode == "reflect" and max(pair) >= max(left, 1):
             raise NodeError(f"an axis of {left} cannot be mirrored by {max(pair)}")
     return (TensorFacts(node.x.dtype, shape),)
@@ -228,19 +228,19 @@ def pad(call: Call) -> None:
         _pad_constant(call, borders)
         return
     result = call.x
-    for axis, (pair, extent) in enumerate(zip(borders, call.x.shape, strict=True)):
+    for axis, (pair, dim) in enumerate(zip(borders, call.x.shape, strict=True)):
         if any(pair):
-            places = np.arange(-pair[0], extent + pair[1])
-            result = result.take(_inside(places, extent, mode), axis=axis)
+            places = np.arange(-pair[0], dim + pair[1])
+            result = result.take(_inside(places, dim, mode), axis=axis)
     np.copyto(call.out, result)
 
 
-def _inside(places: NDArray[np.int64], extent: int, mode: str) -> NDArray[np.int64]:
+def _inside(places: NDArray[np.int64], dim: int, mode: str) -> NDArray[np.int64]:
     """Return the element that each place of an axis, inside or outside, copies."""
     if mode == "edge":
-        return places.clip(0, extent - 1)
+        return places.clip(0, dim - 1)
     mirrored = np.abs(places)
-    return np.where(mirrored < extent, mirrored, 2 * (extent - 1) - mirrored)
+    return np.where(mirrored < dim, mirrored, 2 * (dim - 1) - mirrored)
 
 
 def _pad_constant(call: Call, borders: list[tuple[int, int]]) -> None:
@@ -250,36 +250,36 @@ def _pad_constant(call: Call, borders: list[tuple[int, int]]) -> None:
     call.out[...] = to_carrier(value, dtype)
     sources: list[slice] = []
     targets: list[slice] = []
-    for (before, _), extent, size in zip(borders, call.x.shape, call.out.shape, strict=True):
-        first, last = max(0, -before), min(extent, size - before)
+    for (before, _), dim, size in zip(borders, call.x.shape, call.out.shape, strict=True):
+        first, last = max(0, -before), min(dim, size - before)
         sources.append(slice(first, last))
         targets.append(slice(first + before, last + before))
     call.out[tuple(targets)] = call.x[tuple(sources)]
 
 
 def _squeeze_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the shape of x without the given axes, or all axes, of extent 1."""
+    """Return the shape of x without the given axes, or all axes, of size 1."""
     shape = node.x.shape
-    ones = {axis for axis, extent in enumerate(shape) if extent == 1}
+    ones = {axis for axis, dim in enumerate(shape) if dim == 1}
     axes = set(axes_of(node.integers("axis"), node.x.rank)) or ones
     if axes - ones:
-        raise NodeError(f"axes {sorted(axes - ones)} of {node.x} have not the extent 1")
-    kept = tuple(extent for axis, extent in enumerate(shape) if axis not in axes)
+        raise NodeError(f"axes {sorted(axes - ones)} of {node.x} are not of size 1")
+    kept = tuple(dim for axis, dim in enumerate(shape) if axis not in axes)
     return (TensorFacts(node.x.dtype, kept),)
 
 
 @kernel("Squeeze", _squeeze_types, rounding=Rounding.ON_GRID, alias=True)
 def squeeze(call: Call) -> None:
-    """Take out axes of dim 1."""
+    """Remove axes of size 1."""
 
 
 def _tile_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the extents of x times multiples."""
+    """Return the dims of x times multiples."""
     multiples = node.integers("multiples", node.x.rank)
     if min(multiples, default=0) < 0:
         raise NodeError(f"multiples must be at least 0, found {list(multiples)}")
     pairs = zip(node.x.shape, multiples, strict=True)
-    return (TensorFacts(node.x.dtype, tuple(extent * count for extent, count in pairs)),)
+    return (TensorFacts(node.x.dtype, tuple(dim * count for dim, count in pairs)),)
 
 
 @moving("TileD", _tile_types)
@@ -287,7 +287,7 @@ def tile(call: Call) -> Copies:
     """Repeat a tensor: each axis becomes (multiple, dim), and x is broadcast to that."""
     repeated: list[int] = []
     source: list[int] = []
-    for extent, count in zip(call.x.shape, call.node.integers("multiples"), strict=True):
-        repeated += [extent] if count == 1 else [count, extent]
-        source += [extent] if count == 1 else [1, extent]
+    for dim, count in zip(call.x.shape, call.node.integers("multiples"), strict=True):
+        repeated += [dim] if count == 1 else [count, dim]
+        source += [dim] if count == 1 else [1, dim]
     return [(call.out.reshape(repeated), call.x.reshape(source))]

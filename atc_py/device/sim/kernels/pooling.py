@@ -38,9 +38,9 @@ def _window(node: NodeFacts) -> Window:
     Raises:
         NodeError: attributes of the wrong length, or a padding_mode that is not known.
     """
-    extents = node.x.shape[2:]
+    dims = node.x.shape[2:]
     if node.flag("global_pooling"):
-        return Window(*(Axis(extent, 1, 1, 0, 0) for extent in extents))
+        return Window(*(Axis(dim, 1, 1, 0, 0) for dim in dims))
     sizes, strides = spatial(node, "ksize"), spatial(node, "strides")
     has_dilations = node.attributes.get("dilations", _ONES) != _ONES
     dilations = spatial(node, "dilations") if has_dilations else (1, 1)
@@ -53,14 +53,14 @@ def _window(node: NodeFacts) -> Window:
     for axis in range(2):
         pads = given[axis] if mode == "CALCULATED" else (0, 0)
         row = Axis(sizes[axis], strides[axis], dilations[axis], *pads)
-        axes.append(_same(row, extents[axis]) if mode == "SAME" else row)
+        axes.append(_same(row, dims[axis]) if mode == "SAME" else row)
     return Window(*axes)
 
 
-def _same(axis: Axis, extent: int) -> Axis:
+def _same(axis: Axis, dim: int) -> Axis:
     """Return `axis` padded to dim / stride windows, rounded up; odd padding comes after."""
-    windows = -(-extent // axis.stride)
-    missing = max(0, axis.covered(windows) - extent)
+    windows = -(-dim // axis.stride)
+    missing = max(0, axis.covered(windows) - dim)
     before = missing // 2
     return Axis(axis.size, axis.stride, axis.dilation, before, missing - before)
 
@@ -158,11 +158,11 @@ class _Pool:
         length in between. So a window of k elements takes log2(k) passes instead of k. All but the
         last go through the whole memory as one line, and what they find at its turns nobody reads.
         """
-        extent, outputs = source.shape[at], out.shape[at]
+        dim, outputs = source.shape[at], out.shape[at]
         covered = axis.covered(outputs)
         shape = (*source.shape[:at], covered, *source.shape[at + 1 :])
         now, then = (self.workspace.take(f"pool {n}", shape, source.dtype) for n in range(2))
-        stop = min(axis.before + extent, covered)
+        stop = min(axis.before + dim, covered)
         for padding in (slice(0, axis.before), slice(stop, covered)):
             yield partial(np.copyto, along(now, at, padding), self.fill)
         inside = along(now, at, slice(axis.before, stop))
@@ -189,9 +189,9 @@ def _counts(call: Call) -> NDArray[Any]:
     return np.outer(rows, columns).astype(call.out.dtype)
 
 
-def _covered(axis: Axis, extent: int, outputs: int, *, exclusive: bool) -> NDArray[np.int64]:
+def _covered(axis: Axis, dim: int, outputs: int, *, exclusive: bool) -> NDArray[np.int64]:
     """Return how many elements that count lie under each of `outputs` windows."""
-    low, high = (0, extent) if exclusive else (-axis.before, extent + axis.after)
+    low, high = (0, dim) if exclusive else (-axis.before, dim + axis.after)
     starts = np.arange(outputs) * axis.stride - axis.before
     places = starts[:, None] + np.arange(axis.size) * axis.dilation
     counts: NDArray[np.int64] = ((places >= low) & (places < high)).sum(axis=1)

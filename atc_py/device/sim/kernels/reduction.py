@@ -24,12 +24,12 @@ __all__: list[str] = []
 def _reduced(
     node: NodeFacts, axes_name: str = "axes", keep_name: str = "keep_dims"
 ) -> tuple[TensorFacts, ...]:
-    """Return the shape of x without the axes, or with extent 1 there."""
+    """Return the shape of x without the axes, or with size 1 there."""
     x = node.x
     axes = axes_of(node.integers(axes_name), x.rank)
     keep = node.flag(keep_name)
-    extents = (1 if axis in axes else x.shape[axis] for axis in range(x.rank))
-    kept = tuple(e for axis, e in enumerate(extents) if keep or axis not in axes)
+    dims = (1 if axis in axes else x.shape[axis] for axis in range(x.rank))
+    kept = tuple(e for axis, e in enumerate(dims) if keep or axis not in axes)
     return (TensorFacts(x.dtype, kept),)
 
 

@@ -45,11 +45,11 @@ _SPREAD = 4 * 1024 * 1024
 def _transpose_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     """Return the shape that `input_size` gives, if strides, pads and output_padding lead to it.
 
-    An extent of -1 is what they lead to.
+    A dim of -1 is what they lead to.
     """
     x, weights, dtype = convolution_operands(node)
     groups = node.integer("groups")
-    batch, channels, *extents = x.shape
+    batch, channels, *dims = x.shape
     if groups < 1 or channels != weights.shape[0] or channels % groups:
         raise NodeError(f"{channels} channels, {groups} groups and filter {weights} do not fit")
     filters = groups * weights.shape[1]
@@ -60,14 +60,12 @@ def _transpose_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
         batch,
         filters,
         *(
-            axis.covered(extent) - axis.before - axis.after + more
-            for axis, extent, more in zip(
-                (window.height, window.width), extents, extra, strict=True
-            )
+            axis.covered(dim) - axis.before - axis.after + more
+            for axis, dim, more in zip((window.height, window.width), dims, extra, strict=True)
         ),
     )
     found = node.integers("input_size", 4)
-    fits = all(size in {-1, extent} for size, extent in zip(found, implied, strict=True))
+    fits = all(size in {-1, dim} for size, dim in zip(found, implied, strict=True))
     if min(implied[2:]) < 1:
         raise NodeError(f"the result {list(implied)} must have at least one row and column")
     if not fits:
@@ -214,12 +212,12 @@ def _spread(
                 np.add(place, part, out=place)
 
 
-def _places(axis: Axis, extent: int, outputs: int) -> list[tuple[slice, slice]]:
+def _places(axis: Axis, dim: int, outputs: int) -> list[tuple[slice, slice]]:
     """Return for each tap the input elements that it spreads, and where they fall.
 
     They fall where the windows of a convolution of the result would read.
     """
-    return [(tap.windows, tap.places) for tap in axis.taps(outputs, extent)]
+    return [(tap.windows, tap.places) for tap in axis.taps(outputs, dim)]
 
 
 def _is_apart(axis: Axis) -> bool:

@@ -151,7 +151,7 @@ class DeviceMemory:
             self.piece(root).fill(_POISON)
 
     def _open(self, tensor: int, shape: Shape) -> None:
-        """Note that a tensor is there, with these extents in this run."""
+        """Note that a tensor is there, with these dims in this run."""
         self._shapes[tensor] = shape
         self._alive.setdefault(self._roots[tensor], set()).add(tensor)
 

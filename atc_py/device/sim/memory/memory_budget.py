@@ -55,11 +55,11 @@ class MemoryBudget:
     def require_results(
         self, step: Step, results: Iterable[TensorFacts], held: Iterable[NDArray[Any] | None]
     ) -> None:
-        """Refuse results of extents that only this run knows.
+        """Refuse results of dims that only this run knows.
 
         Args:
             step: what makes them.
-            results: their types, of which all extents are known.
+            results: their types, of which all dims are known.
             held: what was computed before and is still needed; views take nothing of their own.
 
         Raises:
@@ -73,7 +73,7 @@ class MemoryBudget:
                 f"{format_size(self.planned + there)} that are taken, the limit is "
                 f"{format_size(self.limit)}",
                 place=step.place,
-                help=f"{RAISE_IT}; the extents follow from the data that the model was given",
+                help=f"{RAISE_IT}; the dims follow from the data that the model was given",
             )
 
 

@@ -36,12 +36,12 @@ class Regions:
     Attributes:
         images: which image each lies in [regions], integers.
         starts: y and x of the first corner, in pixels of the map [regions, 2].
-        extents: height and width, in pixels of the map [regions, 2].
+        sizes: height and width, in pixels of the map [regions, 2].
     """
 
     images: Array
     starts: Array
-    extents: Array
+    sizes: Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ def _alike(regions: Regions, cells: Cells) -> Iterator[tuple[tuple[int, int], Ar
     if cells.samples > 0:
         yield (cells.samples, cells.samples), np.arange(len(regions.images))
         return
-    per_cell = regions.extents / np.array(cells.counts, regions.extents.dtype)
+    per_cell = regions.sizes / np.array(cells.counts, regions.sizes.dtype)
     finite = np.where(np.isfinite(per_cell), per_cell, 0)
     counts = np.maximum(np.ceil(finite), 0).astype(np.int64)
     different, which = np.unique(counts, axis=0, return_inverse=True)
@@ -125,11 +125,11 @@ def _samples(
     regions: Regions, some: Array, side: int, cells: Cells, samples: tuple[int, int]
 ) -> Array:
     """Return positions of samples along one side [regions, cells * samples]."""
-    start, extent = (array[some, side, None] for array in (regions.starts, regions.extents))
-    real, count, each = extent.dtype.type, cells.counts[side], samples[side]
-    size = extent / real(count)
-    cell = np.repeat(np.arange(count, dtype=extent.dtype), each)
-    within = np.tile(np.arange(each, dtype=extent.dtype) + real(0.5), count)
+    start, length = (array[some, side, None] for array in (regions.starts, regions.sizes))
+    real, count, each = length.dtype.type, cells.counts[side], samples[side]
+    size = length / real(count)
+    cell = np.repeat(np.arange(count, dtype=length.dtype), each)
+    within = np.tile(np.arange(each, dtype=length.dtype) + real(0.5), count)
     at: Array = start + cell * size + within * size / real(each)
     return at
 
@@ -149,14 +149,14 @@ class _Axis:
     inside: Array
 
     @staticmethod
-    def of(at: Array, extent: int) -> _Axis:
-        """Return samples at positions `at` of a map of `extent` pixels."""
+    def of(at: Array, length: int) -> _Axis:
+        """Return samples at positions `at` of a map of `length` pixels."""
         real = at.dtype.type
-        inside = (at >= -1) & (at <= extent)
+        inside = (at >= -1) & (at <= length)
         held = np.maximum(np.where(inside, at, real(0)), real(0))
-        low = np.minimum(held.astype(np.int64), extent - 1)
-        behind = np.where(low >= extent - 1, real(0), held - low.astype(at.dtype))
-        return _Axis((low, np.minimum(low + 1, extent - 1)), (real(1) - behind, behind), inside)
+        low = np.minimum(held.astype(np.int64), length - 1)
+        behind = np.where(low >= length - 1, real(0), held - low.astype(at.dtype))
+        return _Axis((low, np.minimum(low + 1, length - 1)), (real(1) - behind, behind), inside)
 
 
 def _corners(pixels: Array, images: Array, rows: _Axis, columns: _Axis) -> Iterator[Array]:

@@ -34,7 +34,7 @@ def softmaxing(
         axes: from the front.
         steps: what is done in place to what each step gives.
     """
-    shape = tuple(1 if axis in axes else extent for axis, extent in enumerate(x.shape))
+    shape = tuple(1 if axis in axes else dim for axis, dim in enumerate(x.shape))
     row = np.empty(shape, x.dtype)
     add_up: Launch = partial(np.add.reduce, out, axes, None, row, keepdims=True)
     if axes == (x.ndim - 1,):

@@ -99,8 +99,8 @@ class Axis:
         """Steps from the first element of a window to past its last."""
         return self.dilation * (self.size - 1) + 1
 
-    def outputs(self, extent: int, *, ceil: bool = False) -> int:
-        """Count windows over `extent` elements.
+    def outputs(self, dim: int, *, ceil: bool = False) -> int:
+        """Count windows over `dim` elements.
 
         With `ceil` a last window may overhang the padding behind, unless it would start there:
         ONNX's rule for pooling. A window larger than all there is may be that one.
@@ -108,9 +108,9 @@ class Axis:
         Raises:
             NodeError: there is no room for one.
         """
-        room = extent + self.before + self.after - self.reach
+        room = dim + self.before + self.after - self.reach
         count = (-(-room // self.stride) if ceil else room // self.stride) + 1
-        if ceil and (count - 1) * self.stride >= extent + self.before:
+        if ceil and (count - 1) * self.stride >= dim + self.before:
             count -= 1
         if count < 1:
             raise NodeError(f"a window of {self.reach} does not fit in {room + self.reach}")
@@ -120,12 +120,12 @@ class Axis:
         """Return elements, padding included, that `outputs` windows cover."""
         return (outputs - 1) * self.stride + self.reach
 
-    def taps(self, extent: int, outputs: int) -> list[Tap]:
-        """Return the taps of `outputs` windows over `extent` elements, padding apart."""
+    def taps(self, dim: int, outputs: int) -> list[Tap]:
+        """Return the taps of `outputs` windows over `dim` elements, padding apart."""
         found = []
         for index in range(self.size):
             skipped, phase = divmod(index * self.dilation - self.before, self.stride)
-            there = -(-(extent - phase) // self.stride)
+            there = -(-(dim - phase) // self.stride)
             start = min(max(0, -skipped), outputs)
             stop = max(start, min(outputs, there - skipped))
             found.append(Tap(phase, skipped, slice(start, stop), self.stride))
@@ -144,9 +144,9 @@ class Window:
         """True if output and input elements correspond one to one."""
         return self.height.is_pointwise and self.width.is_pointwise
 
-    def outputs(self, extents: tuple[int, int], *, ceil: bool = False) -> tuple[int, int]:
+    def outputs(self, dims: tuple[int, int], *, ceil: bool = False) -> tuple[int, int]:
         """Count windows over each axis."""
-        height, width = extents
+        height, width = dims
         return self.height.outputs(height, ceil=ceil), self.width.outputs(width, ceil=ceil)
 
 
@@ -193,13 +193,13 @@ def padding(
         fill: value of the padding.
         workspace: where the copy lies, under the name "padded".
     """
-    extents = (window.height.covered(outputs[0]), window.width.covered(outputs[1]))
+    dims = (window.height.covered(outputs[0]), window.width.covered(outputs[1]))
     top, left = window.height.before, window.width.before
-    if not (top or left) and extents[0] <= x.shape[-2] and extents[1] <= x.shape[-1]:
+    if not (top or left) and dims[0] <= x.shape[-2] and dims[1] <= x.shape[-1]:
         return x, in_turn([])
-    rows = max(0, min(x.shape[-2], extents[0] - top))
-    columns = max(0, min(x.shape[-1], extents[1] - left))
-    result = workspace.take("padded", (*x.shape[:-2], *extents), x.dtype)
+    rows = max(0, min(x.shape[-2], dims[0] - top))
+    columns = max(0, min(x.shape[-1], dims[1] - left))
+    result = workspace.take("padded", (*x.shape[:-2], *dims), x.dtype)
     inside = result[..., top : top + rows, :]
     borders = (
         result[..., :top, :],
@@ -234,9 +234,9 @@ def folding(
         out: overwritten.
         empty: what no part covers.
     """
-    extent = out.shape[axis]
+    dim = out.shape[axis]
     rest = [(there, part) for there, part in parts if there.stop > there.start]
-    first = next((at for at, (there, _) in enumerate(rest) if there == slice(0, extent)), None)
+    first = next((at for at, (there, _) in enumerate(rest) if there == slice(0, dim)), None)
     whole = None if first is None else rest.pop(first)[1]
     if whole is None:
         yield partial(np.copyto, out, empty)
@@ -248,7 +248,7 @@ def folding(
             yield partial(combine, target, part, out=target)
             continue
         yield partial(combine, along(whole, axis, there), part, out=target)
-        for other in (slice(0, there.start), slice(there.stop, extent)):
+        for other in (slice(0, there.start), slice(there.stop, dim)):
             if other.stop > other.start:
                 yield partial(np.copyto, along(out, axis, other), along(whole, axis, other))
         whole = None
