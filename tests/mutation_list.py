@@ -187,8 +187,8 @@ MUTATIONS = (
     ),
     # Lowering.
     _(
-        "output = min(extent * window.stride, whole)",
-        "output = extent * window.stride",
+        "output = min(dim * window.stride, whole)",
+        "output = dim * window.stride",
         "lowering/test_lowering_against_onnxruntime.py lowering/test_tensor_lowering.py frontend/test_window_types.py",
     ),
     _(
@@ -233,8 +233,8 @@ MUTATIONS = (
         "passes/test_cancel_casts.py",
     ),
     _(
-        "if hands_out_sums(row, choice) and not _wants_sums(wanted):",
-        "if hands_out_sums(row, choice) and _wants_sums(wanted):",
+        "if returns_sums(row, choice) and not _wants_sums(wanted):",
+        "if returns_sums(row, choice) and _wants_sums(wanted):",
         "passes/test_precision.py passes/test_precision_modes.py",
     ),
     _(
@@ -438,8 +438,8 @@ MUTATIONS = (
         "device/test_device_recurrent.py lowering/test_rnn_against_onnxruntime.py",
     ),
     _(
-        "starts = starts + (1 - factor) * extents / 2",
-        "starts = starts + (1 - factor) * extents",
+        "starts = starts + (1 - factor) * sizes / 2",
+        "starts = starts + (1 - factor) * sizes",
         "lowering/test_extraction_against_formulas.py",
     ),
     _(

@@ -99,14 +99,14 @@ def _least(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> Pipes:
     """Return the least work at the peak rates, spread evenly."""
     hertz = soc.mhz * 1e6
     cube = vector = 0.0
-    behind, cores = _behind_cube(launch, soc), _most_cores(launch, soc)
+    fixed, cores = _after_cube(launch, soc), _most_cores(launch, soc)
     for operation in launch.operations:
         work = work_on(operation, soc)
         if work.product is not None:
             depth = cube_depth(work.product.dtype)
             peak = _SIDE * _SIDE * depth * soc.aicores * hertz * case.factors.cube
             cube += work.product.macs / peak
-        if work.passes is not None and work.product is None and operation not in behind:
+        if work.passes is not None and work.product is None and operation not in fixed:
             nbytes = work.passes.elements * work.passes.itemsize
             vector += nbytes / (_REPEAT * cores * hertz * case.factors.vector)
     return Pipes(
@@ -124,7 +124,7 @@ def _most_cores(launch: LaunchGroup, soc: Soc) -> float:
     return soc.aicores + soc.vector_cores * soc.vector_mhz / soc.mhz
 
 
-def _behind_cube(launch: LaunchGroup, soc: Soc) -> tuple[Operation, ...]:
+def _after_cube(launch: LaunchGroup, soc: Soc) -> tuple[Operation, ...]:
     """Return what a fix pipe does on its way, so that the vector unit has no work with it."""
     return launch.operations[1:] if head_product(launch, soc) and not soc.ub_fusion else ()
 
@@ -184,7 +184,7 @@ class _Kernel:
         cube = cycles / (hertz * factors.cube)
         share = (batch, min(product.m, rows * _SIDE), min(product.n, columns * _SIDE))
         elements = product.steps * share[0] * share[1] * share[2]
-        vector, fixp, out = self._behind(product, elements)
+        vector, fixp, out = self._after(product, elements)
         mte3 = max(self.memory.gm_write, out / self.memory.port_out)
         loads = product.steps * batch * depth
         for tile in _tiles(self.soc):
@@ -235,14 +235,14 @@ class _Kernel:
             again = left * product.steps + right * (product.steps if right > room else 1)
         return max(batch * again, self.memory.read / self.soc.aicores)
 
-    def _behind(self, product: MatrixProduct, elements: int) -> tuple[float, float, float]:
-        """Return seconds of vector unit and of FIXP behind the cube, and bytes out of the core."""
+    def _after(self, product: MatrixProduct, elements: int) -> tuple[float, float, float]:
+        """Return seconds of vector unit and of FIXP after the cube, and bytes out of the core."""
         rates, hertz = rates_of(self.soc), self.soc.mhz * 1e6
         cycles = 0.0
-        behind = _behind_cube(self.launch, self.soc)
+        fixed = _after_cube(self.launch, self.soc)
         for operation in self.launch.operations:
             passes = work_on(operation, self.soc).passes
-            if passes is not None and operation not in behind:
+            if passes is not None and operation not in fixed:
                 part = _passes_part(passes, elements, product)
                 cycles += ceil(part * passes.itemsize / _REPEAT) * passes.count
         moved = elements * _SUM / rates.l0c_ub

@@ -113,7 +113,7 @@ def ranged(fitted: Factors | None) -> tuple[Case, Case, Case]:
 
 
 def _beyond(end: Factors, fitted: Factors, *, fast: bool) -> Factors:
-    """Return the factors of an end, moved where the fitted ones lie beyond it."""
+    """Return the factors of an end, moved where the fitted ones are beyond it."""
     chosen = {}
     for field in fields(Factors):
         pair = getattr(end, field.name), getattr(fitted, field.name)

@@ -193,7 +193,9 @@ def _shapes(text: str) -> list[Shape]:
         except ValueError:
             raise _LineError(f"a shape must be numbers joined by commas, found {part!r}") from None
         if any(dim < 1 for dim in shape) or element_count(shape) > _MOST:
-            raise _LineError(f"dims must be 1 or more, and the tensor of at most {_MOST} elements, found {part!r}")
+            raise _LineError(
+                f"dims must be 1 or more, at most {_MOST} elements in all, found {part!r}"
+            )
         if shape:
             found.append(shape)
     return found

@@ -17,7 +17,7 @@ class Pipes:
         mte1: from L1 to the cube's buffers.
         mte2: from device memory and L2 into the core.
         mte3: out of the core.
-        fixp: results of the cube on their way out, where cube and vector are split.
+        fixp: results of the cube on their way to memory, where cube and vector are split.
     """
 
     cube: float = 0.0

@@ -71,9 +71,9 @@ class _Reader:
     def __init__(self, model: OmModel) -> None:
         self._model = model
         self._roots = roots_of(model)
-        self._handed_out = {port.tensor for port in model.outputs}
-        self._fed = {port.tensor for port in model.inputs} | self._handed_out
-        self._shown = {self._roots[tensor] for tensor in self._handed_out}
+        self._returned = {port.tensor for port in model.outputs}
+        self._fed = {port.tensor for port in model.inputs} | self._returned
+        self._shown = {self._roots[tensor] for tensor in self._returned}
         self._users: dict[int, list[int]] = {}
         for position, node in enumerate(model.nodes):
             for tensor in _present(node):
@@ -116,7 +116,7 @@ class _Reader:
 
     def _leaves(self, tensor: int, inside: set[int]) -> bool:
         """Return True if others than the nodes `inside` read a tensor, or the caller takes it."""
-        if tensor in self._handed_out:
+        if tensor in self._returned:
             return True
         users = self._users.get(tensor, [])
         return any(position not in inside for position in users) or not users

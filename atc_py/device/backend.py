@@ -46,7 +46,7 @@ class LoadedModel(Protocol):
 
 
 class DeviceModel(Protocol):
-    """A model that lies on a device; what `DeviceBackend.load` hands out.
+    """A model loaded on a device; what `DeviceBackend.load` returns.
 
     Only the back end that made it can run it, and only until that back end is closed.
     """
@@ -133,7 +133,7 @@ class ExactBackend(Protocol):
     """A back end that can also keep every tensor as the real device does."""
 
     def load_exact(self, model: LoadedModel) -> DeviceModel:
-        """Load like `DeviceBackend.load`, for runs in which tensors lie in memory byte by byte.
+        """Load like `DeviceBackend.load`, for runs that store tensors as the device does.
 
         Each is in its storage format and its true dtype at the place of the memory plan. Results
         are the same.

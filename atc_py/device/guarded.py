@@ -101,7 +101,7 @@ class GuardedBackend:
             raise broken_backend(self.name, f"its {method} stopped with {said}") from error
 
     def _own(self, handle: DeviceModel) -> _Loaded:
-        """Return `handle` as what `load` handed out."""
+        """Return `handle` as what `load` returned."""
         if not isinstance(handle, _Loaded):
             raise DEVICE_FAILED.error(
                 "the model is not loaded on this device", help="load it after the device was opened"

@@ -1,4 +1,4 @@
-"""`python -m atc_py.device.host`: a process that has a device and does what it is told.
+"""`python -m atc_py.device.host`: a process that has a device and carries out requests.
 
 It reads requests from its standard input and answers to its standard output, see `messages`; what
 the back end itself prints goes to standard error. It ends when its input does.

@@ -35,7 +35,7 @@ _START = (
     "import runpy, sys; sys.path[:] = sys.argv[1:]; "
     "runpy.run_module('atc_py.device.host', run_name='__main__')"
 )
-"""What the process runs. `python -m` would import modules that lie in the current folder, and that
+"""Code that the process runs. `python -m` would import modules from the current folder, and that
 may be one with hostile files."""
 
 _CLOSING = 5.0

@@ -40,7 +40,7 @@ def check_pad_mode(b: Builder, mode: str) -> None:
 
 
 def pad_computed(b: Builder) -> Value:
-    """Return PadV3 with the node's own pads, all before those behind."""
+    """Return PadV3 with the node's own pads: all begins first, then all ends."""
     mode = get_string(b, "mode", "constant")
     check_pad_mode(b, mode)
     fill = b.constant_input(2, "constant_value")
@@ -85,7 +85,7 @@ def slice_computed(b: Builder) -> Value:
 
 
 def _held_to_front(b: Builder, starts: Value, axes: Value) -> Value:
-    """Return `starts` of which none lies before the front.
+    """Return `starts` of which none is before the front.
 
     With a negative step ONNX begins at the front then, and numpy's slicing has nothing.
     """

@@ -148,7 +148,7 @@ def _type_of(source: SourceTensor | None) -> TensorType:
 
 
 def _add_outputs(graph: Graph, model: SourceModel, scope: Scope) -> None:
-    """Hand out the model's outputs; one may be an input or a constant."""
+    """Set the model's outputs; one may be an input or a constant."""
     for source in model.outputs:
         value = scope.find(source)
         if value is None and source.const is not None:

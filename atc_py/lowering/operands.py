@@ -16,7 +16,7 @@ def axis_of(b: Builder, axis: int, rank: int, field: str = "attribute axis") -> 
     """Return `axis` from the front.
 
     Raises:
-        AtcError: BAD_NODE at `field` when it lies outside the rank.
+        AtcError: BAD_NODE at `field` when it is outside the rank.
     """
     try:
         return normalize_axis(axis, rank)

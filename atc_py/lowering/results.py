@@ -20,17 +20,19 @@ def stated(b: Builder, position: int, found: TensorType) -> TensorType:
 
     Raises:
         AtcError: BAD_NODE when it states another shape or dtype.
-        OpenShapeError: neither tells a dim.
+        OpenShapeError: a dim is known from neither.
     """
     if not b.wants_output(position):
         return found
-    told = b.output_type(position)
-    fits = told.rank == found.rank and all(
-        mine in {None, theirs} for mine, theirs in zip(found.dims, told.shape, strict=True)
+    stated = b.output_type(position)
+    fits = stated.rank == found.rank and all(
+        mine in {None, theirs} for mine, theirs in zip(found.dims, stated.shape, strict=True)
     )
-    if told.dtype is not found.dtype or not fits:
-        raise b.bad(f"gives {said(found)}, but the file states {said(told)}", f"output {position}")
-    return TensorType(found.dtype, told.dims)
+    if stated.dtype is not found.dtype or not fits:
+        raise b.bad(
+            f"gives {said(found)}, but the file states {said(stated)}", f"output {position}"
+        )
+    return TensorType(found.dtype, stated.dims)
 
 
 def said(type_: TensorType) -> str:

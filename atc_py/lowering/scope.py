@@ -58,7 +58,7 @@ class Scope:
         return value if value.const is not None else self._passed(value)
 
     def _passed(self, value: Value) -> Value:
-        """Return `value` behind the gate; as it is in a graph that is no branch."""
+        """Return `value` after the gate; `value` itself in a graph that is not a branch."""
         if self._gate is None:
             return value
         passed = self._gate(value)
@@ -69,7 +69,7 @@ class Scope:
         """Return True if `value` comes, by whatever way, from one that passed the gate.
 
         That is enough, since every way into a Merge is dead where one is: what leaves a branch is
-        behind its gate, and the condition of an If in this scope is behind the gate of the scope.
+        after its gate, and the condition of an If in this scope is after the gate of the scope.
         """
         seen: set[Value] = set()
         pending = [value]

@@ -22,7 +22,7 @@ __all__ = ["with_bfloat16"]
 
 
 def with_bfloat16(row: TargetOp) -> TargetOp:
-    """Return `row` with the bfloat16 forms of its columns behind them."""
+    """Return `row` with the bfloat16 forms of its columns after them."""
     if not row.launches_kernel:
         return row
     added = tuple(_twins(row.columns))

@@ -10,12 +10,12 @@ __all__ = ["Layout", "layout_of_family"]
 class Layout(Enum):
     """Storage that an AI Core kernel asks of its operands and results.
 
-    Kernels of the AI CPU and tensors of open dims lie row by row whatever is said here, and so
+    Kernels of the AI CPU and tensors of open dims are row by row whatever is said here, and so
     do operands that are not images or matrices where an image or a matrix is asked for.
 
     ROWS: row by row.
     ALIKE: element by element: any storage, the same one for all operands of the result's dims.
-        What is one number, or the same for all pixels or rows, lies row by row.
+        One number, or numbers that are the same for all pixels or rows, are stored row by row.
     IMAGE: images in NC1HWC0.
     SPATIAL: row by row, or images in NC1HWC0 of which only height and width change.
     CONV: images in NC1HWC0, the filter in FRACTAL_Z with the groups of the node; a depthwise one

@@ -38,7 +38,7 @@ class QuantRules:
             this.
         obeys_round_mode: dtypes of results that AscendQuant rounds as its round_mode says; it
             rounds others to the nearest integer, ties to even.
-        cuts_offsets: True if an offset of AscendQuant that is no integer loses its fraction where a
+        cuts_offsets: True if a fractional offset of AscendQuant loses its fraction where a
             layer needs it as int8; it is rounded elsewhere.
         needs_channels: True if a layer whose data have an unknown number of channels gets neither
             the offset of its data in its bias nor offset_x.

@@ -84,7 +84,7 @@ class Soc:
         cube_hf32: True if the cube multiplies float32 operands rounded to HF32.
         bfloat16: True if cube and vector take bfloat16.
         fix_pipe: True if a pipe after the cube converts, activates and stores its results.
-        fix_pipe_functions: functions of each element that the fix pipe applies on the way out of
+        fix_pipe_functions: functions of each element that the fix pipe applies to what leaves
             the cube's buffer: Relu to any float, all others to float16 alone.
         ub_fusion: True if results of the cube reach the unified buffer within a core, so that
             vector operators can join the cube's launch. Elsewhere those of the fix pipe alone do.

@@ -38,7 +38,7 @@ _STORAGE = SocStorage(
 """Storage as the operator information and kernels of CANN 8.1 have it on every SoC.
 
 The v200 kernels, those of 310P, 610 and Hi3796CV300CS, take FRACTAL_Z_C04 only in a first layer
-behind Aipp.
+after Aipp.
 """
 
 _C04_STORAGE = replace(_STORAGE, c04_filters=True)

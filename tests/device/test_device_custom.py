@@ -50,7 +50,7 @@ MAPS = {"pooled_height": 2, "pooled_width": 2, "spatial_scale": [0.5]}
         ("EmbeddingBag", [TABLE, LIST, OFFSETS], [(F32, (2, 4))], {"padding_idx": 3},
          "padding_idx must be -1"),
         ("EmbeddingBag", [TABLE, LIST, OFFSETS], [(F32, (2, 4)), (I32, (3,))], {},
-         "only y is handed out"),
+         "only y can be an output"),
         ("EmbeddingBag", [TABLE, LIST, OFFSETS[:0]], [(F32, (0, 4))], {"include_last_offset": True},
          "offsets must hold the last one"),
         ("RoiExtractor", [ROIS[:, :4], MAP], [(F32, (3, 2, 2, 2))], MAPS, "rois must have 5"),

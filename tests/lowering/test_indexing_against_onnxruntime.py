@@ -188,5 +188,5 @@ def test_gather_of_a_wrong_index_at_run_time_stops_the_run(mode: str) -> None:
         "indices": np.array([0, 3], np.int64),
     }
     model = one_node_model("Gather", feeds, 13)
-    with pytest.raises(AtcError, match="index 3 lies outside an axis of 3"):
+    with pytest.raises(AtcError, match="index 3 is outside an axis of 3"):
         run_in_mode(model, feeds, mode)

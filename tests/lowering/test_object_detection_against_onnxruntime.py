@@ -153,7 +153,7 @@ def test_a_region_in_an_image_that_is_not_there_stops_the_run(op: str) -> None:
         run_with_atc_py(model, feeds, Path(folder))
     (diagnostic,) = caught.value.diagnostics
     assert diagnostic.code.name == "device-run-failed"
-    assert "must lie in images 0 to 1, found [2]" in diagnostic.message
+    assert "must be in images 0 to 1, found [2]" in diagnostic.message
 
 
 # Suppression ------------------------------------------------------------------------------------

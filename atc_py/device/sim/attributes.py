@@ -1,4 +1,4 @@
-"""Attributes as JSON holds them, held against the operator's row and given their Python types."""
+"""Attributes as JSON holds them, checked by the operator's row and given their Python types."""
 
 from __future__ import annotations
 

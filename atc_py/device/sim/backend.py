@@ -47,7 +47,7 @@ class SimBackend:
         return loaded
 
     def load_exact(self, model: LoadedModel) -> ExactModel:
-        """Check a model and pack its constants; its tensors lie in memory as on the real device.
+        """Check a model and pack its constants; its tensors are stored as on the real device.
 
         Raises:
             AtcError: OM_CONTENT with every finding; DEVICE_MEMORY when it is too large;

@@ -50,7 +50,7 @@ Launch: TypeAlias = "Callable[[], object]"
 Made = TypeVar("Made")
 
 Part: TypeAlias = "tuple[Shape, tuple[Any, ...]]"
-"""Where a part of a result lies: dims that the result is seen with, and an index into them."""
+"""The place of a part of a result: dims that the result is seen with, and an index into them."""
 
 
 class Rounding(Enum):
@@ -123,7 +123,7 @@ class Call:
         workspace: scratch memory.
         workers: threads to share the work with.
         finishing: what is left to do to a part of the result of a kernel that `finishes`: the
-            part, a C-ordered array that may be changed, and where it lies; None for nothing.
+            part, a C-ordered array that may be changed, and its place; None for nothing.
         fixed: positions of the inputs that hold the same data in every launch.
     """
 
@@ -198,7 +198,7 @@ class Kernel:
         run: fills the outputs of a call.
         types: the output types that the node's inputs and attributes imply; raises NodeError.
         rounding: who rounds 16-bit floats.
-        in_place: the output may take over the memory of an input of its dtype and shape.
+        in_place: the output may reuse the memory of an input of its dtype and shape.
         alias: the outputs are the first input's memory, maybe under another shape; `run` has no
             work.
         results: makes the results anew where only the data tell their dims; the outputs of
@@ -286,7 +286,7 @@ def shared(
         total: how many items there are.
         build: gives what does the items from start to stop, in the scratch memory of the thread
             that asks. It is asked once for each range and thread.
-        least: items below which a range is not worth handing out.
+        least: items below which a range is not worth sharing.
     """
     if not workers.shares(total, least):
         return build(0, total)

@@ -88,7 +88,7 @@ def axes_of(axes: Iterable[int], rank: int) -> tuple[int, ...]:
     """Return `axes` counted from the front.
 
     Raises:
-        NodeError: one lies outside the rank, or two are the same.
+        NodeError: one is outside the rank, or two are the same.
     """
     try:
         found = tuple(normalize_axis(axis, rank) for axis in axes)

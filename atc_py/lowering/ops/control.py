@@ -27,7 +27,7 @@ def lower_if(b: Builder) -> Sequence[Value]:
     """Lower If to both branches' nodes, a Switch for each capture, a Merge for each result.
 
     A node whose input is dead does not run, so the branch that is not taken costs nothing. What a
-    branch computes from constants alone, or hands out as a constant, passes a Switch at its end.
+    branch computes from constants alone, or outputs as a constant, passes a Switch at its end.
     """
     if b.source(0).required_dtype is not DType.BOOL:
         raise b.bad(f"needs a bool as cond, found {b.source(0).required_dtype.value}", "input cond")
@@ -79,7 +79,7 @@ def _merge(b: Builder, pair: tuple[Value, ...], position: int) -> Value:
     dtypes = {value.type.dtype for value in pair}
     if dtypes != {wanted.dtype} or any(value.type.rank != wanted.rank for value in pair):
         raise b.bad(
-            f"has branches that hand out {pair[1].type} and {pair[0].type} as one output",
+            f"has branches that output {pair[1].type} and {pair[0].type} as one output",
             f"output {position}",
         )
     sides = zip(*(value.type.dims for value in pair), strict=True)

@@ -122,7 +122,7 @@ def _reached(b: Builder, batch: int) -> Dims:
     (length,) = closed_shape(indices.required_dims[-1:]) or (0,)
     if not indices.required_dims or batch < 0 or batch + length > data.rank:
         raise b.bad(
-            f"has tuples of {length} indices behind {batch} batch axes, data has {data.rank} axes",
+            f"has tuples of {length} indices after {batch} batch axes, data has {data.rank} axes",
             "input indices",
         )
     return data.required_dims[batch : batch + length]
@@ -138,7 +138,7 @@ def _from_front(b: Builder, dims: Dims) -> Value:
     """Return the second input; constant indices count from the front where the dims are known.
 
     Raises:
-        AtcError: BAD_NODE when a constant index lies outside its axis.
+        AtcError: BAD_NODE when a constant index is outside its axis.
     """
     source = b.source(1)
     if source.const is None or None in dims:

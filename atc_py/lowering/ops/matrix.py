@@ -138,7 +138,7 @@ def _check_factors(b: Builder) -> None:
                 f"{name} of a layer on {b.source(0).required_dtype.value} must be 1, "
                 f"found {get_float(b, name, 1.0)}",
                 f"attribute {name}",
-                "take the factor up in the scale of AscendDequant behind the node, or in the bias",
+                "multiply it into the scale of the AscendDequant after the node, or into the bias",
             )
 
 

@@ -295,7 +295,7 @@ def _check_room(
 
 
 def _auto_pad(b: Builder) -> str:
-    """Return the attribute auto_pad, held against what ONNX defines."""
+    """Return the attribute auto_pad; refuse one that ONNX does not define."""
     auto_pad = get_string(b, "auto_pad", "NOTSET") or "NOTSET"
     if auto_pad not in AUTO_PADS:
         raise b.bad(f"takes {', '.join(AUTO_PADS)}, found {auto_pad!r}", "attribute auto_pad")
@@ -321,9 +321,7 @@ def _padded_dim(x: SourceTensor, axis: int, window: AxisWindow, auto_pad: str) -
         return dim
     if auto_pad == "VALID" or window.stride == 1:
         return 1
-    raise OpenShapeError(
-        f"{auto_pad} pads by the dims {format_shape(x.required_dims)}, some of them open"
-    )
+    raise OpenShapeError(f"{auto_pad} pads by the open dims of {format_shape(x.required_dims)}")
 
 
 def _explicit_pads(b: Builder) -> list[tuple[int, int]]:

@@ -102,7 +102,7 @@ def _most_boxes(b: Builder) -> Value | None:
 
 
 def _five_columns(b: Builder) -> Value:
-    """Return rois with the image that each lies in as their first column."""
+    """Return rois with the image that each is in as their first column."""
     rois = b.input(1)
     count, dtype = rois.type.dims[0], rois.type.dtype
     batch = b.source(0).required_dims[0]
@@ -123,7 +123,7 @@ def _five_columns(b: Builder) -> Value:
 
 
 def _check_rois(b: Builder, columns: int) -> None:
-    """Refuse images that are no maps, and rois of another width."""
+    """Refuse images that are not maps, and rois of another width."""
     x, rois = b.source(0), b.source(1)
     if x.rank != 4:  # noqa: PLR2004  (N, C, H, W)
         raise b.bad(f"needs X of rank 4, found {format_shape(x.required_dims)}", "input X")

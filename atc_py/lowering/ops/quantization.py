@@ -1,7 +1,7 @@
 """Lowering of CANN's quantization operators, which stand in models under their own names.
 
 Inputs count by position. Flags are the integers 0 and 1 in a file. Words are handed on as they are:
-what AscendDequant reads of a word, the factor, lies in the same place in both packings, and models
+what AscendDequant reads of a word, the factor, is in the same place in both packings, and models
 that have the other operators have hardware words.
 """
 

@@ -72,7 +72,7 @@ def lower_concat(b: Builder) -> Sequence[Value]:
 @lowering("Flatten")
 @performs("count-from-front")
 def lower_flatten(b: Builder) -> Sequence[Value]:
-    """Flatten -> Flatten; axis may also stand behind the last axis."""
+    """Flatten -> Flatten; axis may also be the one after the last."""
     rank = b.source(0).rank
     axis = get_int(b, "axis", 1)
     if axis != rank:
@@ -107,7 +107,7 @@ def lower_transpose(b: Builder) -> Sequence[Value]:
 
 @lowering("Unsqueeze")
 def lower_unsqueeze(b: Builder) -> Sequence[Value]:
-    """Lower Unsqueeze to Unsqueeze; axes as attribute, or as input from opset 13 on."""
+    """Lower Unsqueeze to Unsqueeze; axes as attribute, or as input since opset 13."""
     result = b.output_type()
     axes = _axes(b)
     if axes is None:

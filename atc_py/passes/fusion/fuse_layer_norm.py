@@ -35,9 +35,9 @@ class FuseLayerNormPass(RewritePass):
     def rewrite(self, match: Match) -> None:
         """Match from the square root: back to the input, and on to the last addition."""
         root = root_of(match)
-        shifted = match.producer(match.behind(root.squared), "Sub")
-        x = match.behind(shifted.input(0))
-        mean = match.producer(match.behind(shifted.input(1)), "ReduceMeanD")
+        shifted = match.producer(match.source_of(root.squared), "Sub")
+        x = match.source_of(shifted.input(0))
+        mean = match.producer(match.source_of(shifted.input(1)), "ReduceMeanD")
         _require_mean_of(match, mean, x, root.axes)
         quotient, divided = quotient_of(match)
         if divided is not shifted.output:
@@ -56,16 +56,16 @@ class FuseLayerNormPass(RewritePass):
 
 def _require_mean_of(match: Match, mean: Node, x: Value | None, axes: tuple[int, ...]) -> None:
     """Require the subtracted mean to be that of x over the same axes."""
-    read, found = match.behind(mean.input(0)), mean.attributes["axes"]
+    read, found = match.source_of(mean.input(0)), mean.attributes["axes"]
     if read is not x or found != axes or not mean.attributes.get("keep_dims", False):
         raise MissError(f"the mean of x over {list(axes)} must be kept, found {mean!r}", mean)
 
 
 def _require_same_difference(match: Match, divided: Value, shifted: Node) -> None:
     """Require the dividend to subtract the same mean; it may be a twin or cast."""
-    again = match.producer(match.behind(divided), "Sub")
+    again = match.producer(match.source_of(divided), "Sub")
     if again is shifted:
         return
     pairs = zip(again.present_inputs, shifted.present_inputs, strict=True)
-    if any(match.behind(one) is not match.behind(two) for one, two in pairs):
+    if any(match.source_of(one) is not match.source_of(two) for one, two in pairs):
         raise MissError(f"one difference must be squared and divided, found {again!r}", again)

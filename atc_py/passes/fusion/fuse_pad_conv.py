@@ -1,4 +1,4 @@
-"""Borders that a Pad adds become padding of the convolution behind it."""
+"""Borders that a Pad adds become padding of the convolution after it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class FusePadConvPass(RewritePass):
 
     name = "fuse-pad-conv"
     atc_names = ("PadConv2dFusionPass", "PadDepthwiseConv2dFusionPass")
-    summary = "Turns borders of zeros into padding of the convolution behind them."
+    summary = "Turns borders of zeros into padding of the convolution after them."
     anchors = frozenset({"PadV3D"})
 
     def rewrite(self, match: Match) -> None:

@@ -1,4 +1,4 @@
-"""Borders that a Pad adds become padding of the pool behind it."""
+"""Borders that a Pad adds become padding of the pool after it."""
 
 from __future__ import annotations
 

@@ -26,8 +26,8 @@ class FuseRmsNormPass(RewritePass):
         """Match from the square root."""
         root = root_of(match)
         quotient, divided = quotient_of(match)
-        x = match.behind(divided)
-        if x is not match.behind(root.squared):
+        x = match.source_of(divided)
+        if x is not match.source_of(root.squared):
             raise MissError(f"what is squared must be divided, found %{divided.name}", quotient)
         gamma, last = factor_of(match, match.ahead(quotient))
         axis = first_axis(match, x, last, root.axes)

@@ -1,4 +1,4 @@
-"""A constant factor behind a layer goes into its weights and bias."""
+"""A constant factor after a layer goes into its weights and bias."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class FuseScaleIntoWeightsPass(RewritePass):
     get is worked out in float32 and rounded once. Factors far from 1 stay outside: weights that
     they make large or small would leave the range in which float16 has all its bits.
 
-    ATC does so with Mul behind Conv2D alone, and asks nothing of the size of factors.
+    ATC does so with Mul after Conv2D alone, and does not check the size of factors.
     """
 
     name = "fuse-scale-into-weights"
     atc_names = ("AConv2dMulFusion",)
-    summary = "Multiplies a constant factor behind a layer into its weights and bias."
+    summary = "Multiplies a constant factor after a layer into its weights and bias."
     anchors = frozenset({"Mul", "RealDiv"})
 
     def rewrite(self, match: Match) -> None:
@@ -41,7 +41,7 @@ class FuseScaleIntoWeightsPass(RewritePass):
         computed = next((value for value in scale.present_inputs if value.const is None), None)
         layer = match.producer(computed, *CONVOLUTIONS, *PRODUCTS)
         known = not match.only_atc or (scale.op, layer.op) == ("Mul", "Conv2D")
-        match.require(known, f"ATC moves Mul behind Conv2D alone, found {scale.op} of {layer.op}")
+        match.require(known, f"ATC moves Mul after Conv2D alone, found {scale.op} of {layer.op}")
         if inverse and scale.input(0) is not computed:
             raise MissError(f"the layer must be the dividend, found {scale!r}", scale)
         weights, bias = layer.input(1), layer.input(_BIAS)

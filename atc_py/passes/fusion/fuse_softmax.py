@@ -32,15 +32,17 @@ class FuseSoftmaxPass(RewritePass):
     def rewrite(self, match: Match) -> None:
         """Match from the sum: back to the input, and on to the quotient."""
         axes = _one_kept_axis(match.anchor)
-        power = match.producer(match.behind(match.anchor.input(0)), "Exp")
+        power = match.producer(match.source_of(match.anchor.input(0)), "Exp")
         found = {name: power.attributes.get(name, value) for name, value in _NATURAL.items()}
         if found != _NATURAL:
             raise MissError(f"Exp must be to the base e, found {power!r} {found}", power)
-        shifted = match.producer(match.behind(power.input(0)), "Sub")
-        x = match.behind(shifted.input(0))
-        _require_largest_of(match, match.producer(match.behind(shifted.input(1)), "ReduceMaxD"), x)
+        shifted = match.producer(match.source_of(power.input(0)), "Sub")
+        x = match.source_of(shifted.input(0))
+        _require_largest_of(
+            match, match.producer(match.source_of(shifted.input(1)), "ReduceMaxD"), x
+        )
         quotient, divided = quotient_of(match)
-        if match.behind(divided) is not power.output:
+        if match.source_of(divided) is not power.output:
             raise MissError(f"the exponentials must be divided, found {quotient!r}", quotient)
         last = match.ahead(quotient)
         match.require_type_of(x, last)
@@ -58,7 +60,7 @@ def _one_kept_axis(node: Node) -> tuple[int, ...]:
 
 def _require_largest_of(match: Match, largest: Node, x: Value | None) -> None:
     """Require the subtracted maximum to be that of x over the sum's axis."""
-    read, wanted = match.behind(largest.input(0)), _one_kept_axis(match.anchor)
+    read, wanted = match.source_of(largest.input(0)), _one_kept_axis(match.anchor)
     if read is not x or _one_kept_axis(largest) != wanted:
         reason = f"the largest x over {list(wanted)} must be subtracted, found {largest!r}"
         raise MissError(reason, largest)

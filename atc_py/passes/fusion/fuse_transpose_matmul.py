@@ -23,7 +23,7 @@ class FuseTransposeMatmulPass(RewritePass):
 
     name = "fuse-transpose-matmul"
     atc_names = ("BatchMatMulFusionPass",)
-    summary = "Turns a Transpose of matrices into a flag of the product behind it."
+    summary = "Turns a Transpose of matrices into a flag of the product after it."
     anchors = frozenset(_FLAGS)
 
     def rewrite(self, match: Match) -> None:

@@ -138,7 +138,7 @@ class Match:
             raise MissError(f"{node.op} must read %{value.name} and one more, found {node!r}", node)
         return found
 
-    def behind(self, value: Value | None) -> Value | None:
+    def source_of(self, value: Value | None) -> Value | None:
         """Return the source of a `value` that repeats or casts it; the nodes are kept."""
         while value is not None and value.producer is not None and _only_dresses(value.producer):
             value = self.keep(value.producer).input(0)
@@ -273,7 +273,7 @@ class Match:
         """Let all who read the anchor's result read `source`; what nobody reads then goes.
 
         Raises:
-            MissError: the model hands out the result, or precision differs between nodes.
+            MissError: the result is a model output, or precision differs between nodes.
         """
         node = self.anchor
         kept = node.output.is_output

@@ -1,4 +1,4 @@
-"""Convolutions are launched together with the functions behind them."""
+"""Convolutions are launched together with the functions after them."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ class MergeConvElemwisePass(MergePass):
         "TbeConv2DEltwisePass",
         "TbeDepthwiseConvElemwiseFusionPass",
     )
-    summary = "Launches a convolution together with the elementwise operators behind it."
+    summary = "Launches a convolution together with the elementwise operators after it."
     families = frozenset({"conv"})

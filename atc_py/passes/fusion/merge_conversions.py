@@ -1,7 +1,7 @@
-"""What converts the sums of the cube is launched together with what computed them.
+"""Conversions of the cube's sums are launched together with the operator that computed them.
 
 A SoC whose cube reaches the unified buffer converts sums there, goes on with functions of each
-element and may quantize the result again. Elsewhere the fix pipe converts them on their way out,
+element and may quantize the result again. Elsewhere the fix pipe converts them as it stores them,
 and applies one function after that.
 """
 

@@ -28,16 +28,17 @@ ELEMENTWISE = frozenset({"unary", "binary"})
 """Families of operators that are functions of each element."""
 
 _MOST = 16
-"""Nodes behind a head: the code of a kernel and what it reads from outside are bounded."""
+"""Nodes after a head: the code of a kernel and what it reads from outside are bounded."""
 
 
 class MergePass(Pass):
-    """A head and the functions of each element behind it get one scope.
+    """A head and the functions of each element after it get one scope.
 
-    Each is the only reader of the result before it, which the model does not hand out; all have one
-    float dtype and one storage and run on the AI Core. Other operands are single numbers, tensors of the result's
-    size, or, where `repeats` says so, what is repeated along axes of the head's own dims. A SoC whose cube has
-    no way into the unified buffer has one function of its fix pipe behind a cube operator.
+    Each is the only reader of the result before it, which is not a model output; all have one float
+    dtype and one storage and run on the AI Core. Other operands are single numbers, tensors of the
+    result's size, or, where `repeats` says so, what is repeated along axes of the head's own dims.
+    A SoC whose cube has no way into the unified buffer has one function of its fix pipe after a
+    cube operator.
 
     Attributes:
         families: template families of the heads.
@@ -81,9 +82,9 @@ class MergePass(Pass):
         return self._functions(head, head, soc)
 
     def _functions(self, head: Node, start: Node, soc: Soc) -> tuple[list[Node], str, Node]:
-        """Return the functions behind `start` in the launch of `head`, as `_members` does.
+        """Return the functions after `start` in the launch of `head`, as `_members` does.
 
-        Views between functions belong to the launch as well; behind the last function they do not.
+        Views between functions belong to the launch as well; after the last function they do not.
         """
         found: list[Node] = []
         count, before = 0, start
@@ -94,7 +95,7 @@ class MergePass(Pass):
             if len(found) == _MOST:
                 return (
                     found[:count],
-                    f"a launch holds at most {_MOST} nodes behind its head",
+                    f"a launch holds at most {_MOST} nodes after its head",
                     reader,
                 )
             if reader.op not in VIEWS:
@@ -128,7 +129,7 @@ class MergePass(Pass):
 
 
 def _unreached(head: Node, count: int, node: Node, soc: Soc) -> str:
-    """Return why the cores of a SoC do not apply `node` behind `count` nodes in the head's launch."""
+    """Return why a SoC does not apply `node` after `count` nodes in the launch of the head."""
     row = find_operator(head.op)
     if row is None or row.unit is not Unit.CUBE:
         return "" if soc.vector_fusion else f"{soc.name} launches vector operators one by one"

@@ -1,4 +1,4 @@
-"""Matrix products are launched together with the functions behind them."""
+"""Matrix products are launched together with the functions after them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ class MergeMatmulElemwisePass(MergePass):
 
     name = "merge-matmul-elemwise"
     atc_names = ("ATbeMatmulElemwiseFusionPass",)
-    summary = "Launches a matrix product together with the elementwise operators behind it."
+    summary = "Launches a matrix product together with the elementwise operators after it."
     families = frozenset({"matmul"})
     repeats = True

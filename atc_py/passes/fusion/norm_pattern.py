@@ -27,15 +27,15 @@ class Root(NamedTuple):
 
 def root_of(match: Match) -> Root:
     """Return mean(square) + epsilon, the operand of the anchor."""
-    added = match.producer(match.behind(match.anchor.input(0)), "Add")
+    added = match.producer(match.source_of(match.anchor.input(0)), "Add")
     epsilon = _constant_of(added)
     if epsilon is None:
         raise MissError(f"Add must have a constant of one element, found {added!r}", added)
     number, constant = epsilon
-    mean = match.producer(match.behind(match.other(added, constant)), "ReduceMeanD")
+    mean = match.producer(match.source_of(match.other(added, constant)), "ReduceMeanD")
     if not mean.attributes.get("keep_dims", False):
         raise MissError(f"the mean must keep its axes, found {mean!r}", mean)
-    squared = _squared(match, match.producer(match.behind(mean.input(0)), "Pow", "Mul"))
+    squared = _squared(match, match.producer(match.source_of(mean.input(0)), "Pow", "Mul"))
     return Root(squared, ints(mean.attributes["axes"]), number)
 
 
@@ -51,7 +51,7 @@ def _constant_of(node: Node) -> tuple[float, Value] | None:
 def _squared(match: Match, node: Node) -> Value | None:
     """Return the value that `node` squares."""
     value, second = node.input(0), node.input(1)
-    if node.op == "Mul" and match.behind(value) is match.behind(second):
+    if node.op == "Mul" and match.source_of(value) is match.source_of(second):
         return value
     if node.op == "Pow" and scalar(second) == _SQUARE:
         return value

@@ -1,4 +1,4 @@
-"""Constants that stand behind a layer, seen per output channel, and weights that take them in."""
+"""Constants that follow a layer, seen per output channel, and weights that take them in."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def channel_constant(match: Match, node: Node, layer: Node) -> ConstData:
     """Return the constant operand of `node` with one element or one per output channel.
 
     Raises:
-        MissError: there is none, or its elements lie along other axes.
+        MissError: there is none, or its elements are along other axes.
     """
     constants = [value for value in node.present_inputs if value.const is not None]
     if len(constants) != 1 or constants[0].const is None:

@@ -32,7 +32,7 @@ _SEEDS = frozenset({Layout.CONV, Layout.IMAGE, Layout.MATRIX, Layout.QUANT})
 """What asks for blocks; without one of them a graph stays as it is."""
 
 _HEADS = frozenset({"conv", "matmul", *ELEMENTWISE})
-"""Families whose results functions of each element can take over inside a launch."""
+"""Families whose results functions of each element can read inside a launch."""
 
 
 class AssignStoragePass(Pass):

@@ -1,6 +1,6 @@
 """A cheapest cut of a hypergraph in two, by maximum flow.
 
-An edge joins any number of points and costs its weight once if they do not all lie on one side.
+An edge joins any number of points and costs its weight once if they are not all on one side.
 An edge of two points is an arc of that capacity in both directions; a larger one is the arc between
 two points of its own, with arcs without limit from its points to the first and from the second to
 its points (Lawler, Cutsets and partitions of hypergraphs, 1973). Flow grows along shortest paths

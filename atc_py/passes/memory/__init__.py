@@ -1,1 +1,1 @@
-"""The memory plan: who needs what for how long, and where it then lies."""
+"""The memory plan: how long each value is needed, and where it is stored."""

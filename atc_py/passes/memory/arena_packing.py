@@ -25,7 +25,7 @@ _PAIRS_PER_BLOCK = 32
 """Neighbors in time that a block may have on the average for all to be looked at."""
 
 _WORK, _ROUNDS = 100_000, 64
-"""Pairs of blocks that mending one order may look at, and times that it is repaired."""
+"""Pairs of blocks that one repair of an order may look at, and repairs of an order."""
 
 
 @dataclass(frozen=True, slots=True)

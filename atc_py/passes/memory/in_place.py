@@ -19,15 +19,15 @@ Tenancy: TypeAlias = "tuple[Block, ...]"
 """Blocks that have one place, each written over the one before it."""
 
 Reads: TypeAlias = "dict[Block, list[Value]]"
-"""What a node reads, by the block that it lies in."""
+"""The values that a node reads, by the block that holds them."""
 
 
 def merged(live: Liveness, sizes: Mapping[Block, int]) -> list[Tenancy]:
-    """Return the arena's blocks as tenancies: results take over operands where allowed.
+    """Return the arena's blocks as tenancies: results reuse the memory of operands where allowed.
 
     Args:
         live: blocks and launches.
-        sizes: of the blocks in the arena; what a result takes over is as large as it is.
+        sizes: of the blocks in the arena; a result and the operand under it have the same size.
     """
     rows: dict[Block, list[Block]] = {}
     for block in live.blocks:

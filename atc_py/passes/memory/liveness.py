@@ -27,7 +27,7 @@ class Block:
         value: what a node computes or the graph is given.
         first: moment at which it is written.
         last: moment at which it is read for the last time; `first` where nobody reads it.
-        home: where it lies, or None for the arena.
+        home: where it is stored, or None for the arena.
         scopes: numbers of the launches in which its makers and readers are, 0 for those alone.
     """
 
@@ -71,9 +71,9 @@ def live_ranges(graph: Graph) -> Liveness:
         for node in nodes:
             _read(node, moment, block_of)
             blocks.extend(_write(node, moment, block_of))
-    handed_out = {block_of[value] for value in graph.outputs}
+    returned = {block_of[value] for value in graph.outputs}
     for block in blocks:
-        block.home = _home(block, block in handed_out)
+        block.home = _home(block, block in returned)
     return Liveness(tuple(dict.fromkeys(block_of.values())), block_of, launches)
 
 
@@ -96,11 +96,11 @@ def _write(node: Node, moment: int, block_of: dict[Value, Block]) -> list[Block]
     return begun
 
 
-def _home(block: Block, handed_out: bool) -> Home | None:
+def _home(block: Block, returned: bool) -> Home | None:
     """Return the home of a block that a node computes."""
     if block.value.type.is_open:
         return Home.RUN
-    if handed_out:
+    if returned:
         return Home.OUTPUT
     alone = len(block.scopes) == 1 and 0 not in block.scopes
     return Home.CHIP if alone else None

@@ -22,9 +22,9 @@ __all__ = ["PlanMemoryPass", "plan_memory"]
 
 
 class PlanMemoryPass(Pass):
-    """Offsets in one arena; the smallest of several packings, held against the widest moment.
+    """Offsets in one arena; the smallest of several packings, compared with the widest moment.
 
-    What the model is fed and hands out lies in buffers of the caller, constants among the weights,
+    Inputs and outputs of the model are in buffers of the caller, constants among the weights,
     and what only the run can size outside of the plan.
     """
 
@@ -98,7 +98,7 @@ def _offsets(tenancies: Sequence[Tenancy], packing: Packing) -> dict[Block, int]
 
 
 def _apart(blocks: Sequence[Block], sizes: dict[Block, int]) -> tuple[dict[Block, int], int]:
-    """Return offsets one behind the other."""
+    """Return offsets one after the other."""
     offsets, top = {}, 0
     for block in blocks:
         offsets[block] = top

@@ -53,7 +53,7 @@ class CancelCastsPass(Pass):
 
 
 def _producers_first(graph: Graph) -> list[Node]:
-    """Return the casts, each behind those that it reads."""
+    """Return the casts, each after those that it reads."""
     graph.sort()
     return [node for node in graph.nodes if node.op == "Cast"]
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from atc_py.ir import Node
     from atc_py.target import Column, Limit, Soc
 
-__all__ = ["Choice", "broken_limit", "choose_column", "fits", "hands_out_sums", "offered_columns"]
+__all__ = ["Choice", "broken_limit", "choose_column", "fits", "offered_columns", "returns_sums"]
 
 _RISES = {(DType.FLOAT16, DType.FLOAT32), (DType.BFLOAT16, DType.FLOAT32)}
 """(wanted, taken): a wider float may stand in for a narrower one."""
@@ -24,7 +24,7 @@ _RISES = {(DType.FLOAT16, DType.FLOAT32), (DType.BFLOAT16, DType.FLOAT32)}
 _SHORT = frozenset({DType.FLOAT16, DType.BFLOAT16})
 
 _NARROWED, _AICPU = 1, 2
-"""Ranks behind AI Core columns that lose nothing: AI Core with narrowed floats, and AI CPU."""
+"""Ranks after AI Core columns that lose nothing: AI Core with narrowed floats, and AI CPU."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +51,12 @@ def choose_column(
     AI Core comes before AI CPU; among the columns of one engine the one with the fewest changes
     wins, and the row's order decides between equals. `falls` are the pairs of a wanted dtype and
     a narrower one that the AI Core may take for it where it takes nothing better; that comes
-    before the AI CPU. Columns that hand out the float32 sums of narrower operands are for those
+    before the AI CPU. Columns that output the float32 sums of narrower operands are for those
     who want them alone. `must` are dtypes of the first inputs and outputs that no other meets.
     """
     best: tuple[int, int, Choice] | None = None
     for choice in offered_columns(node, row, soc):
-        if hands_out_sums(row, choice) and not _wants_sums(wanted):
+        if returns_sums(row, choice) and not _wants_sums(wanted):
             continue
         if not (_begins(choice.inputs, must[0]) and _begins(choice.outputs, must[1])):
             continue
@@ -83,7 +83,7 @@ _T = TypeVar("_T")
 
 
 class _One(Generic[_T]):
-    """One object as a key, told by its identity: hashing all facts of a row takes long."""
+    """One object as a key, compared by identity: hashing all facts of a row takes long."""
 
     __slots__ = ("it",)
 
@@ -128,7 +128,7 @@ def broken_limit(node: Node, row: TargetOp) -> Limit | None:
 
 
 def _within(node: Node, limit: Limit) -> bool:
-    """Return True if the node's attribute lies inside `limit`; an absent attribute does."""
+    """Return True if the node's attribute is inside `limit`; an absent attribute does."""
     numbers = node.attributes.get(limit.attribute)
     if not isinstance(numbers, tuple):
         return True
@@ -158,7 +158,7 @@ def _begins(dtypes: Sequence[DType], first: Sequence[DType]) -> bool:
     return tuple(dtypes[: len(first)]) == tuple(first)
 
 
-def hands_out_sums(row: TargetOp, choice: Choice) -> bool:
+def returns_sums(row: TargetOp, choice: Choice) -> bool:
     """Return True if a cube operator leaves the sums of 16-bit products in float32."""
     return (
         row.unit is Unit.CUBE and choice.inputs[0] in _SHORT and choice.outputs[0] is DType.FLOAT32

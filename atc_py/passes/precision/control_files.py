@@ -214,13 +214,13 @@ class _Reader:
             self.sink.add(NOT_IN_MODEL.diagnostic(f"no {kind} is called {name!r}", place=place))
 
     def _node(self, name: str, place: Place) -> str:
-        """Return `name`, held against the model's nodes."""
+        """Return `name`; refuse one that no node of the model has."""
         if name not in self._names.nodes:
             self._add_unknown("node", name, self._names.nodes, place)
         return name
 
     def _type(self, name: str, place: Place) -> str:
-        """Return `name`, held against the operators."""
+        """Return `name`; refuse one that no operator has."""
         if name not in self._names.types:
             self._add_unknown("operator", name, sorted(self._names.types), place)
         return name

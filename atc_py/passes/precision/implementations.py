@@ -1,6 +1,6 @@
-"""Which of its implementations a node gets, as `--op-precision-mode` says, and what has no effect.
+"""The implementation that each node gets by `--op-precision-mode`, and modes without effect.
 
-Some vector kernels of float16 keep what lies between their steps in float32, others compute steps
+Some vector kernels of float16 keep intermediate results in float32, others compute steps
 in float16. Those are the rows with the attribute `impl_mode`. The generic device takes the first
 where nobody says otherwise; SoCs have ATC's default, and what their kernels make of it.
 """
@@ -39,7 +39,7 @@ _GENERIC = {PRECISE: PRECISE, FAST: FAST, "super_performance": FAST, "keep_fp16"
 
 _AS_IT_IS = {
     FLOAT32_PRODUCTS: "float32 is multiplied as float32 here",
-    HF32_PRODUCTS: "it is no product of float32 on a cube that has HF32",
+    HF32_PRODUCTS: "it is not a product of float32 on a cube that has HF32",
     "support_out_of_bound_index": "indices are always checked here",
 }
 """Why a mode changes nothing, for those that are about something else than float16."""
@@ -51,7 +51,7 @@ _Idle = tuple["Code", str]
 
 
 def assign_implementations(graph: Graph, context: PassContext) -> None:
-    """Give typed nodes their implementations; of what has no effect, tell once an operator."""
+    """Give typed nodes their implementations; report what has no effect once for each operator."""
     idle: dict[tuple[str, str, _Idle], list[Node]] = {}
     for node in graph.nodes:
         row = find_operator(node.op)
@@ -94,7 +94,7 @@ def _has_several(node: Node, row: TargetOp) -> bool:
 
 
 def _why_idle(node: Node, row: TargetOp, mode: str, context: PassContext) -> _Idle | None:
-    """Return why the mode has no effect on the node, and how that is told; None where it has."""
+    """Return why the mode has no effect on the node, and its diagnostic; None where it has."""
     if context.soc.cube_hf32 and multiplies_float32(node):
         return None
     if mode in _AS_IT_IS:

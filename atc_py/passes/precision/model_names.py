@@ -51,7 +51,7 @@ class ModelNames:
         Args:
             view: what folding leaves of it.
             file_nodes: names of the file's nodes, folded ones as well, with their outputs.
-            outputs: names of what the model hands out.
+            outputs: names of the model's outputs.
         """
         found: dict[str, Sequence[str]] = {node.name: () for node in view.all_nodes if node.name}
         found |= {name: results for name, results in file_nodes if name}

@@ -11,8 +11,8 @@ from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.precision.columns import (
     broken_limit,
     choose_column,
-    hands_out_sums,
     offered_columns,
+    returns_sums,
 )
 from atc_py.passes.precision.requested_dtypes import wishes
 from atc_py.target import socs
@@ -70,7 +70,7 @@ def refusal_of(
         node.op,
         place,
         lack,
-        _way_out(node, row, soc),
+        _hint(node, row, soc),
         soc.name if elsewhere else "",
         wish.rule.partition(":")[0] if otherwise else "",
     )
@@ -82,9 +82,9 @@ def _meets(node: Node, row: TargetOp, soc: Soc, wish: Wish) -> bool:
     return choose_column(node, row, soc, wanted, falls=wish.falls, must=must) is not None
 
 
-def _way_out(node: Node, row: TargetOp, soc: Soc) -> Words:
+def _hint(node: Node, row: TargetOp, soc: Soc) -> Words:
     """Return what the operator takes instead, and the limit that excludes the AI Core."""
-    offered = [each for each in offered_columns(node, row, soc) if not hands_out_sums(row, each)]
+    offered = [each for each in offered_columns(node, row, soc) if not returns_sums(row, each)]
     floats = any(value.type.dtype.is_float for value in node.present_inputs)
     alike = [choice for choice in offered if choice.outputs[0].is_float is floats] or offered
     dtypes = ", ".join(sorted({choice.outputs[0].value for choice in alike}))

@@ -20,7 +20,7 @@ __all__ = ["verifier_rules"]
 
 
 def verifier_rules(soc: Soc) -> Rules:
-    """Return the rules that graphs for `soc` are held against."""
+    """Return the rules that graphs for `soc` must satisfy."""
     return Rules(
         rows=find_operator,
         dtypes_ok=partial(_dtypes_ok, soc=soc),

@@ -35,7 +35,7 @@ _OFFSET_W = 3
 _SIGNED_RESULT = 64
 """What bit 46 of a hardware word, set in every one, looks like as an offset of weights."""
 
-_HELP = "quantize the weights with offset 0, or put the AscendDequant right behind its layer"
+_HELP = "quantize the weights with offset 0, or put the AscendDequant right after its layer"
 
 
 class ApplyOffsetWPass(Pass):
@@ -151,7 +151,7 @@ def _data_of(node: Node) -> Value | None:
 
 
 def _axis_before(node: Node, x: Value, axis: int) -> int | None:
-    """Return the axis of `x` whose elements lie along `axis` of the result of `node`, or None."""
+    """Return the axis of `x` whose elements are along `axis` of the result of `node`, or None."""
     if node.op == "Add":
         return axis if x.type.dims == node.output.type.dims else None
     if node.op == "TransposeD":

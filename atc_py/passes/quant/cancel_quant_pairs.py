@@ -27,7 +27,7 @@ class CancelQuantPairsPass(Pass):
     """
 
     name = "cancel-quant-pairs"
-    summary = "Removes AscendQuant behind AscendAntiQuant where the two give back what was there."
+    summary = "Removes AscendQuant after AscendAntiQuant where the two give back what was there."
 
     def run(self, graph: Graph, context: PassContext) -> int:
         """Return cancel every match; returns how many."""

@@ -1,4 +1,4 @@
-"""Relu behind a dequantization becomes a flag of it."""
+"""Relu after a dequantization becomes a flag of it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class FoldReluIntoDequantPass(Pass):
     """
 
     name = "fold-relu-into-dequant"
-    summary = "Turns Relu behind AscendDequant into its relu_flag."
+    summary = "Turns Relu after AscendDequant into its relu_flag."
 
     def run(self, graph: Graph, context: PassContext) -> int:
         """Fold every match; returns how many."""

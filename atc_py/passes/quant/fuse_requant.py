@@ -155,7 +155,7 @@ def _words(dequant: Node, scale: float, offset: int, *, relu: bool) -> Words | N
 
 
 def _fuse_group(graph: Graph, group: RequantGroup) -> bool:
-    """Put requantizations in the place of a group, or fold its scale; False where neither can be."""
+    """Replace a group by requantizations, or fold its scale; return False where neither works."""
     if not group.relu:
         return fold_scale(graph, group)
     offset = math.trunc(float(group.quants[0].attributes["offset"]))  # type: ignore[arg-type]
@@ -191,9 +191,9 @@ def _clears(dequant: Node, group: RequantGroup) -> bool:
 def _requantized(
     graph: Graph, dequant: Node, group: RequantGroup, words: Words, *, relu: bool
 ) -> Value:
-    """Return the int8 result of a requantization in the place of a dequantization.
+    """Return the int8 result of a requantization in place of a dequantization.
 
-    Its last origin is the quantization, since it is no value of the model in another form.
+    Its last origin is the quantization, since it is not a value of the model in another form.
     """
     first = group.quants[0]
     own = [node.origins for node in group.activations if dequant in group.cleared]

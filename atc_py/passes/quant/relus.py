@@ -1,4 +1,4 @@
-"""Activations that dequantization can take over."""
+"""Activations that dequantization can apply."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Finder", "RequantGroup"]
 
 _NEAR = 1e-5
-"""Scales that are no further apart than this are the same to CANN; absolute."""
+"""Scales that differ by this or less are the same to CANN; absolute."""
 
 _IMAGE, _CHANNELS = 4, 1
 _BLOCK = 32

@@ -138,7 +138,7 @@ def _by_output(layer: Node, values: npt.NDArray[Any], weights: Floats) -> Floats
 
 
 def _roll_back(graph: Graph, found: _Quantized, context: PassContext) -> None:
-    """Put a layer on float16 in the place of the three nodes."""
+    """Replace the three nodes by a layer on float16."""
     layer, dequant = found.layer, found.dequant
     layer.set_inputs(_inputs(graph, found, context))
     layer.attributes.pop("offset_x", None)

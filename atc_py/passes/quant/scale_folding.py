@@ -35,7 +35,7 @@ def scaled_factors(
 def fold_scale(graph: Graph, group: RequantGroup) -> bool:
     """Let dequantizations multiply by the scale, and quantizations by 1; False if that cannot be.
 
-    What lies between is a Concat or LeakyRelu, to which a positive factor makes no difference, or
+    Between them is a Concat or LeakyRelu, to which a positive factor makes no difference, or
     counts as Relu and becomes the flag of the dequantizations.
     """
     words = [_scaled_words(dequant, group.scale) for dequant in group.dequants]
@@ -84,7 +84,7 @@ def _clear(graph: Graph, group: RequantGroup) -> None:
 
 
 def _origins(node: Node, group: RequantGroup) -> tuple[Origin, ...]:
-    """Return the origins of a node whose result is scaled, so that it is no value of the model.
+    """Return the origins of a node whose result is scaled, so that it is not a value of the model.
 
     With those of the quantization last it is a step of that. Of several quantizations it is a step
     of none.

@@ -29,8 +29,8 @@ class SetOffsetXPass(Pass):
     """offset_x = z, the int8 number that stands for 0 in a convolution's data.
 
     The bias of a quantized layer takes z off for every tap, so a tap on the padding must find z
-    there. Where data of several z meet, or z is no int8, offset_x stays 0 and a finding says so.
-    An offset that is no integer is rounded as round_mode says, or loses its fraction where CANN's
+    there. If data of several z meet, or z is not an int8, offset_x stays 0 and a finding says so.
+    A fractional offset is rounded as round_mode says, or loses its fraction where CANN's
     passes are followed: they cast it to int8.
     """
 

@@ -30,7 +30,7 @@ _ROUNDINGS: Mapping[str, Callable[[float], int]] = {
 }
 
 _CHOOSES = "SelectV2"
-"""Its results are elements of its data, although it is no movement."""
+"""Its results are elements of its data, although it does not move them."""
 
 
 def zeros_of(graph: Graph, *, cuts: bool) -> Mapping[Value, Zeros]:

@@ -75,7 +75,7 @@ ROWS = (
     ),
     _activation(
         "Elu",
-        "scale * x from 0 on, alpha * scale * (exp(input_scale * x) - 1) below.",
+        "scale * x for x >= 0, alpha * scale * (exp(input_scale * x) - 1) below.",
         (
             Attribute("alpha", "float", 1.0),
             Attribute("scale", "float", 1.0),
@@ -122,7 +122,7 @@ ROWS = (
     ),
     _activation(
         "LeakyRelu",
-        "x from 0 on, negative_slope * x below.",
+        "x for x >= 0, negative_slope * x below.",
         (Attribute("negative_slope", "float", 0.0),),
         passes=2.0,
         vector=VectorFunction(Form.ACTIVATION, scratch=(LOW,), rounded_once=True),
@@ -132,7 +132,7 @@ ROWS = (
         inputs("x", "weight"),
         Y,
         Unit.VECTOR,
-        "x from 0 on, weight * x below; one weight for all, or one for each channel on axis 1.",
+        "x for x >= 0, weight * x below; one weight for all, or one for each channel on axis 1.",
         columns=same(*FLOATS, inputs=2),
         kernels=DECIDED_LATER,
         family="channel",
@@ -148,7 +148,7 @@ ROWS = (
     ),
     _activation(
         "Selu",
-        "1.0507 * x from 0 on, 1.0507 * 1.67326 * (exp(x) - 1) below.",
+        "1.0507 * x for x >= 0, 1.0507 * 1.67326 * (exp(x) - 1) below.",
         kernels=on("310 310P 310B 610 910: f16 f32; A2 A3: f16 f32 bf16; CS: -"),
         aicpu=(F16, F32, F64),
         passes=4 + EXP,

@@ -20,7 +20,7 @@ from atc_py.target.rows.parts import (
 __all__ = ["ROWS"]
 
 ROWS = (
-    # CANN's operator also hands out value_index, the position of the input that was alive.
+    # CANN's operator also outputs value_index, the position of the input that was alive.
     TargetOp(
         "Merge",
         inputs("x*"),

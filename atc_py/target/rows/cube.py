@@ -39,7 +39,7 @@ _CONV_KERNELS = on(
     "T T T > T",
 )
 _PIPED_PRODUCTS = f"310B A2 A3: f16 f32 {_INT8} {_SUMS} {_BF16} {_WIDE_BIAS}"
-"""Products where a pipe behind the cube converts the sums."""
+"""Products where a pipe after the cube converts the sums."""
 
 ROWS = (
     TargetOp(

@@ -141,7 +141,7 @@ ROWS = (
     ),
     TargetOp(
         "RoiExtractor",
-        inputs("rois", "features*"),  # CANN has the maps in front, and an index behind the rois
+        inputs("rois", "features*"),  # CANN has the maps in front, and an index after the rois
         Y,
         Unit.VECTOR,
         "Regions of interest pooled to one size, each from the map that fits its size.",

@@ -166,7 +166,7 @@ ROWS = (
             "seq_dim, b along batch_dim"
         ),
     ),
-    # The AI Core kernel behind it is ScatterNdUpdate, on a copy that TensorMove makes.
+    # Its AI Core kernel is ScatterNdUpdate, on a copy that TensorMove makes.
     TargetOp(
         "TensorScatterUpdate",
         inputs("x", "indices", "updates"),

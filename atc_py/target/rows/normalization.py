@@ -105,7 +105,7 @@ ROWS = (
         ),
         passes=8.0,
     ),
-    # CANN's LayerNorm and RmsNorm also hand out statistics, which only training reads.
+    # CANN's LayerNorm and RmsNorm also output statistics, which only training reads.
     TargetOp(
         "LayerNorm",
         inputs("x", "gamma", "beta"),

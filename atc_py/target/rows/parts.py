@@ -79,7 +79,7 @@ def cube() -> tuple[Column, ...]:
     """Return columns of (data, weights, bias, offset_w) of a cube operator.
 
     float16; float32 where the SoC's cube has it; int8, summed up in int32 with an int32 bias;
-    float16 with the float32 sums handed out, to which a float32 bias is added.
+    float16 with the float32 sums as result, to which a float32 bias is added.
     Only int8 weights have offsets.
     """
     return (

@@ -79,7 +79,7 @@ ROWS = (
         family="recurrent",
         formula=(
             "z = f(x[t] Wz + h Rz + bz), r = f(x[t] Wr + h Rr + br)\n"
-            "n = g(x[t] Wn + (r * h) Rn + bn), or r * (h Rn + bRn) where reset comes behind the "
+            "n = g(x[t] Wn + (r * h) Rn + bn), or r * (h Rn + bRn) where reset comes after the "
             "product\n"
             "h = (1 - z) * n + z * h"
         ),
@@ -122,7 +122,7 @@ ROWS = (
         family="recurrent",
         formula=(
             "z = f(x[t] Wz + h Rz + bz), r = f(x[t] Wr + h Rr + br)\n"
-            "n = g(x[t] Wn + (r * h) Rn + bn), or r * (h Rn + bRn) where reset comes behind the "
+            "n = g(x[t] Wn + (r * h) Rn + bn), or r * (h Rn + bRn) where reset comes after the "
             "product\n"
             "h = (1 - z) * n + z * h"
         ),

@@ -1,7 +1,7 @@
 """Nodes that a compiled model launches as one kernel, and results rounded where they are made.
 
 The compiler gives nodes that are one kernel a common scope: the head, which computes, and functions
-of each element behind it. The head's kernel finishes every part of its result while that is in the
+of each element after it. The head's kernel finishes every part of its result while that is in the
 cache of the core that made it: it is rounded, each function is applied to it in turn, and what
 comes out is rounded again where the function rounds. Every element goes through the same
 operations in the same order as in launches of their own, so results are the same bit by bit.
@@ -88,7 +88,7 @@ def _together(steps: list[Step]) -> Step | None:
 
 @dataclass(frozen=True)
 class _Link:
-    """A function of each element behind a head; what it reads, None standing for the part itself.
+    """A function of each element after a head; what it reads, None standing for the part itself.
 
     Attributes:
         node: static facts.
@@ -185,7 +185,7 @@ class _Chain:
     def _finishing(self, call: Call, values: NDArray[Any], part: Part) -> Launch:
         """Return what rounds a part of the head's result and applies the links in place.
 
-        A bound, which lies on the grid, may be held before rounding as well as behind it.
+        A bound, which is on the grid, may be applied before rounding as well as after it.
         """
         dtype = self.node.outputs[0].dtype
         looked_up = self.lead is not None and self.lead.table is not None
@@ -254,7 +254,7 @@ def _is_in_order(part: NDArray[Any], whole: NDArray[Any]) -> bool:
 
 
 def _links(steps: Sequence[Step]) -> Iterator[_Link]:
-    """Yield the links behind the first of `steps`, up to one that does not fit."""
+    """Yield the links after the first of `steps`, up to one that does not fit."""
     head = steps[0]
     if not head.kernel.finishes or head.is_late or len(head.outputs) != 1:
         return

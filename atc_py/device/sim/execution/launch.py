@@ -1,4 +1,4 @@
-"""What every run does with a step, wherever its tensors lie: is it dead, run it, say what failed."""
+"""The work of every run on a step: skip a dead one, run it, report what failed."""
 
 from __future__ import annotations
 

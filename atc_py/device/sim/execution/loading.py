@@ -70,7 +70,7 @@ class _Loader:
         outputs = self._ports("output", self._description.outputs)
         for name, tensor in outputs.items():
             if tensor not in self._defined:
-                self._find(f"nothing computes the tensor behind output {name!r}", None)
+                self._find(f"nothing computes the tensor of output {name!r}", None)
         self._sink.raise_errors()
         known = [step for step in steps if step is not None]
         if not self._moves:
@@ -212,10 +212,10 @@ def _check_operands(kind: str, operands: Sequence[Operand], tensors: Sequence[in
 
 
 def _has_static_types(node: NodeFacts, kernel: Kernel) -> bool:
-    """Hold the declared output types to those that the kernel computes.
+    """Check the declared output types by those that the kernel computes.
 
     Returns:
-        Whether they can be told: dims may be open, and numbers may not be known, before the run.
+        True if they can be inferred; before the run dims may be open and numbers unknown.
     """
     if any(tensor.is_open for tensor in node.present):
         return False

@@ -2,7 +2,7 @@
 
 numpy lets go of the interpreter while it computes, so threads run at once. BLAS is held to one
 thread meanwhile: its own threads wait for each other in a loop, which costs ten times the work
-where another process has one of the cores. Here the parts of a kernel are handed out one at a
+where another process has one of the cores. Here the parts of a kernel are given out one at a
 time, so that a worker whose core is taken does less of them and nobody waits long; one that wakes
 up when all parts are taken is not waited for at all.
 """
@@ -40,7 +40,7 @@ They take some 300 us; to wake a thread up can take as long where cores are busy
 """
 
 _PARTS = 4
-"""Parts handed out for each worker, so that a slow one does not hold up the rest."""
+"""Parts for each worker, so that a slow one does not hold up the rest."""
 
 
 class Workers:
@@ -73,7 +73,7 @@ class Workers:
         Args:
             total: how many items there are.
             action: does the items from start to stop; must not touch those of other ranges.
-            least: items below which a range is not worth handing out.
+            least: items below which a range is not worth sharing.
 
         Raises:
             BaseException: what `action` raised first, once no range is being worked on any more.

@@ -65,7 +65,7 @@ class SlotPlan:
 
     Attributes:
         slots: size of each slot in bytes.
-        slot_of: slot of each tensor that the device computes and that is no alias; none where
+        slot_of: slot of each tensor that the device computes and that is not an alias; none where
             only the run knows its dims.
     """
 
@@ -79,11 +79,11 @@ class Program:
 
     Attributes:
         tensors: type of every tensor.
-        inputs: position of the tensor behind each input of the model, by the input's name.
+        inputs: position of the tensor of each input of the model, by the input's name.
         outputs: the same for the outputs.
         constants: read-only data of the constants, in their true dtypes, by position.
         steps: the nodes, producers first.
-        memory: where results lie.
+        memory: where results are stored.
     """
 
     tensors: tuple[TensorFacts, ...]
@@ -127,7 +127,7 @@ def freeing(steps: Sequence[Step], kept: Iterable[int]) -> tuple[Step, ...]:
 def settled(program: Program) -> frozenset[int]:
     """Return the steps, by index, that read and fill the same arrays in every run.
 
-    Their results lie where they lay before, and nothing that they read is fed, shows what is fed,
+    Their results stay where they were, and nothing that they read is fed, shows what is fed,
     or is made anew by a late step. In a model with gates there are none: any may be left out.
     """
     if any(step.kernel.gate is not None for step in program.steps):

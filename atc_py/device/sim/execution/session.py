@@ -185,7 +185,7 @@ class SimModel:
         """Return what a step's kernel is called with and what launches it, None for a late step.
 
         Both are the last run's where the arrays are the same. They nearly always are, because
-        results lie where they lay before. What launches over and over is made in the second run:
+        results stay where they were. What launches over and over is made in the second run:
         scratch memory is as large by then as it gets.
         """
         if step.is_late:
@@ -224,7 +224,7 @@ class SimModel:
     def _value(self, tensor: int, values: Values) -> NDArray[Any] | None:
         """Return a tensor's carrier: fed, computed before, or a constant converted at first use.
 
-        None is a tensor that is dead in this run: it lies in a branch that is not taken.
+        None is a tensor that is dead in this run: it is in a branch that is not taken.
         """
         if tensor in values:
             return values[tensor]

@@ -43,7 +43,7 @@ def celu(call: Call) -> None:
 
 @kernel("Elu", same_float_as_x, in_place=True, finishes=True)
 def elu(call: Call) -> None:
-    """Compute `scale * x` from 0 on, else `alpha * scale * (exp(input_scale * x) - 1)`; keep -0."""
+    """Compute `scale * x`, or `alpha * scale * (exp(input_scale * x) - 1)` below 0; keep -0."""
     node = call.node
     alpha, scale = node.number("alpha"), node.number("scale")
     input_scale = node.number("input_scale")
@@ -121,7 +121,7 @@ def hard_sigmoid(call: Call) -> None:
 
 @kernel("LeakyRelu", same_float_as_x, in_place=True, finishes=True)
 def leaky_relu(call: Call) -> None:
-    """Compute `y = x` from 0 on, -0 included, `negative_slope * x` below.
+    """Compute `y = x` for x >= 0, -0 included, `negative_slope * x` below.
 
     It is the larger of the two for slopes up to 1, the smaller one for steeper ones. For slopes
     that do not rise, zeros are put back.
@@ -159,7 +159,7 @@ def _prelu_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("PRelu", _prelu_types)
 def prelu(call: Call) -> None:
-    """Compute `y = x` from 0 on, `weight * x` below, with a weight for each channel on axis 1."""
+    """Compute `y = x` for x >= 0, `weight * x` below, with a weight for each channel on axis 1."""
     weight = call.input(1)
     shape = () if weight.size == 1 else (-1, *(1,) * (call.x.ndim - 2))
     np.multiply(call.x, weight.reshape(shape), out=call.out)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 _STRIDES = 4
-"""Position of the strides of StridedSliceV2, behind its axes."""
+"""Position of the strides of StridedSliceV2, after its axes."""
 
 
 def _numbers(node: NodeFacts, position: int) -> tuple[int, ...]:

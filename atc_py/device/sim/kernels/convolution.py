@@ -215,7 +215,7 @@ class _Product:
         return taps.flags.c_contiguous and taps.dtype != np.int8
 
     def _split(self, total: int, products: int, part: Callable[[int, int], Launch]) -> Launch:
-        """Share `products` multiplications, which lie in `total` pieces."""
+        """Share `products` multiplications, which are in `total` pieces."""
         least = -(-total * PRODUCTS_AT_ONCE // max(products, 1))
         return shared(self.call.workers, total, part, least)
 

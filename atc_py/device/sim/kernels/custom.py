@@ -140,7 +140,7 @@ def _bag_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     node.expect("padding_idx", -1)
     _check_bag_inputs(node)
     if len(node.outputs) > 1:
-        raise NodeError("only y is handed out on this device")
+        raise NodeError("only y can be an output on this device")
     if offsets is None:
         return (TensorFacts(weight.dtype, (indices.shape[0], weight.shape[1])),)
     bags = offsets.elements - node.flag("include_last_offset")

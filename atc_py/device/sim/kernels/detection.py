@@ -81,7 +81,7 @@ def roi_pooling(call: Call) -> None:
     rois, node = call.input(1), call.node
     images = rois[:, 0].astype(np.int64)
     if np.any((images < 0) | (images >= len(call.x))):
-        raise ValueError(f"regions must lie in images 0 to {len(call.x) - 1}, found {images}")
+        raise ValueError(f"regions must be in images 0 to {len(call.x) - 1}, found {images}")
     rows = _cell_bounds(
         rois[:, 2::2], node.number("spatial_scale_h"), call.out.shape[2], call.x.shape[2]
     )
@@ -99,7 +99,7 @@ def roi_pooling(call: Call) -> None:
 
 
 def _cell_bounds(ends: Array, scale: float, cells: int, length: int) -> NDArray[np.int64]:
-    """Return first and behind the last pixel of each cell [regions, cells, 2], from region ends."""
+    """Return first pixel and end of each cell [regions, cells, 2], from region ends."""
     real = ends.dtype.type
     scaled = ends * real(scale)
     limit = float(np.iinfo(np.int32).max)
@@ -120,9 +120,9 @@ def _largest(pixels: Array, rows: NDArray[np.int64], columns: NDArray[np.int64])
         if bottom <= top or right <= left:
             continue
         line = pixels[top:bottom, left:right].max(axis=0)
-        for cell, (first, behind) in enumerate(columns - left):
-            if behind > first:
-                found[at, cell] = line[first:behind].max(axis=0)
+        for cell, (first, end) in enumerate(columns - left):
+            if end > first:
+                found[at, cell] = line[first:end].max(axis=0)
     return found
 
 

@@ -131,7 +131,7 @@ def batch_multi_class_nms(call: Call) -> None:
 
     Boxes are cut to the window first, and counted from its corner in its sizes where
     `change_coordinate_frame` says so; then they must have an area, and a score above the
-    threshold. Rows behind those that were found are 0.
+    threshold. Rows after those that were found are 0.
     """
     boxes, node = call.x, call.node
     if node.flag("transpose_box"):

@@ -111,7 +111,7 @@ def _half_pixel(axis: _Axis, places: Places) -> Places:
 
 
 def _pytorch_half_pixel(axis: _Axis, places: Places) -> Places:
-    """Return positions like half_pixel, but a single result lies at 0."""
+    """Return positions like half_pixel, but 0 for a single result."""
     return _half_pixel(axis, places) if axis.resized > 1 else np.zeros_like(places)
 
 
@@ -122,13 +122,13 @@ def _tf_half_pixel_for_nn(axis: _Axis, places: Places) -> Places:
 
 
 def _asymmetric(axis: _Axis, places: Places) -> Places:
-    """Return first elements lie on each other."""
+    """Return positions that map the first element to the first."""
     at: Places = places / axis.scale
     return at
 
 
 def _align_corners(axis: _Axis, places: Places) -> Places:
-    """Return first and last elements lie on each other."""
+    """Return positions that map the first element to the first and the last to the last."""
     at: Places = places * np.float32(axis.length - 1) / np.float32(max(axis.resized - 1, 1))
     return at
 
@@ -150,7 +150,7 @@ _COORDINATES: Mapping[str, Callable[[_Axis, Places], Places]] = {
     "tf_crop_and_resize": _tf_crop_and_resize,
     "tf_half_pixel_for_nn": _tf_half_pixel_for_nn,
 }
-"""Where in x the results of an axis lie, by coordinate_transformation_mode."""
+"""Positions in x of the results of an axis, by coordinate_transformation_mode."""
 
 _NEAREST: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
     "ceil": np.ceil,
@@ -212,7 +212,7 @@ def _scales(node: NodeFacts) -> list[np.float32]:
 def resize(call: Call) -> None:
     """Resize axes in turn, the last first, while little is moved; round once where linear.
 
-    What lies outside x under tf_crop_and_resize is set at the end, on the grid of the dtype.
+    What is outside x under tf_crop_and_resize is set at the end, on the grid of the dtype.
     """
     node, result = call.node, call.x
     crops, linear = _crops(node), node.text("mode") == "linear"

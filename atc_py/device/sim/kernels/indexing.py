@@ -30,7 +30,7 @@ def _from_front(indices: NDArray[Any], dims: Any, *, negative: bool = True) -> I
     """Return `indices` into axes of `dims`, negative ones counted from the end if allowed.
 
     Raises:
-        ValueError: one lies outside its axis.
+        ValueError: one is outside its axis.
     """
     wide = indices.astype(np.intp, copy=False)
     if isinstance(dims, int) and wide.size and wide.min() >= 0 and wide.max() < dims:
@@ -38,7 +38,7 @@ def _from_front(indices: NDArray[Any], dims: Any, *, negative: bool = True) -> I
     inside = (wide < dims) & (wide >= (-np.asarray(dims) if negative else 0))
     if not inside.all():
         wrong, dim = wide[~inside][0], np.broadcast_to(dims, wide.shape)[~inside][0]
-        raise ValueError(f"index {wrong} lies outside an axis of {dim}")
+        raise ValueError(f"index {wrong} is outside an axis of {dim}")
     return np.where(wide < 0, wide + dims, wide) if negative else wide
 
 
@@ -185,7 +185,7 @@ def reverse_sequence(call: Call) -> None:
     dim = call.x.shape[time]
     lengths = call.input(1).astype(np.intp)
     if lengths.min() < 0 or lengths.max() > dim:
-        raise ValueError(f"seq_lengths must lie in [0, {dim}], found {lengths.tolist()}")
+        raise ValueError(f"seq_lengths must be in [0, {dim}], found {lengths.tolist()}")
     steps = np.arange(dim)
     order = np.where(steps < lengths[:, None], lengths[:, None] - 1 - steps, steps)
     shape = [1] * call.x.ndim

@@ -41,7 +41,7 @@ def _hold_parameters(node: NodeFacts, axis: int, names: tuple[str, ...]) -> None
 def _bind(call: Call, formula: Callable[..., Launch]) -> Launch:
     """Return what `formula` gives for the call and its parameters in rows.
 
-    The result may take over the memory of a parameter that the device computes and that has the
+    The result may reuse the memory of a parameter that the device computes and that has the
     dims of x; such a one is copied in every launch.
     """
     rows = [parameter.reshape(-1) for parameter in call.present[1:]]

@@ -92,7 +92,7 @@ def _by_itself(call: Call, turn: str) -> Launch:
     """Return what multiplies a matrix by itself, one of the two turned or none.
 
     numpy takes another routine of BLAS, syrk, where a matrix and its transpose are one memory. That
-    adds up in another order, and results must not depend on where operands lie: hence a copy.
+    adds up in another order, and results must not depend on where operands are: hence a copy.
     """
     right = call.input(1)
     apart = call.workspace.take("apart", right.shape, right.dtype)

@@ -76,9 +76,9 @@ def lrn(call: Call) -> None:
     np.multiply(x, x, out=squares)
     np.copyto(out, squares)
     for distance in range(1, min(node.integer("depth_radius"), channels - 1) + 1):
-        before, behind = out[:, distance:], out[:, :-distance]
+        before, after = out[:, distance:], out[:, :-distance]
         np.add(before, squares[:, :-distance], out=before)
-        np.add(behind, squares[:, distance:], out=behind)
+        np.add(after, squares[:, distance:], out=after)
     real = x.dtype.type
     np.multiply(out, real(node.number("alpha")), out=out)
     np.add(out, real(node.number("bias")), out=out)

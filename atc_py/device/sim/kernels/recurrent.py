@@ -74,7 +74,7 @@ def _expect_one_direction(node: NodeFacts) -> None:
 def _count_outputs(node: NodeFacts, most: int) -> None:
     """Refuse outputs that only training asks for."""
     if len(node.outputs) > most:
-        raise NodeError(f"gates are not handed out; at most {most} outputs are allowed")
+        raise NodeError(f"gates cannot be outputs; at most {most} outputs are allowed")
 
 
 # One direction ----------------------------------------------------------------------------------
@@ -242,8 +242,8 @@ def common_lstm(call: Call) -> None:
         peepholes = None if p is None else Peepholes(*p.reshape(3, hidden))
         states = [sequences.start(part, hidden) for part in state]
         rule = _rule(call, direction, 3)
-        for _, *behind in run_lstm(sequences, weights, state, rule, peepholes, y[:, direction]):
-            states = behind
+        for _, *after in run_lstm(sequences, weights, state, rule, peepholes, y[:, direction]):
+            states = after
         for output, part in zip(last, states, strict=True):
             output[direction] = part
 

@@ -81,7 +81,7 @@ def _requant_s16_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 def ascend_requant_s16(call: Call) -> None:
     """Compute `y1 = saturate(x0 + x1)`, cleared of negatives by relu_flag, and y0 requantized.
 
-    `y0 = saturate(round(y1 * factor) + offset)`; y1 is handed out with dual_output only.
+    `y0 = saturate(round(y1 * factor) + offset)`; y1 is an output with dual_output only.
     """
     addend = call.optional(2)
     total = call.x if addend is None else _sum(call.x, addend)

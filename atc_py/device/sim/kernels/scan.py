@@ -85,8 +85,8 @@ def top_k(call: Call) -> None:
     axis, largest = call.node.integer("dim"), call.node.flag("largest")
     k, x = call.out.shape[axis], np.moveaxis(call.x, axis, -1)
     if largest:  # rising order from the back, read backwards, keeps equal elements in their order
-        behind = np.argsort(x[..., ::-1], axis=-1, kind="stable")[..., ::-1]
-        order = x.shape[-1] - 1 - behind[..., :k]
+        reverse = np.argsort(x[..., ::-1], axis=-1, kind="stable")[..., ::-1]
+        order = x.shape[-1] - 1 - reverse[..., :k]
     else:
         order = np.argsort(x, axis=-1, kind="stable")[..., :k]
     chosen = np.moveaxis(order, -1, axis)

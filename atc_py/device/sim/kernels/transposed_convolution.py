@@ -156,7 +156,7 @@ def _filters(call: Call) -> tuple[NDArray[Any], int]:
 def _by_input_channel(
     offset: NDArray[np.int8], weights: NDArray[np.int8], groups: int
 ) -> NDArray[np.int8]:
-    """Return offsets of the output channels as they lie along the first axes of an IOHW filter."""
+    """Return offsets of the output channels in the order of the first axes of an IOHW filter."""
     channels, filters = weights.shape[:2]
     by_group = np.broadcast_to(offset, (groups * filters,)).reshape(groups, filters)
     return np.repeat(by_group, channels // groups, axis=0)[:, :, None, None]

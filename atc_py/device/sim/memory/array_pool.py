@@ -28,7 +28,7 @@ _SMALL = 256 * 1024
 
 
 class Pool:
-    """Hands out memory that lives as long as an array in it does."""
+    """A source of memory that lives as long as an array in it does."""
 
     def __init__(self, expected: Iterable[int] = ()) -> None:
         """Prepare a pool of which pieces of `expected` bytes, and maybe more, will be wanted."""

@@ -37,7 +37,7 @@ _POISON = 0x7F
 class DeviceMemory:
     """The memory of one model: an arena, and pieces for what the plan puts elsewhere.
 
-    A view has no bytes of its own: it is read where the tensor lies that it shows. Without a plan
+    A view has no bytes of its own: it is read from the tensor that it shows. Without a plan
     every tensor has a piece of its own.
 
     Attributes:
@@ -50,7 +50,7 @@ class DeviceMemory:
         Args:
             program: tensors and constants.
             model: nodes, and where the plan puts tensors.
-            layouts: how tensors lie.
+            layouts: how tensors are stored.
         """
         self._types = program.tensors
         self._layouts = layouts

@@ -1,4 +1,4 @@
-"""A model on the simulated device whose tensors lie in memory as on the real one.
+"""A model on the simulated device whose tensors are stored as on the real one.
 
 Kernels compute as they always do; what differs is where tensors are between launches. Each is
 packed into its storage format in its true dtype at the place that the memory plan gives it, and

@@ -18,7 +18,7 @@ _AI_CORE = "aicore"
 
 
 class Takeovers:
-    """Tells, for each launch of a model, whether a result may lie on one of its operands."""
+    """Decides for each launch of a model whether its result may be written over an operand."""
 
     def __init__(self, model: OmModel, roots: Sequence[int]) -> None:
         """Index launches of `model`; `roots` has the tensor that each tensor shows, or itself."""
@@ -32,7 +32,7 @@ class Takeovers:
                 self._launch_of[tensor] = launch
 
     def allow(self, operand: int, result: int) -> bool:
-        """Return True if the launch that makes `result` may write it where `operand` lies.
+        """Return True if the launch that makes `result` may write it where `operand` is stored.
 
         It may where every node of the launch that touches the operand, or what follows from it,
         computes element by element: an element of the operand has been read when that of the

@@ -1,4 +1,4 @@
-"""How each tensor of a model lies in memory: its bytes, packed and unpacked."""
+"""How each tensor of a model is stored: its bytes, packed and unpacked."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ class Layouts:
         return element_count(closed_shape(stored)) * dtype.itemsize
 
     def total(self, memory: OmMemory | None) -> int:
-        """Return bytes of a plan's arena and of all tensors of known dims that lie elsewhere.
+        """Return bytes of a plan's arena and of all tensors of known dims elsewhere.
 
-        Without a plan every tensor lies elsewhere.
+        Without a plan every tensor is stored elsewhere.
         """
         places = memory.places if memory else [""] * len(self.roots)
         return (memory.arena if memory else 0) + sum(

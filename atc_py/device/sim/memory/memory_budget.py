@@ -25,7 +25,7 @@ class MemoryBudget:
     Attributes:
         limit: bytes.
         planned: bytes that every run needs: slots of results, constants and inputs as carriers
-            where those are wider, and the outputs that are handed out.
+            where those are wider, and the outputs that are returned.
     """
 
     def __init__(self, program: Program) -> None:
@@ -85,11 +85,11 @@ def _planned(program: Program) -> int:
         for each in (*program.constants, *program.inputs.values())
         if carrier_dtype(tensors[each].dtype) != tensors[each].dtype.numpy
     ]
-    handed_out = [tensors[each] for each in program.outputs.values() if not tensors[each].is_open]
+    returned = [tensors[each] for each in program.outputs.values() if not tensors[each].is_open]
     return (
         sum(program.memory.slots)
         + sum(_carrier_bytes(each) for each in wider if not each.is_open)
-        + sum(each.nbytes for each in handed_out)
+        + sum(each.nbytes for each in returned)
     )
 
 

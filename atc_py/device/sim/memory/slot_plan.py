@@ -2,7 +2,7 @@
 
 Lifetimes are known before anything runs. A tensor that the device computes gets a slot; the slot
 is free again after the last node that reads it, or any alias of it, and a later tensor takes it.
-A kernel that may work in place takes over the slot of an input that nobody reads afterwards.
+A kernel that may work in place reuses the slot of an input that nobody reads afterwards.
 Inputs of the model and constants have no slot, so nothing ever writes to them.
 """
 
@@ -79,7 +79,7 @@ class _Planner:
             self._held[tensor] = self._slot_of[tensor] = slot
 
     def _donor(self, step: Step) -> int | None:
-        """Return the input whose memory the output may take over: this is its last use."""
+        """Return the input whose memory the output may reuse: this is its last use."""
         wanted = self._tensors[step.outputs[0]]
         for tensor in step.inputs:
             facts, root = self._tensors[tensor], self._root[tensor]

@@ -1,6 +1,6 @@
 """HF32, the float32 of fewer digits that the cube multiplies faster: rounding, and where it applies.
 
-HF32 has a sign, 8 bits of exponent and 11 of fraction (ATC guide, `--allow_hf32`); it lies in the
+HF32 has a sign, 8 bits of exponent and 11 of fraction (ATC guide, `--allow_hf32`); it is in the
 32 bits of a float32 whose last 12 are 0. CANN publishes two ways of rounding to it (interface of
 `SetHF32TransMode`): to the nearest with ties to even, or with ties away from even ones. The
 convolutions of its open operator repository choose the first, and it is taken for all of them and

@@ -1,6 +1,6 @@
 """The implementations of some vector kernels: which of their steps are rounded to float16.
 
-A kernel with several steps may keep what lies between them in float32 and round once at its end,
+A kernel with several steps may keep intermediate results in float32 and round once at its end,
 or compute steps in float16. A step here is an operation on whole tensors; a sum along axes is one
 step, added up in float32 and rounded. The attribute `impl_mode` names what a node does:
 high_precision rounds no step, high_performance each, float16_difference the difference from the

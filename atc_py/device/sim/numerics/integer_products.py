@@ -120,7 +120,7 @@ def widened(
     """Return `source`, or `source` - `minus`, in float32, done on all workers if large.
 
     Args:
-        call: for workspace, where the result lies under `name`, and workers.
+        call: for workspace, which holds the result under `name`, and workers.
         name: what the workspace calls it.
         source: int8 in C order.
         minus: int8 that broadcasts to the shape of `source`.

@@ -1,7 +1,7 @@
 """Number formats of the simulator: carriers of 16-bit floats, and rounding onto their grids.
 
 Carrier rule. numpy converts and computes float16 one element at a time, so the simulator keeps
-float16 and bfloat16 tensors in float32 arrays whose values lie on the 16-bit type's grid. A
+float16 and bfloat16 tensors in float32 arrays whose values are on the 16-bit type's grid. A
 kernel computes in float32 and its results are rounded onto the grid once, at its boundary. For a
 single addition, subtraction, multiplication, division or square root of float16 operands that is
 bit-identical to native float16 arithmetic: rounding twice is innocuous when the wider format
@@ -16,8 +16,8 @@ values of 65520 and more, infinities or NaN go the slow way through numpy's conv
 
 Two kinds of values take less. For sums of two numbers on the grid, which are multiples of 2^-24,
 p = 8193 x rounded to float32 leaves p - (p - x), which is x rounded half to even (Veltkamp's
-splitting); zeros keep their sign. For x from 0 on, p = max(8193 x, 3 / 4) does the same: as long
-as 3 / 4 is larger, p - x lies where the spacing of float32 is 2^-24.
+splitting); zeros keep their sign. For x >= 0, p = max(8193 x, 3 / 4) does the same: as long
+as 3 / 4 is larger, p - x is where the spacing of float32 is 2^-24.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ class _Block:
         np.subtract(anchor, out, out)
 
     def _round_positive(self) -> None:
-        """Round values from 0 on."""
+        """Round values of 0 or more."""
         x, out, anchor = self.x, self.out, self.anchor
         np.multiply(x, _SPLIT, anchor)
         np.maximum(anchor, self.least, out=anchor)
@@ -207,7 +207,7 @@ class _Block:
         np.subtract(anchor, out, out)
 
     def _round_any(self) -> None:
-        """Round whatever lies in the range."""
+        """Round whatever is in the range."""
         x, out, scratch, anchor = self.x, self.out, self.scratch, self.anchor
         np.bitwise_and(self.bits, _EXPONENT, scratch)
         low = np.minimum.reduce(scratch)

@@ -19,7 +19,7 @@ _LONGEST = 1024
 rows; in those of this length BLAS has 64 partial sums of 16 elements."""
 
 ROWS_TOGETHER = 16
-"""BLAS adds rows up so many at a time, and what is left behind them, or one row alone, in another
+"""BLAS adds rows up so many at a time, and what is left after them, or one row alone, in another
 order. Where rows are cut at multiples of it and never one is left, sums do not depend on the cut.
 """
 

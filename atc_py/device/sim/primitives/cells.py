@@ -3,11 +3,11 @@
 What a layer does with the sequence as a whole is one matrix product before the first step; a step
 is one product with the state and arithmetic in place. Formulas: ONNX's definitions of LSTM and
 GRU. A sequence that is shorter than the longest of its batch stops at its own length: its results
-behind that are 0 and its state stays. One of length 0 has the state 0, whatever it began with, as
+after that are 0 and its state stays. One of length 0 has the state 0, whatever it began with, as
 in onnxruntime; ONNX does not say.
 
 Gates are [gates, batch, units] here: the state is multiplied with the weights of each gate, small
-matrices that BLAS reads as they lie instead of packing them anew in every step, and each gate is
+matrices that BLAS reads as they are instead of packing them anew in every step, and each gate is
 one piece of memory. Gates keep the order of the weights.
 """
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["GateRule", "Peepholes", "Sequences", "StateWeights", "run_gru", "run_lstm"]
 
 _PRODUCTS_IN_PLACE = 1_000_000
-"""Multiplications up to which OpenBLAS multiplies small matrices as they lie."""
+"""Multiplications up to which OpenBLAS multiplies small matrices as they are stored."""
 
 _COLUMNS_AT_ONCE = 8
 """Columns of a matrix that are turned at once: whole lines of the cache are read, and as many
@@ -49,7 +49,7 @@ class GateRule:
         activations: of LSTM f, g and h, of GRU f and g.
         clip: bound on the magnitude of what goes into the gates' activations, or None.
         coupled: LSTM: the forget gate is 1 minus the input gate.
-        reset_after: GRU: the reset gate is applied behind the product with the state.
+        reset_after: GRU: the reset gate is applied after the product with the state.
         forget_bias: LSTM: added to the forget gate.
         order: LSTM: where the gates i, o, f and c stand among the weights' gates.
     """
@@ -157,10 +157,10 @@ def run_lstm(
         state: of the hidden units and of the cells [batch, hidden], None for 0.
         rule: how gates are computed.
         peepholes: or None.
-        out: what each step gives, 0 behind a sequence's end.
+        out: what each step gives, 0 after a sequence's end.
 
     Yields:
-        Each step with the states behind it, [batch, hidden], good until the next step.
+        Each step with the states after it, [batch, hidden], good until the next step.
     """
     from_input, from_state, given = weights
     hidden = from_state.hidden
@@ -255,7 +255,7 @@ class _LstmCell:
     gates: Array
 
     def step(self, cells: Array, units: Array) -> tuple[Array, Array]:
-        """Return units and cells [batch, hidden] behind the step, from the cells before it.
+        """Return units and cells [batch, hidden] after the step, from the cells before it.
 
         Units are written to `units`.
         """
@@ -302,10 +302,10 @@ def run_gru(
             None; gates in the order z, r, h.
         state: of the hidden units [batch, hidden], None for 0.
         rule: how gates are computed.
-        out: what each step gives, 0 behind a sequence's end.
+        out: what each step gives, 0 after a sequence's end.
 
     Yields:
-        Each step with the state behind it, [batch, hidden], good until the next step.
+        Each step with the state after it, [batch, hidden], good until the next step.
     """
     from_input, from_state, *biases = weights
     hidden = from_state.hidden
@@ -336,7 +336,7 @@ class _GruCell:
 
     Attributes:
         rule: how gates are computed.
-        early: the product of the state for the gates z and r, and h where that is reset behind it.
+        early: the product of the state for the gates z and r, and h where that is reset after it.
         late: that of the state that was reset, else.
         late_bias: of the state for the gate h [batch, hidden]; the others' come with the input.
         gates: [3, batch, hidden], what the state adds; a step writes over it.
@@ -349,7 +349,7 @@ class _GruCell:
     gates: Array
 
     def step(self, gates_of_x: Array, units: Array, then: Array) -> Array:
-        """Return units [batch, hidden] behind the step, from those before it; written to `then`."""
+        """Return units [batch, hidden] after the step, from those before it; written to `then`."""
         f, g = self.rule.activations
         bounded, early, late = self.rule.bounded, self.gates[:2], self.gates[2]
         self.early.fill(units)
@@ -369,5 +369,5 @@ class _GruCell:
 
 
 def _moved(running: Array | None, after: Array, before: Array) -> Array:
-    """Return the state behind a step: where a sequence has ended, what it was before."""
+    """Return the state after a step: where a sequence has ended, what it was before."""
     return after if running is None else np.where(running, after, before)

@@ -146,7 +146,7 @@ class _Maps:
         count = rows.shape[1] * rows.shape[2]
         is_line = self.strides[1] == 1 and rows.shape == copy.shape and rows.flags.c_contiguous
         if stop > start and is_line:
-            # A map is one line: what comes in from the row before or behind is padding.
+            # A map is one line: what comes in from the row before or after is padding.
             lines, copies = (each.reshape(len(rows), count) for each in (rows, copy))
             by = tap.skipped
             inside = slice(max(0, -by), count - max(0, by))

@@ -34,7 +34,7 @@ class Regions:
     """Regions of feature maps.
 
     Attributes:
-        images: which image each lies in [regions], integers.
+        images: which image each is in [regions], integers.
         starts: y and x of the first corner, in pixels of the map [regions, 2].
         sizes: height and width, in pixels of the map [regions, 2].
     """
@@ -73,12 +73,12 @@ def pool_regions(
         workers: who share the regions.
 
     Raises:
-        ValueError: a region lies in an image that is not there.
+        ValueError: a region is in an image that does not exist.
     """
     images, channels = features.shape[:2]
     if np.any((regions.images < 0) | (regions.images >= images)):
         found = regions.images.tolist()
-        raise ValueError(f"regions must lie in images 0 to {images - 1}, found {found}")
+        raise ValueError(f"regions must be in images 0 to {images - 1}, found {found}")
     pixels = np.ascontiguousarray(features.transpose(0, 2, 3, 1))
     for samples, alike in _alike(regions, cells):
         if 0 in samples or 0 in features.shape:
@@ -139,7 +139,7 @@ class _Axis:
     """Samples along one axis, [regions, samples] each.
 
     Attributes:
-        pixels: the one before a sample and the one behind it.
+        pixels: the one before a sample and the one after it.
         weights: of each.
         inside: whether the sample is on the map, which reaches a pixel beyond its edge.
     """
@@ -155,8 +155,8 @@ class _Axis:
         inside = (at >= -1) & (at <= length)
         held = np.maximum(np.where(inside, at, real(0)), real(0))
         low = np.minimum(held.astype(np.int64), length - 1)
-        behind = np.where(low >= length - 1, real(0), held - low.astype(at.dtype))
-        return _Axis((low, np.minimum(low + 1, length - 1)), (real(1) - behind, behind), inside)
+        weight = np.where(low >= length - 1, real(0), held - low.astype(at.dtype))
+        return _Axis((low, np.minimum(low + 1, length - 1)), (real(1) - weight, weight), inside)
 
 
 def _corners(pixels: Array, images: Array, rows: _Axis, columns: _Axis) -> Iterator[Array]:

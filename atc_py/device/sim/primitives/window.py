@@ -73,7 +73,7 @@ class Axis:
         stride: steps between windows.
         dilation: steps between elements of a window.
         before: padding in front.
-        after: padding behind.
+        after: padding at the end.
     """
 
     size: int
@@ -102,7 +102,7 @@ class Axis:
     def outputs(self, dim: int, *, ceil: bool = False) -> int:
         """Count windows over `dim` elements.
 
-        With `ceil` a last window may overhang the padding behind, unless it would start there:
+        With `ceil` a last window may overhang the padding at the end, unless it would start there:
         ONNX's rule for pooling. A window larger than all there is may be that one.
 
         Raises:
@@ -191,7 +191,7 @@ def padding(
         window: the geometry.
         outputs: number of windows over each axis.
         fill: value of the padding.
-        workspace: where the copy lies, under the name "padded".
+        workspace: holds the copy under the name "padded".
     """
     dims = (window.height.covered(outputs[0]), window.width.covered(outputs[1]))
     top, left = window.height.before, window.width.before
