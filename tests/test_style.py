@@ -148,13 +148,15 @@ def test_class_defined_twice_is_found() -> None:
 
 
 PLAIN_ROOMS = (
-    "check", "cli", "compare", "diag", "emit", "frontend/folding", "frontend/reading",
-    "frontend/rewriting", "ir", "kernels", "options", "package", "pipeline", "report", "results",
-    "running", "source", "spec", "system", "tensor",
+    "check", "cli", "compare", "cost", "device", "diag", "emit", "frontend/folding",
+    "frontend/reading", "frontend/rewriting", "ir", "kernels", "lowering", "options", "package",
+    "passes", "pipeline", "report", "results", "running", "source", "spec", "system", "target",
+    "tensor",
 )  # fmt: skip
 PLAIN_PAGES = (
-    "adding-an-operator", "architecture", "cli", "comparing", "diagnostics", "ir", "kernels",
-    "performance", "security", "special-values",
+    "adding-an-operator", "architecture", "cli", "comparing", "cost-model", "diagnostics", "fusion",
+    "ir", "kernels", "layout", "memory", "performance", "precision", "quantization", "security",
+    "special-values", "target",
 )  # fmt: skip
 """Pages whose text is written here or in PLAIN_ROOMS, and the README."""
 
@@ -183,6 +185,7 @@ PLAIN_EXCEPTIONS = (
     r"\w*Extent(IsOne)?\b",  # classes of rules, named by their tags in the YAML files
     r"\b(attr_sum|values_sum|count_is_one_or|sum|axis|axes)_(is_)?extent(_is_one)?\b",
     r'"(values_of_)?open_extents"|"birth"|"born"|`born` in the JSON',  # names in JSON documents
+    r'"extents?"',  # labels of nodes in compiled models
     r"\b(kept_|run_)?extents(:|=)",  # fields of tilings, which the kernels declare
     r'\b(wide|narrow|numbers)\("[^"]*"',  # their comments in the kernels
 )
