@@ -46,7 +46,7 @@ _PULL = 0.03
 
 _ROUNDS, _STEP, _ENOUGH = 60, 1e-4, 1e-9
 _STARTS = (1.0, 0.4, 2.5)
-"""What the built-in factors are multiplied by where searches begin."""
+"""Multiples of the built-in factors at which searches begin."""
 
 _QUARTER = 4
 _KIB = 1024
@@ -153,7 +153,7 @@ def _loss(model: _Model, builtin: NDArray[np.float64], logs: NDArray[np.float64]
 def _search(
     model: _Model, builtin: NDArray[np.float64], start: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return levenberg and Marquardt's way downhill from `start`, within the bounds."""
+    """Minimize from `start` by the method of Levenberg and Marquardt, within the bounds."""
     logs = np.clip(start, _LEAST, _MOST)
     loss, damping = _loss(model, builtin, logs), 1e-2
     for _ in range(_ROUNDS):

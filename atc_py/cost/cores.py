@@ -125,7 +125,7 @@ def _most_cores(launch: LaunchGroup, soc: Soc) -> float:
 
 
 def _after_cube(launch: LaunchGroup, soc: Soc) -> tuple[Operation, ...]:
-    """Return what a fix pipe does on its way, so that the vector unit has no work with it."""
+    """Return the operators that a fix pipe applies, so that the vector unit need not."""
     return launch.operations[1:] if head_product(launch, soc) and not soc.ub_fusion else ()
 
 

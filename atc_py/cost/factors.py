@@ -1,4 +1,4 @@
-"""What the cost model assumes: the free factors, and the three cases that make up a range.
+"""Assumptions of the cost model: the free factors, and the three cases that make up a range.
 
 The figures of a SoC's row are facts. What share of them kernels reach, and what a launch costs,
 are not published; they are the free factors here, which measurements refit.

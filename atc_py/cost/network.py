@@ -161,7 +161,7 @@ class NetworkCost:
         return {op: found[op] for op in sorted(found, key=seconds)}
 
     def assumptions(self) -> list[str]:
-        """Return what the estimate rests on, in sentences."""
+        """Return the assumptions of the estimate, in sentences."""
         lines = ["kernels run one after another; ends of ranges add up as though all erred alike"]
         if self.fit is None:
             low = "low: peak rates of the SoC's row, data in L2 where they fit"
@@ -267,7 +267,7 @@ def _footprint(model: OmModel, placed: Sequence[PlacedLaunch]) -> Footprint:
 
 
 def _live_bytes(model: OmModel, placed: Sequence[PlacedLaunch]) -> list[int]:
-    """Return by launch, bytes of results in the arena that are needed while it runs.
+    """Return for each launch the bytes of results in the arena that are needed while it runs.
 
     A result that was written over an operand takes that one's place.
     """

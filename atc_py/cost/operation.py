@@ -1,4 +1,4 @@
-"""What the cost model knows of a kernel: operators with their types and attributes, and data."""
+"""The cost model's view of a kernel: operators with their types and attributes, and data."""
 
 from __future__ import annotations
 

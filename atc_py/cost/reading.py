@@ -42,7 +42,7 @@ class PlacedLaunch:
 
 
 def roots_of(model: OmModel) -> list[int]:
-    """Return by tensor, the tensor whose data it shows: itself, but for the results of views."""
+    """Return for each tensor the one whose data it shows: itself, except for results of views."""
     roots = list(range(len(model.tensors)))
     for node in model.nodes:
         inputs = _present(node)

@@ -87,7 +87,7 @@ class Passes:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The work of one operator; what it only moves is no work."""
+    """The work of one operator; data movement counts as none."""
 
     product: MatrixProduct | None = None
     passes: Passes | None = None

@@ -124,7 +124,7 @@ class DeviceBackend(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of the device and of every model on it."""
+        """Release the device and every model on it."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""Back ends of other packages, held to the protocol: what they raise and return is looked at."""
+"""Back ends of other packages: what they raise and return is checked by the protocol."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class GuardedBackend:
         self._backend = backend
 
     def open(self) -> None:
-        """Take hold of the device."""
+        """Acquire the device."""
         with self._faults("open"):
             self._backend.open()
 
@@ -85,7 +85,7 @@ class GuardedBackend:
         return rows
 
     def close(self) -> None:
-        """Let go of the device."""
+        """Release the device."""
         with self._faults("close"):
             self._backend.close()
 
@@ -120,7 +120,7 @@ class GuardedBackend:
         return outputs
 
     def _output(self, found: Mapping[Any, object], port: OmPort, model: OmModel) -> NDArray[Any]:
-        """Return one output, held to the type of its tensor."""
+        """Return one output, checked by the type of its tensor."""
         wanted = model.tensors[port.tensor]
         declared = f"{wanted.dtype} {format_shape(wanted.shape)}"
         array = found.get(port.name)

@@ -1,4 +1,4 @@
-"""What passes between a run and the process of its device: a line of JSON, then arrays as bytes.
+"""Messages between a run and the process of its device: a line of JSON, then arrays as bytes.
 
 Nothing is pickled: a reader makes numbers, texts and arrays of what it is sent, and nothing else.
 """

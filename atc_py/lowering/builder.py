@@ -249,6 +249,6 @@ class Builder:
         return BAD_NODE.error(f"{self.node.op_type} {reason}", place=self.place(field))
 
     def unsupported(self, reason: str, field: str | None, help_: str) -> AtcError:
-        """Return the node is sound but its form has no counterpart on the device."""
+        """Return an error: the node is valid but its form has no counterpart on the device."""
         message = f"{self.node.op_type}: {reason}"
         return UNSUPPORTED_FORM.error(message, place=self.place(field), help=help_)

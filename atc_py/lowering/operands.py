@@ -1,4 +1,4 @@
-"""Operands that say how to compute: axes and lists of numbers, held to what they are for."""
+"""Operands that say how to compute: axes and lists of numbers, checked by what they are for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which target value stands for which source value, in a graph and in the branches of it."""
+"""The target value of each source value, in a graph and in its branches."""
 
 from __future__ import annotations
 

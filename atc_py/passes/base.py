@@ -1,4 +1,4 @@
-"""What a pass is: a name, a contract on phases, and `run`."""
+"""The base class of passes: a name, a contract on phases, and `run`."""
 
 from __future__ import annotations
 

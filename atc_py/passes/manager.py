@@ -134,7 +134,7 @@ class PassRun:
 
 
 def check_names(disabled: Iterable[str]) -> None:
-    """Hold names that a user wants switched off, ours or ATC's, against the pipeline.
+    """Check names that a user wants switched off, ours or ATC's, by the pipeline.
 
     Raises:
         AtcError: UNKNOWN_PASS or REQUIRED_PASS.

@@ -1,4 +1,4 @@
-"""Which storage formats the kernels of an operator take: one rule for each class of operators."""
+"""The storage formats that an operator's kernels take: one rule for each class of operators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which pairs of formats the TransData of CANN converts, in which dtypes, on which SoC family.
+"""Pairs of formats that CANN's TransData converts, with their dtypes, by SoC family.
 
 From the operator information of CANN 8.1, which has it for all families but Ascend910_95; that one
 is taken to be like Ascend910B. Pairs of 3-D and LSTM formats, and those between rows and rows, are
@@ -68,7 +68,7 @@ _MORE: tuple[tuple[frozenset[SocFamily], tuple[str, str], frozenset[DType]], ...
         frozenset({_I16, _U16}),
     ),
 )
-"""What some families convert besides."""
+"""Further pairs that some families convert."""
 
 
 def transfers(family: SocFamily) -> dict[tuple[str, str], frozenset[DType]]:

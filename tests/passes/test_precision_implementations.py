@@ -102,7 +102,7 @@ def test_operator_with_one_implementation_is_named() -> None:
     ("mode", "reason"),
     [
         ("enable_float_32_execution", "multiplied as float32 here"),
-        ("enable_hi_float_32_execution", "no product of float32 on a cube that has HF32"),
+        ("enable_hi_float_32_execution", "not a product of float32 on a cube that has HF32"),
         ("support_out_of_bound_index", "always checked"),
     ],
 )

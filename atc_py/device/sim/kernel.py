@@ -45,7 +45,7 @@ __all__ = [
 
 
 Launch: TypeAlias = "Callable[[], object]"
-"""What computes a call, as often as it is made, from what the call's arrays hold by then."""
+"""A function that computes a call anew each time, from what the call's arrays hold then."""
 
 Made = TypeVar("Made")
 
@@ -140,7 +140,7 @@ class Call:
         return Call(self.node, self.inputs, outputs, self.workspace, self.workers, fixed=self.fixed)
 
     def made(self, position: int, make: Callable[[], Made]) -> Callable[[], Made]:
-        """Return what gives `make()` of the input at `position`, made once if data are fixed."""
+        """Return a function that gives `make()` of input `position`, once if data are fixed."""
         if position not in self.fixed:
             return make
         found = make()
@@ -158,7 +158,7 @@ class Call:
         kind: Kind = Kind.ANY,
         source: NDArray[Any] | None = None,
     ) -> Launch:
-        """Return what rounds `values`, in C order, to a rounded dtype: in place, or `source`."""
+        """Return a launch that rounds `values`, in C order, to its dtype: in place, or `source`."""
         scratch = self.workspace.take("rounding", (2 * ELEMENTS_AT_ONCE,), np.uint32)
         return rounding(values, dtype, scratch, kind, source)
 
@@ -226,7 +226,7 @@ class Kernel:
     bind: Callable[[Call], Launch] | None = None
 
     def launch(self, call: Call) -> Launch:
-        """Return what runs the kernel on `call`; no two threads may launch it at once."""
+        """Return a launch that runs the kernel on `call`; no two threads may launch it at once."""
         return partial(self.run, call) if self.bind is None else self.bind(call)
 
     @property
@@ -265,7 +265,7 @@ _KERNELS: dict[str, Kernel] = {}
 
 
 def in_turn(launches: Sequence[Launch]) -> Launch:
-    """Return what does all of `launches`, one after the other."""
+    """Return a launch that does all of `launches`, one after the other."""
     if len(launches) == 1:
         return launches[0]
 
@@ -279,7 +279,7 @@ def in_turn(launches: Sequence[Launch]) -> Launch:
 def shared(
     workers: Workers, total: int, build: Callable[[int, int], Launch], least: int = 1
 ) -> Launch:
-    """Return what does items 0 to `total`, split among workers where that is worthwhile.
+    """Return a launch that does items 0 to `total`, split among workers where that is worthwhile.
 
     Args:
         workers: the threads.

@@ -178,7 +178,7 @@ class NodeFacts:
         return values
 
     def expect(self, name: str, allowed: AttributeValue) -> None:
-        """Hold attribute `name` to the one value that the kernel implements.
+        """Check that attribute `name` has the one value that the kernel implements.
 
         Raises:
             NodeError: it has another value.

@@ -44,7 +44,7 @@ def broadcast(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def one_dtype(tensors: Iterable[TensorFacts]) -> None:
-    """Hold `tensors` to one dtype.
+    """Check that `tensors` have one dtype.
 
     Raises:
         NodeError: they have several.
@@ -55,7 +55,7 @@ def one_dtype(tensors: Iterable[TensorFacts]) -> None:
 
 
 def require_float(facts: TensorFacts) -> None:
-    """Hold a tensor to float dtypes.
+    """Check that a tensor has a float dtype.
 
     Raises:
         NodeError: it has another.
@@ -65,7 +65,7 @@ def require_float(facts: TensorFacts) -> None:
 
 
 def require_number(facts: TensorFacts) -> None:
-    """Hold a tensor to floats and integers.
+    """Check that a tensor holds floats or integers.
 
     Raises:
         NodeError: it holds truth values.
@@ -75,7 +75,7 @@ def require_number(facts: TensorFacts) -> None:
 
 
 def require_rank(facts: TensorFacts, rank: int, name: str) -> None:
-    """Hold a tensor to a number of axes.
+    """Check that a tensor has a number of axes.
 
     Raises:
         NodeError: it has another.

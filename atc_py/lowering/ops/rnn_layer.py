@@ -48,7 +48,7 @@ class RecurrentLayer:
         self.x = self._sequence_first(b.input(0), (1, 0, 2))
 
     def _check_shapes(self) -> None:
-        """Read the sizes and hold every operand to them."""
+        """Read the sizes and check every operand by them."""
         b = self.b
         for position in range(3):
             if b.source(position).rank != 3:  # noqa: PLR2004  (the definition's rank)

@@ -1,4 +1,4 @@
-"""What rules of fusion read alike: attributes that are lists of integers, and which nodes are views."""
+"""Facts that several fusion rules read: attributes that are lists of integers, and views."""
 
 from __future__ import annotations
 

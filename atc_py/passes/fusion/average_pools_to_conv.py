@@ -83,7 +83,7 @@ def _refused(node: Node) -> str:
 
 
 def _rewrite(graph: Graph, node: Node) -> list[Node]:
-    """Let a convolution compute a pool, or the sums that a product scales; return both nodes."""
+    """Make a convolution compute a pool, or the sums that a product scales; return both nodes."""
     x, y = node.present_inputs[0], node.output
     size = ints(node.attributes["ksize"])[2:]
     counts_padding = node.attributes.get("exclusive", True) is False
@@ -107,7 +107,7 @@ def _rewrite(graph: Graph, node: Node) -> list[Node]:
 def _become(
     graph: Graph, node: Node, op: str, inputs: list[Value], attributes: dict[str, AttrValue]
 ) -> None:
-    """Let a node compute its result as `op` of `inputs`."""
+    """Make a node compute its result as `op` of `inputs`."""
     node.op, node.attributes = op, attributes
     node.name = graph.fresh_name(f"{op}:{node.output.name}")
     node.set_inputs(inputs)

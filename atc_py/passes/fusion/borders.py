@@ -1,4 +1,4 @@
-"""What a Pad adds around maps, and how a window takes it over: shared by rules on padding."""
+"""Borders that a Pad adds around maps and that a window can add: shared by rules on padding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What hides scores from a softmax: a choice between them and a fill, and how low that must be."""
+"""Masks of a softmax: a choice between scores and a fill, and how low the fill must be."""
 
 from __future__ import annotations
 

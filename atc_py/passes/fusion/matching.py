@@ -1,4 +1,4 @@
-"""What rules of fusion are written with: a walk over a pattern, conditions, and the rewrite.
+"""The tools of fusion rules: a walk over a pattern, conditions, and the rewrite.
 
 A rule starts at its anchor and asks a `Match` for the producers and consumers that its pattern
 has. Each question that the graph answers otherwise raises a `MissError` with what was found, so
@@ -229,7 +229,7 @@ class Match:
         attributes: Mapping[str, AttrValue] | None = None,
         survivors: Sequence[Node] = (),
     ) -> Node:
-        """Let `last` be the node that computes what the whole match did.
+        """Make `last` the node that computes the result of the whole match.
 
         All others go but `survivors`, which come from all origins of the match as `last` does.
 
@@ -256,7 +256,7 @@ class Match:
     def redirect(
         self, op: str, inputs: Sequence[Value | None], attributes: Mapping[str, AttrValue]
     ) -> None:
-        """Let the anchor compute its result as `op` of `inputs`; what nobody reads then goes.
+        """Make the anchor compute its result as `op` of `inputs`; remove unread nodes.
 
         Raises:
             MissError: precision differs between nodes.
@@ -270,7 +270,7 @@ class Match:
         self._bury_idle(self.nodes[1:], self.anchor)
 
     def pass_through(self, source: Value) -> None:
-        """Let all who read the anchor's result read `source`; what nobody reads then goes.
+        """Make all readers of the anchor's result read `source`; remove unread nodes.
 
         Raises:
             MissError: the result is a model output, or precision differs between nodes.
@@ -294,7 +294,7 @@ class Match:
         return self.graph.constant(f"{node.output.name}.shape", data)
 
     def _bury_idle(self, nodes: Sequence[Node], heir: Node) -> None:
-        """Let those of `nodes` go that nobody reads; `heir` comes from them, too."""
+        """Remove those of `nodes` that nothing reads; they are origins of `heir`, too."""
         for node in nodes:
             if any(value.is_used for value in node.outputs):
                 continue
@@ -342,7 +342,7 @@ class RewritePass(Pass):
 
     @abstractmethod
     def rewrite(self, match: Match) -> None:
-        """Find the pattern around the anchor, hold it to the rule's conditions, rewrite it.
+        """Find the pattern around the anchor, check the rule's conditions, and rewrite it.
 
         Raises:
             MissError: the rule does not apply; the graph is then as it was.

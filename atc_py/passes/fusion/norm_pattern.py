@@ -1,4 +1,4 @@
-"""What the patterns of normalizations over last axes have in common: roots, quotients, factors."""
+"""The common part of patterns of normalizations over last axes: roots, quotients, factors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What fusion passes found: matches, rewrites, and the nearest miss of each pass."""
+"""Findings of fusion passes: matches, rewrites, and the nearest miss of each pass."""
 
 from __future__ import annotations
 

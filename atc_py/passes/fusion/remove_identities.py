@@ -1,4 +1,4 @@
-"""Nodes that hand on their operand as it is go."""
+"""Nodes that pass on their operand unchanged are removed."""
 
 from __future__ import annotations
 

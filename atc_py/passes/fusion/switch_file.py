@@ -48,7 +48,7 @@ class Switches:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A switch: a name, whether it is on, the section it stands in ("" for lines), its place."""
+    """A switch: a name, whether it is on, the section it is in ("" for lines), its place."""
 
     name: str
     is_on: bool

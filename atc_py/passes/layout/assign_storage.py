@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 __all__ = ["LAUNCH_SECONDS", "AssignStoragePass", "StorageAssignment"]
 
 LAUNCH_SECONDS = 3e-6
-"""What a launch costs; the cost model expects the same of one."""
+"""Cost of a launch, the same as the cost model expects."""
 
 _SEEDS = frozenset({Layout.CONV, Layout.IMAGE, Layout.MATRIX, Layout.QUANT})
-"""What asks for blocks; without one of them a graph stays as it is."""
+"""Operators that ask for blocks; without one of them a graph stays as it is."""
 
 _HEADS = frozenset({"conv", "matmul", *ELEMENTWISE})
 """Families whose results functions of each element can read inside a launch."""

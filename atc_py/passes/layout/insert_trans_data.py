@@ -1,4 +1,4 @@
-"""Puts TransData where a node does not take a value as it is stored."""
+"""TransData is inserted where a node does not take a value as it is stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes out TransData that do nothing, undo one another, or do the same."""
+"""TransData are removed that do nothing, undo one another, or do the same."""
 
 from __future__ import annotations
 

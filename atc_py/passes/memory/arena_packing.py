@@ -52,7 +52,7 @@ _BY_WEIGHT: tuple[_Order, ...] = (
     lambda span: (-_length(span), -span.size, span.first),
     lambda span: (-span.size * _length(span), span.first),
 )
-"""Which block is placed first: the largest, the one that lives longest, or both in one."""
+"""The order of placing blocks: the largest first, the longest-lived first, or by both."""
 
 
 def widest(spans: Sequence[Span]) -> int:

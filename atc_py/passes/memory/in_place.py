@@ -1,4 +1,4 @@
-"""Results that are written over an operand which nobody needs afterwards."""
+"""Results that are written over an operand that is not needed afterwards."""
 
 from __future__ import annotations
 

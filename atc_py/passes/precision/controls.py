@@ -1,4 +1,4 @@
-"""What users want of single nodes, operators, inputs and outputs beside the precision mode."""
+"""Users' choices for single nodes, operators, inputs and outputs besides the precision mode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the precision pass decided, node by node and Cast by Cast: the record that `info` prints."""
+"""The decisions of the precision pass by node and by Cast: the record that `info` prints."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["Decision", "Decisions"]
 
 _CONVOLUTIONS = ("Conv2D", "DepthwiseConv2D")
-"""What operators begin with that a convolution of the model becomes."""
+"""Prefixes of the operators that a convolution of the model becomes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,7 +92,7 @@ _ROUNDED = {
     "Softplus": {PRECISE: _NARROW_EXP},
     "Softsign": {PRECISE: {_CS: FAST}},
 }
-"""What the kernel of an operator and mode rounds to float16, where it rounds steps at all.
+"""The steps that the kernel of an operator and mode rounds to float16, if it rounds any.
 
 Softplus and Softsign have no mode; that they have stands here as PRECISE.
 """

@@ -118,14 +118,14 @@ def _why_one(op: str, mode: str, *, several: bool) -> _Idle:
 
 
 def _other_dtype(node: Node) -> str:
-    """Return which implementation there is for what a node computes."""
+    """Return the implementation that the node's dtypes have."""
     dtype = node.present_inputs[0].type.dtype
     engine = node.engine.value if node.engine else "no engine"
     return f"there are two for float16 on the AI Core, and it computes {dtype.value} on {engine}"
 
 
 def _report(context: PassContext, nodes: list[Node], code: Code, message: str) -> None:
-    """Tell once for all nodes of one operator."""
+    """Report once for all nodes of one operator."""
     count = f"; {len(nodes)} nodes" if len(nodes) > 1 else ""
     place = context.place(nodes[0])
     context.sink.add(code.diagnostic(message + count, place=place))

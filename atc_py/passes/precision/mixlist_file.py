@@ -1,4 +1,4 @@
-"""What a --modify-mixlist file says: where operators go, and what contradicts itself.
+"""The content of a --modify-mixlist file: where operators go, and contradictions.
 
 Source: the parser of CANN's fusion engine (2026). Beside the two lists of the guide it takes a gray
 one. Of an operator it takes one list to add it to, one to remove it from, or both where they differ;

@@ -1,4 +1,4 @@
-"""Names that controls of precision may use, and what is said of one that does not exist."""
+"""Names that controls of precision may use, and the diagnostic for one that does not exist."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def unknown_name(kind: str, name: str, known: Iterable[str], place: Place) -> Di
 
 
 def check_soc(mode: PrecisionMode, soc: Soc) -> None:
-    """Hold a mode that makes floats bfloat16 to a SoC that has it.
+    """Refuse a mode that makes floats bfloat16 on a SoC that does not have it.
 
     Raises:
         AtcError: NO_BFLOAT16.

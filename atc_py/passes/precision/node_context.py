@@ -36,7 +36,7 @@ def tensors_of(
 
 
 def _before(node: Node, context: PassContext) -> tuple[str, DType] | None:
-    """Return what gives the first float input, and its dtype; None where there is no such input.
+    """Return the source of the first float input, and its dtype; None without such an input.
 
     Inputs of the model count like nodes. Constants come last, as CANN's fusion engine sorts them.
     """
@@ -48,7 +48,7 @@ def _before(node: Node, context: PassContext) -> tuple[str, DType] | None:
 
 
 def _name(value: Value) -> str:
-    """Return how a reason names what gives a value."""
+    """Return the name of a value's source in a reason."""
     if value.producer is not None:
         return value.producer.op
     return f"constant {value.name}" if value.const is not None else f"input {value.name}"
@@ -70,4 +70,4 @@ _MADE = {
     DType.FLOAT16: frozenset({DType.FLOAT32, DType.BFLOAT16}),
     DType.BFLOAT16: frozenset({DType.FLOAT32, DType.FLOAT16}),
 }
-"""What a Cast makes of the mode's 16 bits if a gray node looks through it."""
+"""The dtype to which a Cast widens the mode's 16 bits if a gray node looks through it."""

@@ -1,4 +1,4 @@
-"""Which operators of the cube multiply float32 rounded to HF32, on SoCs whose cube can.
+"""Operators of the cube that multiply float32 rounded to HF32, on SoCs whose cube can.
 
 Sources: the lists that ATC reads for `--allow_hf32`, and by default, in CANN 8.1: convolutions in
 HF32, matrix products in float32; the order of controls is that of the ATC guide. What the other

@@ -1,4 +1,4 @@
-"""Why no dtype column fits a node, with what there is instead."""
+"""The reason that no dtype column fits a node, with what is supported instead."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Refusal:
 def refusal_of(
     node: Node, row: TargetOp, wish: Wish, soc: Soc, place: Place, tensors: NodeTensors | None
 ) -> Refusal:
-    """Return why nothing on `soc` meets `wish` for `node`."""
+    """Return the reason that nothing on `soc` meets `wish` for `node`."""
     given = [d for v, d in zip(node.inputs, wish.inputs, strict=True) if v is not None]
     wanted = ", ".join(sorted({dtype.value for dtype in (*given, *wish.outputs)}))
     lack = Words(f"{node.op} has no kernel for {wanted}", f"没有 {node.op} 的 {wanted} 核")
@@ -77,13 +77,13 @@ def refusal_of(
 
 
 def _meets(node: Node, row: TargetOp, soc: Soc, wish: Wish) -> bool:
-    """Tell whether a column of `soc` meets a wish."""
+    """Return True if a column of `soc` meets a wish."""
     wanted, must = (wish.inputs, wish.outputs), (wish.exact_inputs, wish.exact_outputs)
     return choose_column(node, row, soc, wanted, falls=wish.falls, must=must) is not None
 
 
 def _hint(node: Node, row: TargetOp, soc: Soc) -> Words:
-    """Return what the operator takes instead, and the limit that excludes the AI Core."""
+    """Return the dtypes that the operator takes, and the limit that excludes the AI Core."""
     offered = [each for each in offered_columns(node, row, soc) if not returns_sums(row, each)]
     floats = any(value.type.dtype.is_float for value in node.present_inputs)
     alike = [choice for choice in offered if choice.outputs[0].is_float is floats] or offered

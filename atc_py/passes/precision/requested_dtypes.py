@@ -1,4 +1,4 @@
-"""What a precision mode wants of a node: dtypes by position, what it may narrow, and its rule."""
+"""The wish of a precision mode for a node: dtypes by position, what it may narrow, its rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What quantization passes read of constants: scale words, and data that can be read at all."""
+"""Constants as quantization passes read them: scale words, and data that can be read at all."""
 
 from __future__ import annotations
 

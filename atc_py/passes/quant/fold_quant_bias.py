@@ -55,7 +55,7 @@ _MOVES = frozenset(
 """Movement that may stand between a layer and what scales its sums."""
 
 _OFFSETS = range(-256, 256)
-"""What a word can say; AMCT's offsets are int8."""
+"""Offsets that a word can hold; AMCT's are int8."""
 
 _HELP = "quantize all data that meet in the layer with one offset"
 _HELP_OPEN = "give all inputs fixed shapes, or quantize the data of the layer with offset 0"

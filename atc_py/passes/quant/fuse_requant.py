@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["FuseRequantPass"]
 
 _MOVES = frozenset({"Flatten", "Reshape", "Squeeze", "StridedSliceD", "TransposeD", "Unsqueeze"})
-"""What may stand between: one tensor's elements, in another order or shape, or some of them."""
+"""Operators that may be between: one tensor's elements, reordered, reshaped, or some of them."""
 
 _OFFSETS = range(-256, 256)
 

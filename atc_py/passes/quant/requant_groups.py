@@ -164,7 +164,7 @@ def _is_plain(quant: Node) -> bool:
 
 
 def _scale(quant: Node) -> float:
-    """Return what a quantization multiplies by."""
+    """Return the factor of a quantization."""
     scale = float(quant.attributes["scale"])  # type: ignore[arg-type]  # verified: a float
     return scale * scale if quant.attributes.get("sqrt_mode", False) else scale
 

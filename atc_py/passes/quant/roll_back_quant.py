@@ -1,4 +1,4 @@
-"""Takes int8 layers of few input channels back to float16."""
+"""Int8 layers of few input channels go back to float16."""
 
 from __future__ import annotations
 

@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 __all__ = ["ROWS"]
 
 _ORDERED = (F16, F32, I32, I8, U8)
-"""What AI Core kernels put in order."""
+"""Dtypes that AI Core kernels put in order."""
 
 _NEWEST = "A2 A3: f16 f32 bf16 i32 i64 i8 u8; CS: f16 i8 u8"
-"""What those of the newest families and of the smallest SoC put in order."""
+"""Dtypes that those of the newest families and of the smallest SoC put in order."""
 
 
 def _pairs(*dtypes: DType) -> tuple[Column, ...]:

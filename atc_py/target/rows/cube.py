@@ -24,7 +24,7 @@ _WINDOW_ATTRIBUTES = (
     Attribute("offset_x", "int", 0),
     PRODUCTS,
 )
-"""What every convolution has."""
+"""Attributes of every convolution."""
 
 # What follows is that of CANN's kernels, which list their dtypes when they are compiled. A bfloat16
 # product takes a float32 bias. Left out are int4, for which there are no layers here, the float16

@@ -34,13 +34,13 @@ _CASTS = (
     "(f16 > f32|i32|u8) (i32 > f16|i8|u8|b) (i8 > f16|f32|i32) (u8 > f16|f32|i32) "
     "(b > f16|f32|i32|u8) (f32 > f16)"
 )
-"""What Cast converts on every family but the smallest."""
+"""Pairs that Cast converts on every family but the smallest."""
 
 _WIDE_CASTS = (
     "(f32 > i32|b) (i32 > f32|i64) (i64 > f16|i32|u8|b) (f16 > i8|b) (u8 > i64) (b > i8|i64) "
     "(i8 > b)"
 )
-"""What it converts besides on the families that compute int64."""
+"""Further pairs that it converts on the families that compute int64."""
 
 _NEWEST_CASTS = (
     "(f16 > bf16|i16|i64) (f32 > bf16|i8|i16|i64|u8) (bf16 > f16|f32|b|i8|u8|i32) "

@@ -32,7 +32,7 @@ from atc_py.target.soc import Resource
 __all__ = ["ROWS"]
 
 _NAMED = (*ANY, BF16)
-"""What operators that only rename take."""
+"""Dtypes that operators take which only rename."""
 
 _BFLOAT16 = (Column((BF16,), (BF16,), Resource.BFLOAT16),)
 _INT4 = (Column((I4,), (I4,), Resource.QUANT_INT4),)

@@ -35,7 +35,7 @@ def _column(dtype: DType, lengths: int, operands: int, needs: Resource | None = 
 
 
 def _kernel_columns(lengths: int, operands: int) -> tuple[Column, ...]:
-    """Return Float16, and float32 where the SoC's cube has it."""
+    """Return columns of float16, and of float32 where the SoC's cube has it."""
     return (
         _column(F16, lengths, operands),
         _column(F32, lengths, operands, Resource.CUBE_FLOAT32),
@@ -65,7 +65,7 @@ _GATES = tuple(Operand(name, optional=True) for name in ("i", "j", "f", "o", "ta
 _GRU_GATES = tuple(
     Operand(name, optional=True) for name in ("update", "reset", "new", "hidden_new")
 )
-"""What training keeps; CANN always hands it out, here nothing asks for it."""
+"""Outputs that training keeps; CANN always returns them, here nothing asks for them."""
 
 ROWS = (
     TargetOp(

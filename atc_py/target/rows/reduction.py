@@ -31,7 +31,7 @@ _X = inputs("x")
 _AXES = (Attribute("axes", "ints"), Attribute("keep_dims", "bool", default=False))
 
 _WIDE = (I32, I64, U32, U64, F64)
-"""What the list sums and multiplies besides float16 and float32, and the AI Core does not."""
+"""Dtypes besides float16 and float32 that the list sums and multiplies but the AI Core does not."""
 
 _POSITION = (Attribute("dimension", "int"), Attribute("dtype", "dtype", I64))
 

@@ -114,7 +114,7 @@ class _Link:
         return self.node.op in _BOUNDS and first is None and None not in bounds
 
     def launch(self, call: Call, values: NDArray[Any], part: Part) -> Launch:
-        """Return what applies it to a part of the chain's result, in place.
+        """Return a launch that applies it to a part of the chain's result, in place.
 
         A part of an operand that has to be copied, or that its kernel copies to have it in order,
         is taken by every launch anew: data change.
@@ -128,7 +128,7 @@ class _Link:
         return self._on_part(call, values, part)
 
     def _on_part(self, call: Call, values: NDArray[Any], part: Part) -> Launch:
-        """Return what applies it to a part, with operands as they are now."""
+        """Return a launch that applies it to a part, with operands as they are now."""
         inputs = tuple(
             values if at is None else _operand(call.input(at), values, part) for at in self.operands
         )
@@ -158,7 +158,7 @@ class _Chain:
         self.bind(call)()
 
     def bind(self, call: Call) -> Launch:
-        """Return what does as `run` does, over and over."""
+        """Return a launch that does as `run` does, over and over."""
         out = call.out.reshape(self.node.outputs[0].shape)
         finishing = partial(self._finishing, call)
         head = Call(
@@ -183,7 +183,7 @@ class _Chain:
         return shared(call.workers, target.size, part, least=ELEMENTS_AT_ONCE)
 
     def _finishing(self, call: Call, values: NDArray[Any], part: Part) -> Launch:
-        """Return what rounds a part of the head's result and applies the links in place.
+        """Return a launch that rounds a part of the head's result and applies the links in place.
 
         A bound, which is on the grid, may be applied before rounding as well as after it.
         """
@@ -214,7 +214,7 @@ class _Chain:
 def _rounding_clipped(
     call: Call, values: NDArray[Any], dtype: DType, bounds: Sequence[int | None]
 ) -> Launch:
-    """Return what rounds values held to two bounds, which may be known to the launch alone."""
+    """Return a launch that rounds values between two bounds, which only the launch may know."""
     low, high = (call.input(at or 0).reshape(-1) for at in bounds)
     if call.fixed.issuperset(bounds):
         kind = Kind.ANY
@@ -226,7 +226,7 @@ def _rounding_clipped(
 
 
 def _kind_of_results(node: NodeFacts, kernel: Kernel) -> Kind | None:
-    """Return what is known of a kernel's results that are to be rounded, None if they are not."""
+    """Return the facts of a kernel's results that are to be rounded; None if they are not."""
     if kernel.rounding is not Rounding.BOUNDARY or not is_rounded(node.outputs[0].dtype):
         return None
     return Kind.SUMS if node.op in _SUMS else Kind.ANY
@@ -239,7 +239,7 @@ def _one_worker() -> Workers:
 
 
 def _operand(array: NDArray[Any], values: NDArray[Any], part: Part) -> NDArray[Any]:
-    """Return what of another operand belongs to a part: its own part, or what is repeated."""
+    """Return another operand's elements for a part: its own part, or the repeated elements."""
     shape, index = part
     if array.size == 1:
         return array.reshape(-1)

@@ -38,7 +38,7 @@ def typed_by_inputs(step: Step, inputs: Sequence[NDArray[Any] | None]) -> NodeFa
 
 
 def types_in_run(step: Step, node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the types of the results of a late step, as its kernel's rule tells them.
+    """Return the types of the results of a late step, as its kernel's rule gives them.
 
     Raises:
         NodeError: the inputs do not go together, or make something else than the model declares.

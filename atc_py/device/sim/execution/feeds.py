@@ -1,4 +1,4 @@
-"""Data that goes into a run: every array is held to the input that it is for."""
+"""Data that goes into a run: every array is checked by the input that it is for."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _fits(array: Any, wanted: TensorFacts) -> bool:
 
 
 def _findings(name: str, array: Any, types: Mapping[str, TensorFacts]) -> list[Diagnostic]:
-    """Return what is wrong with the data given under `name`, at most one finding."""
+    """Return the findings about the data given under `name`, at most one."""
     if name not in types:
         known = ", ".join(types) or "none"
         message = f"the model has no input {name!r}"

@@ -45,7 +45,7 @@ def compute(kernel: Kernel, call: Call) -> None:
 
 
 def bound(kernel: Kernel, call: Call) -> Launch:
-    """Return what does as `compute`, over and over; what does not depend on data is done now."""
+    """Return a launch that repeats `compute`; work that does not depend on data is done now."""
     if kernel.alias or not any(output.size for output in call.outputs):
         return in_turn([])
     launches = [kernel.launch(call)]
@@ -59,7 +59,7 @@ def bound(kernel: Kernel, call: Call) -> Launch:
 
 
 def failure_of(step: Step, error: Exception) -> AtcError:
-    """Return what a step raised, as DEVICE_MEMORY or DEVICE_FAILED with the node."""
+    """Return the error of a step as DEVICE_MEMORY or DEVICE_FAILED with the node."""
     if isinstance(error, AtcError):
         return error
     if isinstance(error, MemoryError):
@@ -81,7 +81,7 @@ def failure_of(step: Step, error: Exception) -> AtcError:
 
 
 def profile_of(steps: Sequence[Step], costs: Sequence[Cost]) -> tuple[NodeProfile, ...]:
-    """Return what the first steps cost, as many as there are costs of."""
+    """Return profiles of the first steps, one for each cost."""
     return tuple(
         NodeProfile(node.name, node.op, node.engine, seconds, _output_bytes(node.outputs, sizes))
         for node, (seconds, sizes) in zip((step.node for step in steps), costs, strict=False)

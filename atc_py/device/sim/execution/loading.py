@@ -100,7 +100,7 @@ class _Loader:
         self._sink.raise_errors()
 
     def _read_constants(self) -> None:
-        """Open the data of the constants and hold it to the declared types."""
+        """Open the data of the constants and check it by the declared types."""
         for position, tensor in enumerate(self._description.tensors):
             if tensor.member is None:
                 continue
@@ -116,7 +116,7 @@ class _Loader:
         self._defined.update(self._constants)
 
     def _ports(self, kind: str, ports: Sequence[OmPort]) -> dict[str, int]:
-        """Return inputs or outputs of the model by name, each held to the list of tensors."""
+        """Return inputs or outputs of the model by name, each checked by the list of tensors."""
         found: dict[str, int] = {}
         for port in ports:
             if not 0 <= port.tensor < len(self._tensors):
@@ -170,7 +170,7 @@ class _Loader:
         return Step(index, facts, kernel, tuple(node.inputs), tuple(node.outputs), is_late)
 
     def _check_tensors(self, node: OmNode) -> None:
-        """Hold a node's tensors to the list, and its inputs to what is defined before it."""
+        """Check that a node's tensors are in the list and its inputs are defined before it."""
         count = len(self._tensors)
         wrong = [t for t in node.inputs if not -1 <= t < count]
         wrong += [t for t in node.outputs if not 0 <= t < count]
@@ -199,7 +199,7 @@ def _known(node: OmNode) -> tuple[TargetOp, Kernel]:
 
 
 def _check_operands(kind: str, operands: Sequence[Operand], tensors: Sequence[int]) -> None:
-    """Hold the number of inputs or outputs, and which of them are absent, to the row."""
+    """Check the number of inputs or outputs, and which are absent, by the row."""
     last = operands[-1]
     if len(tensors) > len(operands) and not last.variadic:
         raise NodeError(f"at most {len(operands)} {kind}s are allowed, found {len(tensors)}")

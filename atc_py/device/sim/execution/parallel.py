@@ -63,7 +63,7 @@ class Workers:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Hold BLAS to one thread for the block; calls of `split` belong inside."""
+        """Limit BLAS to one thread for the block; calls of `split` belong inside."""
         with self._blas.limit(limits=1):
             yield
 

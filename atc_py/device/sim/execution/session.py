@@ -125,7 +125,7 @@ class SimModel:
     def _launched(
         self, values: Values, observe: Callable[[int, NDArray[Any]], None] | None
     ) -> list[Cost]:
-        """Return launch all steps; what each of them cost.
+        """Launch all steps and return what each of them cost.
 
         Steps that do the same in every run are launched right here: in networks of small kernels
         whatever is asked in between is felt.
@@ -147,7 +147,7 @@ class SimModel:
         values: Values,
         observe: Callable[[int, NDArray[Any]], None] | None,
     ) -> Cost:
-        """Return launch a step, show its results, and let go of what nobody reads after it."""
+        """Launch a step, show its results, and free tensors that are not read after it."""
         seconds = _timed(step, partial(self._launch, step, values))
         made = [values[tensor] for tensor in step.outputs]
         if observe is not None:
@@ -182,7 +182,7 @@ class SimModel:
     def _bound(
         self, step: Step, inputs: tuple[NDArray[Any] | None, ...]
     ) -> tuple[Call, Launch | None]:
-        """Return what a step's kernel is called with and what launches it, None for a late step.
+        """Return the call of a step's kernel and its launch; None for a late step.
 
         Both are the last run's where the arrays are the same. They nearly always are, because
         results stay where they were. What launches over and over is made in the second run:
@@ -209,7 +209,7 @@ class SimModel:
         return call, partial(compute, step.kernel, call)
 
     def _computed(self, step: Step, call: Call, values: Values) -> tuple[NDArray[Any], ...]:
-        """Return what the kernel of a late step makes, rounded to the grid of its dtype."""
+        """Return the results of a late step's kernel, rounded to the grid of its dtype."""
         kernel, node = step.kernel, call.node
         if kernel.alias:
             return tuple(call.x.reshape(each.shape) for each in types_in_run(step, node))
@@ -273,7 +273,7 @@ def _converted(program: Program) -> Iterator[int]:
 
 
 def _timed(step: Step, launch: Launch) -> float:
-    """Return launch a step and say how many seconds it took.
+    """Launch a step and return how many seconds it took.
 
     Raises:
         AtcError: DEVICE_MEMORY or DEVICE_FAILED with the node, whatever the kernel raised.

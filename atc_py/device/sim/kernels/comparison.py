@@ -34,7 +34,7 @@ def _logic_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _require_bool(facts: TensorFacts) -> None:
-    """Hold a tensor to bool."""
+    """Check that a tensor is bool."""
     if facts.dtype is not DType.BOOL:
         raise NodeError(f"the kernel takes bool, found {facts.dtype.value}")
 

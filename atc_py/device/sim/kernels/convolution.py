@@ -87,12 +87,12 @@ def _depthwise_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _bind(call: Call, groups: int | None = None) -> Launch:
-    """Return what convolves image by image; `groups` of None means the attribute's."""
+    """Return a launch that convolves image by image; `groups` of None means the attribute's."""
     return with_hf32(call, partial(_bound, groups=groups))
 
 
 def _bound(call: Call, groups: int | None) -> Launch:
-    """Return what convolves operands as they are; int8 is widened anew every time."""
+    """Return a launch that convolves operands as they are; int8 is widened anew every time."""
     count = call.node.integer("groups") if groups is None else groups
     images = [partial(_image, call, count, at) for at in range(len(call.x))]
     if call.x.dtype == np.int8:
@@ -112,7 +112,7 @@ def conv2d(call: Call) -> None:
 
 
 def _bind_depthwise(call: Call) -> Launch:
-    """Return what convolves every channel."""
+    """Return a launch that convolves every channel."""
     return _bind(call, call.node.x.shape[1])
 
 
@@ -123,7 +123,7 @@ def depthwise_conv2d(call: Call) -> None:
 
 
 def _image(call: Call, groups: int, at: int) -> Launch:
-    """Return what unrolls and multiplies an image, and adds the bias to each part of the result."""
+    """Return a launch that unrolls and multiplies an image, then adds the bias to each part."""
     out, window, image = call.out, filter_window(call.node), call.x[at]
     batch, _, height, width = out.shape
     depth = call.input(1).shape[1]
@@ -147,7 +147,7 @@ def _image(call: Call, groups: int, at: int) -> Launch:
 
 
 def _channelwise(call: Call, window: Window, at: int) -> Launch:
-    """Return what convolves one image of which every channel is a group."""
+    """Return a launch that convolves one image of which every channel is a group."""
     bias = call.optional(2)
 
     def finish(values: NDArray[Any], filters: slice) -> Launch:
@@ -220,7 +220,7 @@ class _Product:
         return shared(self.call.workers, total, part, least)
 
     def _groups(self, first: int, last: int) -> Launch:
-        """Return what computes some groups, as many at a time as keep the columns in cache."""
+        """Return a launch that computes some groups, so many at once that columns stay in cache."""
         some = self._at_once(self.results.shape[3])
         return in_turn(
             [
@@ -230,7 +230,7 @@ class _Product:
         )
 
     def _rows(self, groups: slice, start: int, stop: int) -> Launch:
-        """Return what computes some rows of the maps of `groups`."""
+        """Return a launch that computes some rows of the maps of `groups`."""
         width = self.taps.shape[5]
         launches: list[Launch] = []
         for row, last in self._blocks(start, stop):
@@ -257,7 +257,7 @@ class _Product:
         return max(1, int(min(_COLUMNS // (depth * pixels), _RESULTS // (filters * pixels))))
 
     def _filters(self, columns: NDArray[Any], start: int, stop: int) -> Launch:
-        """Return what computes the maps of some filters of the one group."""
+        """Return a launch that computes the maps of some filters of the one group."""
         return self._multiply(columns, slice(0, 1), slice(start, stop), slice(None))
 
     def _columns(self, taps: NDArray[Any]) -> tuple[NDArray[Any], list[Launch]]:
@@ -275,7 +275,7 @@ class _Product:
     def _multiply(
         self, columns: NDArray[Any], groups: slice, filters: slice, pixels: slice
     ) -> Launch:
-        """Return what puts matrices @ columns in place and finishes the result while in cache."""
+        """Return a launch that stores matrices @ columns and finishes the result in the cache."""
         matrices, place = self.matrices[groups, filters], (self.image, groups, filters, pixels)
         target, call = self.results[place], self.call
         direct = call.finishing is None or target.flags.c_contiguous

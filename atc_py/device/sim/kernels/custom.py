@@ -150,7 +150,7 @@ def _bag_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _check_bag_inputs(node: NodeFacts) -> None:
-    """Hold indices, offsets and weights of samples to each other.
+    """Check that indices, offsets and weights of samples go together.
 
     Raises:
         NodeError: they do not go together.

@@ -148,7 +148,7 @@ def accumulate(call: Call) -> None:
 
 
 def _bind_relu(call: Call) -> Launch:
-    """Return what compares x with zeros."""
+    """Return a launch that compares x with zeros."""
     return _bounding(np.maximum, call.x, _zeros(call.x.dtype), call.out)
 
 
@@ -176,7 +176,7 @@ def _clip_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _bind_clip(call: Call) -> Launch:
-    """Return what clips to bounds as they are by then."""
+    """Return a launch that clips to bounds as they are by then."""
     low, high = (call.input(position).reshape(()) for position in (1, 2))
     return partial(call.x.clip, low, high, call.out)
 
@@ -219,7 +219,7 @@ def _cast_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _bind_cast(call: Call) -> Launch:
-    """Return what converts, with scratch memory for the most frequent, float32 to 16 bits."""
+    """Return a launch that converts, with scratch memory for float32 to 16 bits."""
     source, target = call.node.x.dtype, call.node.outputs[0].dtype
     if is_rounded(target) and source is not target and call.x.dtype == np.float32:
         return call.rounding(call.out, target, source=call.x)

@@ -186,7 +186,7 @@ def _resize_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _check_numbers(node: NodeFacts, name: str, position: int) -> None:
-    """Hold scales or sizes to constants with one usable number for each axis."""
+    """Check that scales or sizes are constants with one usable number for each axis."""
     numbers = node.numbers.get(position)
     if numbers is None or numbers.shape != (node.x.rank,):
         raise NodeError(f"{name} must be a constant with {node.x.rank} numbers")

@@ -43,7 +43,7 @@ def _from_front(indices: NDArray[Any], dims: Any, *, negative: bool = True) -> I
 
 
 def _require_indices(facts: TensorFacts, name: str) -> None:
-    """Hold a tensor to the dtypes of indices."""
+    """Check that a tensor has a dtype of indices."""
     if facts.dtype not in {DType.INT32, DType.INT64}:
         raise NodeError(f"{name} must be int32 or int64, found {facts}")
 

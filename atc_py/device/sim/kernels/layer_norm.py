@@ -39,7 +39,7 @@ def _hold_parameters(node: NodeFacts, axis: int, names: tuple[str, ...]) -> None
 
 
 def _bind(call: Call, formula: Callable[..., Launch]) -> Launch:
-    """Return what `formula` gives for the call and its parameters in rows.
+    """Return the launch of `formula` for the call and its parameters in rows.
 
     The result may reuse the memory of a parameter that the device computes and that has the
     dims of x; such a one is copied in every launch.
@@ -61,7 +61,7 @@ def _layer_norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _layer_norm(call: Call, gamma: NDArray[Any], beta: NDArray[Any]) -> Launch:
-    """Return what normalizes, with parameters in a row."""
+    """Return a launch that normalizes, with parameters in a row."""
     epsilon = gamma.dtype.type(call.node.number("epsilon"))
 
     def rows(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> None:
@@ -93,7 +93,7 @@ def _rms_norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _rms_norm(call: Call, gamma: NDArray[Any]) -> Launch:
-    """Return what normalizes, with the parameter in a row."""
+    """Return a launch that normalizes, with the parameter in a row."""
     epsilon = gamma.dtype.type(call.node.number("epsilon"))
 
     def rows(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> None:
@@ -132,7 +132,7 @@ def _means(rows: NDArray[Any]) -> NDArray[Any]:
 
 
 def _by_rows(call: Call, formula: Rows) -> Launch:
-    """Return what calls `formula(x, out, scratch)` on blocks of rows as long as input 1."""
+    """Return a launch of `formula(x, out, scratch)` on blocks of rows as long as input 1."""
     length = element_count(call.input(1).shape)
     source, target = call.x.reshape(-1, length), call.out.reshape(-1, length)
     some = max(1, ELEMENTS_AT_ONCE // length)

@@ -38,7 +38,7 @@ def _types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _bind(call: Call) -> Launch:
-    """Return what computes it, with memory for the maxima and the sums."""
+    """Return a launch that computes it, with memory for the maxima and the sums."""
     x, out = call.x, call.out
     masked = np.broadcast_to(call.input(1), x.shape)
     scale = x.dtype.type(call.node.number("scale"))

@@ -75,12 +75,12 @@ def _batch_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _bind(call: Call, turn: str) -> Launch:
-    """Return what multiplies, in HF32 where the node asks for it."""
+    """Return a launch that multiplies, in HF32 where the node asks for it."""
     return with_hf32(call, partial(_bound, turn=turn))
 
 
 def _bound(call: Call, turn: str) -> Launch:
-    """Return what multiplies; it finds out each time how, as that depends on the data of int8."""
+    """Return a launch that multiplies and chooses each time how, by the data of int8."""
     if call.x.dtype == np.int8:
         return lambda: _products(call, *_operands(call, turn))()  # noqa: PLW0108  (anew)
     if np.may_share_memory(call.x, call.input(1)):
@@ -89,7 +89,7 @@ def _bound(call: Call, turn: str) -> Launch:
 
 
 def _by_itself(call: Call, turn: str) -> Launch:
-    """Return what multiplies a matrix by itself, one of the two turned or none.
+    """Return a launch that multiplies a matrix by itself, one of the two turned or none.
 
     numpy takes another routine of BLAS, syrk, where a matrix and its transpose are one memory. That
     adds up in another order, and results must not depend on where operands are: hence a copy.
@@ -126,7 +126,7 @@ def batch_matmul(call: Call) -> None:
 
 
 def _products(call: Call, left: NDArray[Any], right: NDArray[Any], terms: int) -> Launch:
-    """Return what computes all products, shared among workers along one axis of the result."""
+    """Return a launch that computes all products, split among workers along one axis."""
     out = call.out
     axis, block = _shared_axis(out.shape)
     pieces = -(-out.shape[axis] // block)
@@ -145,7 +145,7 @@ def _products(call: Call, left: NDArray[Any], right: NDArray[Any], terms: int) -
 def _part(
     call: Call, matrices: tuple[NDArray[Any], NDArray[Any]], terms: int, axis: int, piece: slice
 ) -> Launch:
-    """Return what computes a piece of the result along `axis`, and all that is done to it."""
+    """Return a launch that computes and finishes a piece of the result along `axis`."""
     out, bias = call.out, call.optional(2)
     place: tuple[Any, ...] = (..., piece, *(slice(None),) * (-axis - 1))
     target = sums = out[place]

@@ -96,7 +96,7 @@ def _softmax_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _bind_softmax(call: Call) -> Launch:
-    """Return what computes it, with memory for the maxima and the sums."""
+    """Return a launch that computes it, with memory for the maxima and the sums."""
     axes = axes_of(call.node.integers("axes"), call.x.ndim)
     return softmaxing(call.x, call.out, axes, softmax_steps(call))
 

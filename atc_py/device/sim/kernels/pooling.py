@@ -78,7 +78,7 @@ def _pool_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _bind_max(call: Call) -> Launch:
-    """Return what finds the largest elements."""
+    """Return a launch that finds the largest elements."""
     return _sliding(call, np.maximum, -np.inf)
 
 
@@ -89,7 +89,7 @@ def max_pool(call: Call) -> None:
 
 
 def _bind_avg(call: Call) -> Launch:
-    """Return what adds up and divides."""
+    """Return a launch that adds up and divides."""
     counts = _counts(call)
     return in_turn([_sliding(call, np.add, 0.0), partial(np.divide, call.out, counts, call.out)])
 
@@ -106,7 +106,7 @@ def avg_pool(call: Call) -> None:
 
 
 def _sliding(call: Call, combine: np.ufunc, fill: float) -> Launch:
-    """Return what combines the elements under each window: first over rows, then columns."""
+    """Return a launch that combines the elements under each window, by rows, then columns."""
     window = _window(call.node)
     height, width = call.x.shape[2:]
     outputs = (call.out.shape[2], call.out.shape[3])
@@ -140,7 +140,7 @@ class _Pool:
     def along(
         self, axis: Axis, source: NDArray[Any], at: int, out: NDArray[Any]
     ) -> Iterator[Launch]:
-        """Return what combines the elements under each window along axis `at` of `source`."""
+        """Yield launches that combine elements under windows along axis `at` of `source`."""
         if self.combine is np.maximum and axis.size > _LONG and axis.stride == axis.dilation == 1:
             return self._doubling(axis, source, at, out)
         parts = (
@@ -152,7 +152,7 @@ class _Pool:
     def _doubling(
         self, axis: Axis, source: NDArray[Any], at: int, out: NDArray[Any]
     ) -> Iterator[Launch]:
-        """Return what finds the largest elements under long windows that are one step apart.
+        """Yield launches that find the largest elements under long windows one step apart.
 
         Of two windows of n elements, n apart, comes one of 2 n elements; of two that overlap, any
         length in between. So a window of k elements takes log2(k) passes instead of k. All but the

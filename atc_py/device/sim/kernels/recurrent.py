@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 _IJFO = (0, 3, 2, 1)
-"""Where i, o, f and c (which CANN calls j) stand in a gate order of "ijfo"."""
+"""Positions of i, o, f and c (which CANN calls j) in a gate order of "ijfo"."""
 
 _DIRECTIONS = {"UNIDIRECTIONAL": False, "REDIRECTIONAL": True}
 _LAYERS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
@@ -42,7 +42,7 @@ _LAYERS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, Tru
 
 
 def _check_operands(node: NodeFacts, lengths: int, wanted: Mapping[int, Shape]) -> None:
-    """Hold the operands to one float dtype, the lengths to int32, and all to shapes.
+    """Check that operands have one float dtype, lengths int32, and all fitting shapes.
 
     Raises:
         NodeError: one differs.
@@ -60,7 +60,7 @@ def _check_operands(node: NodeFacts, lengths: int, wanted: Mapping[int, Shape]) 
 
 
 def _expect_one_direction(node: NodeFacts) -> None:
-    """Hold the attributes that AI Core layers share to what the kernel does."""
+    """Check that the kernel supports the attributes that AI Core layers share."""
     for name, value in (
         ("cell_depth", 1), ("keep_prob", 1.0), ("cell_clip", -1.0), ("num_proj", 0),
         ("time_major", True), ("activation", "tanh"),
@@ -100,7 +100,7 @@ def _dynamic_rnn_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _bind_rnn(call: Call) -> Launch:
-    """Return what runs the layer; weights that do not change are turned once."""
+    """Return a launch that runs the layer; weights that do not change are turned once."""
     batch, width = call.x.shape[1:]
     return partial(
         _run_rnn, call, call.made(1, lambda: StateWeights.of(call.input(1)[width:].T, batch))
@@ -144,7 +144,7 @@ def _dynamic_gru_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _bind_gru(call: Call) -> Launch:
-    """Return what runs the layer; weights that do not change are turned once."""
+    """Return a launch that runs the layer; weights that do not change are turned once."""
     batch = call.x.shape[1]
     return partial(_run_gru, call, call.made(2, lambda: StateWeights.of(call.input(2).T, batch)))
 
@@ -217,7 +217,7 @@ def _rule(call: Call, direction: int, functions: int) -> GateRule:
 
 
 def _part(array: Array | None, direction: int) -> Array | None:
-    """Return what belongs to one direction, or None."""
+    """Return the part of one direction, or None."""
     return None if array is None else array[direction]
 
 

@@ -68,7 +68,7 @@ def _fold(
 
 
 def _bind_sum(call: Call) -> Launch:
-    """Return what adds up, rows as rows."""
+    """Return a launch that adds up, rows as rows."""
     x, out = call.x, call.out
     axes = axes_of(call.node.integers("axes"), x.ndim)
     if axes == tuple(range(x.ndim))[-len(axes) :] and x.size and axes:
@@ -83,7 +83,7 @@ def reduce_sum(call: Call) -> None:
 
 
 def _bind_mean(call: Call) -> Launch:
-    """Return what adds up and divides."""
+    """Return a launch that adds up and divides."""
     axes = axes_of(call.node.integers("axes"), call.x.ndim)
     count = np.prod([call.x.shape[axis] for axis in axes], dtype=np.int64)
     divide = partial(np.divide, call.out, call.out.dtype.type(count), call.out)

@@ -136,7 +136,7 @@ class DeviceMemory:
                 self._alive.pop(below, None)
 
     def release(self, tensor: int) -> None:
-        """Let go of a tensor that nobody reads any more; its bytes with the last that shows it."""
+        """Free a tensor that is not read any more; its bytes go with the last view of them."""
         root = self._roots[tensor]
         users = self._alive.get(root)
         if users is None or tensor not in users:

@@ -93,7 +93,7 @@ class ExactModel:
         return profile_of(self._program.steps, self._costs)
 
     def close(self) -> None:
-        """Let the workers go."""
+        """Stop the workers."""
         self._workers.close()
 
     def _output(self, name: str, tensor: int) -> NDArray[Any]:
@@ -103,7 +103,7 @@ class ExactModel:
         return from_carrier(self._memory.read(tensor), self._program.tensors[tensor].dtype)
 
     def _timed(self, step: Step) -> Cost:
-        """Return launch a step and let go of what nobody reads after it; what it cost.
+        """Launch a step, free tensors that are not read after it, and return what it cost.
 
         Raises:
             AtcError: DEVICE_MEMORY or DEVICE_FAILED with the node, whatever was raised.

@@ -1,4 +1,4 @@
-"""What a loaded model may take of the memory limit, and the refusal before anything is allocated."""
+"""The share of the memory limit that a model may use, checked before anything is allocated."""
 
 from __future__ import annotations
 

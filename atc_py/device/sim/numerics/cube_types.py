@@ -1,4 +1,4 @@
-"""What the cube's operators hold their operands to: floats of one dtype, or int8 with int32."""
+"""Checks of the operands of the cube's operators: floats of one dtype, or int8 with int32."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _INTEGERS: Mapping[int, tuple[str, DType]] = {
     _BIAS: ("bias", DType.INT32),
     _OFFSET_W: ("offset_w", DType.INT8),
 }
-"""What must stand beside int8 data, by position."""
+"""Dtypes of the other operands beside int8 data, by position."""
 
 
 def result_dtype(node: NodeFacts) -> DType:
@@ -48,7 +48,7 @@ def result_dtype(node: NodeFacts) -> DType:
 
 
 def _check_bias(node: NodeFacts, *, sums: bool) -> None:
-    """Hold the bias to what the cube adds: float32 to `sums`, else the operands' dtype or float32.
+    """Check the dtype of the bias: float32 for `sums`, else the operands' dtype or float32.
 
     Raises:
         NodeError: it has another dtype.
@@ -74,7 +74,7 @@ def _integer_dtype(node: NodeFacts) -> DType:
 
 
 def check_channels(node: NodeFacts, channels: int) -> None:
-    """Hold bias and offset_w, where they are there, to an element per output channel.
+    """Check that bias and offset_w, where present, have an element per output channel.
 
     offset_w may be one element for all channels.
 

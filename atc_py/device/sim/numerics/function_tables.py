@@ -86,7 +86,7 @@ def _table(_op: str, _attributes: str, maker: _Maker) -> NDArray[np.float32]:
 def looking_up(
     table: NDArray[np.float32], values: NDArray[Any], out: NDArray[Any], workspace: Workspace
 ) -> Launch:
-    """Return what looks up C-ordered float16 carriers in `table`; `out` may be `values`."""
+    """Return a launch that looks up C-ordered float16 in `table`; `out` may be `values`."""
     codes = workspace.take("codes", (ELEMENTS_AT_ONCE,), np.uint32)
     places = workspace.take("places", (ELEMENTS_AT_ONCE,), np.intp)
     bits, results = values.reshape(-1).view(np.uint32), out.reshape(-1)

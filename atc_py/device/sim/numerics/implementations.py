@@ -45,7 +45,7 @@ class SoftmaxSteps(NamedTuple):
 
 
 def step_of(call: Call) -> Step:
-    """Return what rounds the result of each step in place to float16, or leaves it alone.
+    """Return a function that rounds each step's result in place to float16, or leaves it.
 
     Only float16 data have several implementations; the vector unit computes all others as they are.
     """
@@ -53,7 +53,7 @@ def step_of(call: Call) -> Step:
 
 
 def softmax_steps(call: Call) -> SoftmaxSteps:
-    """Return what is done to the steps of a softmax, likewise."""
+    """Return the same for the steps of a softmax."""
     modes = (_DIFFERENCE, _EXPONENTIAL, frozenset({_EACH}))
     return SoftmaxSteps(*(_rounded if _is_narrow(call, each) else kept for each in modes))
 

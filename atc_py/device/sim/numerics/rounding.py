@@ -139,7 +139,7 @@ def rounding(
     kind: Kind = Kind.ANY,
     source: NDArray[np.float32] | None = None,
 ) -> Callable[[], object]:
-    """Return what rounds `x` in place to `dtype`, as `round_to_grid` does, time after time.
+    """Return a function that rounds `x` in place to `dtype` each time, as `round_to_grid` does.
 
     Infinities and NaN make numpy warn there, unless the caller has it ignore them.
 

@@ -27,7 +27,7 @@ _KEPT = 64
 
 
 def summing(rows: NDArray[Any], out: NDArray[Any]) -> Launch:
-    """Return what fills `out` [rows, 1] with the sum of each row of `rows` [rows, length].
+    """Return a launch that fills `out` [rows, 1] with the sum of each row of `rows` [rows, length].
 
     Both are in C order and of the same dtype, in which is added up; integers wrap around.
     """

@@ -92,7 +92,7 @@ def along_channels(parts: NDArray[Any], x: NDArray[Any]) -> NDArray[Any]:
 
 
 def check_scale(node: NodeFacts, name: str, *dtypes: DType) -> None:
-    """Hold the second input to `dtypes`, and to one element or one for each channel of the first.
+    """Check that the second input has one of `dtypes`, and one element or one for each channel.
 
     Raises:
         NodeError: it has another dtype or another number of elements.
@@ -103,7 +103,7 @@ def check_scale(node: NodeFacts, name: str, *dtypes: DType) -> None:
 
 
 def check_channels(x: TensorFacts, facts: TensorFacts, name: str) -> None:
-    """Hold a tensor to one element or one for each channel of `x`.
+    """Check that a tensor has one element or one for each channel of `x`.
 
     Raises:
         NodeError: it has another number of elements.

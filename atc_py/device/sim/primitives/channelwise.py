@@ -54,7 +54,7 @@ def is_worthwhile(window: Window, pixels: int, multiplier: int) -> bool:
 
 
 def channelwise(call: Call, window: Window, image: int, finish: Finish) -> Launch:
-    """Return what convolves each channel of one image with filters of its own.
+    """Return a launch that convolves each channel of one image with filters of its own.
 
     Args:
         call: x [N, C, H, W], filter [C * m, 1, kh, kw]; results o of the one output read channel
@@ -93,7 +93,7 @@ class _Maps:
         return elements
 
     def launch(self, start: int, stop: int) -> Launch:
-        """Return what does channels `start` to `stop`."""
+        """Return a launch that does channels `start` to `stop`."""
         some = max(1, _AT_ONCE // self.elements)
         return in_turn(
             [
@@ -103,7 +103,7 @@ class _Maps:
         )
 
     def _channels(self, channels: slice) -> Launch:
-        """Return what does some channels."""
+        """Return a launch that does some channels."""
         m = self.multiplier
         filters = slice(channels.start * m, channels.stop * m)
         results = self.results[filters].reshape(-1, m, self.rows * self.columns)
@@ -141,7 +141,7 @@ class _Maps:
         return [sums[:, :, index] for index in range(sums.shape[2])], launches
 
     def _moved(self, rows: NDArray[Any], tap: Tap, copy: NDArray[Any]) -> Iterator[Launch]:
-        """Return what fills the copy of a map for one tap along the width; padding is 0."""
+        """Yield launches that fill the copy of a map for one tap along the width, padded."""
         start, stop = tap.windows.start, tap.windows.stop
         count = rows.shape[1] * rows.shape[2]
         is_line = self.strides[1] == 1 and rows.shape == copy.shape and rows.flags.c_contiguous

@@ -26,12 +26,12 @@ def softmaxing(
     axes: tuple[int, ...],
     steps: SoftmaxSteps = _PLAIN,
 ) -> Launch:
-    """Return what fills `out` with `exp(x - m) / sum of exp(x - m)`, m the largest x, jointly.
+    """Return a launch that sets `out` to `exp(x - m) / sum of exp(x - m)`, m the largest x.
 
     Args:
         x: any shape.
         out: of the shape and dtype of x, in C order; may be its memory.
-        axes: from the front.
+        axes: from the front; worked along jointly.
         steps: what is done in place to what each step gives.
     """
     shape = tuple(1 if axis in axes else dim for axis, dim in enumerate(x.shape))

@@ -225,7 +225,7 @@ def folding(
     out: NDArray[Any],
     empty: float,
 ) -> Iterator[Launch]:
-    """Return what combines parts of a result into it, without a pass over what no part tells.
+    """Yield launches that combine parts of a result without a pass over the whole of it.
 
     Args:
         combine: commutative and associative, up to rounding.
