@@ -76,7 +76,8 @@ class Passes:
         elements: of the largest operand or result, with the padding of its blocks.
         itemsize: bytes of an element while it is computed on.
         count: instructions for each element.
-        rows: parts that are not spread over cores.
+        rows: parts that are not spread over cores: as many as `elements` where each element is
+            one, those of the padding, too.
     """
 
     elements: int
@@ -129,10 +130,10 @@ def _passes(operation: Operation, count: float) -> Passes:
     """Return passes over the largest tensor of an operator."""
     largest = max(operation.tensors, key=lambda tensor: tensor.elements)
     itemsize = max(tensor.dtype.itemsize for tensor in operation.tensors)
-    rows = largest.stored_elements
+    rows = elements = largest.stored_elements
     if operation.row.family in {"rows", "softmax", "reduce"}:
         rows = largest.elements // max(1, _row_length(operation, largest))
-    return Passes(largest.stored_elements, itemsize, count, max(1, rows))
+    return Passes(elements, itemsize, count, max(1, rows))
 
 
 def _row_length(operation: Operation, tensor: Tensor) -> int:
@@ -158,8 +159,8 @@ def _gates(operation: Operation) -> Passes | None:
         return None
     out = operation.outputs[0]
     count = passes_of(operation.row, 1)
-    gates = _GATES[operation.row.name]
-    return Passes(out.elements * gates, out.dtype.itemsize, count, max(1, out.elements))
+    elements = out.elements * _GATES[operation.row.name]
+    return Passes(elements, out.dtype.itemsize, count, max(1, elements))
 
 
 def _matmul(operation: Operation) -> MatrixProduct:

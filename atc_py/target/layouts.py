@@ -23,7 +23,8 @@ class Layout(Enum):
     MATRIX: FRACTAL_NZ where the cube's loads and stores do not turn rows into fractals and back;
         where they do, only constants are FRACTAL_NZ. Of products of int8 everything is in blocks,
         x2 in FRACTAL_Z, on all SoCs but `sim`.
-    QUANT: images in NC1HWC0, matrices like those of MATRIX.
+    QUANT: images in NC1HWC0, matrices like those of MATRIX; what quantizes to int8 or back also row
+        by row on some SoCs.
     LAST_AXIS: row by row, or FRACTAL_NZ where the last axis alone is worked along.
     REDUCE: row by row, or NC1HWC0 where the channels stay and no axis goes.
     JOIN: any storage whose blocks the joined axis does not cut.

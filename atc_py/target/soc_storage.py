@@ -19,6 +19,8 @@ class SocStorage:
         int8_blocks: True if products of int8 are stored in blocks, and all that quantizes matrices
             with them: x1 and the result in FRACTAL_NZ, x2 in FRACTAL_Z. Elsewhere they are stored
             like products of floats.
+        row_quants: operators that quantize to int8, or back, in rows as well as in blocks; those
+            that are not named do so in blocks alone where `int8_blocks` is set.
         float32_c0: C0 of float32 in what a convolution or a product reads and writes, where its
             data and its result are float32.
         pads_to_four: True if the cube pads channels of a convolution that has at most four to four;
@@ -31,6 +33,7 @@ class SocStorage:
     depthwise_blocks: bool = True
     grouped_conv: bool = False
     int8_blocks: bool = False
+    row_quants: frozenset[str] = frozenset()
     float32_c0: int = 16
     pads_to_four: bool = True
     c04_filters: bool = False

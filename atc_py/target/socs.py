@@ -47,6 +47,15 @@ _C04_STORAGE = replace(_STORAGE, c04_filters=True)
 _FLOAT32_STORAGE = replace(_C04_STORAGE, float32_c0=FLOAT32_C0)
 """The same where `mmad` multiplies float32: CANN's fusion engine refreshes C0 there."""
 
+_ROW_QUANTS = frozenset({"AscendQuant", "AscendAntiQuant"})
+"""Operators that list ND besides blocks on 310P, A2 and A3, for int8 alone.
+
+AscendAntiQuant lists it in its kernel, which chooses formats on these families. 910_95 is taken to
+be like A2. Elsewhere there are blocks alone, and so for AscendDequant and AscendRequant everywhere.
+"""
+
+_A2_STORAGE = replace(_FLOAT32_STORAGE, row_quants=_ROW_QUANTS)
+
 _PADDING = 32
 """Bytes that CANN's graph engine adds to each tensor, whatever the SoC."""
 
@@ -106,7 +115,7 @@ def _a2(
         quant_int4=True,
         quant_rules=_LATER,
         fractal_copies=True,
-        storage=_FLOAT32_STORAGE,
+        storage=_A2_STORAGE,
         gm_padding=_PADDING,
         conversion_fusion=True,
         confusion_transpose=True,
@@ -139,7 +148,7 @@ def _m200(
         requant=True,
         requant_s16=True,
         quant_int4=is_310p,
-        storage=_STORAGE,
+        storage=replace(_STORAGE, row_quants=_ROW_QUANTS) if is_310p else _STORAGE,
         gm_padding=_PADDING,
         quant_rules=_V200,
         vector_mhz=1000,
@@ -299,7 +308,7 @@ _C310 = Soc(
     assumed_kernels=True,
     quant_rules=_LATER,
     fractal_copies=True,
-    storage=_FLOAT32_STORAGE,
+    storage=_A2_STORAGE,
     gm_padding=_PADDING,
     conversion_fusion=True,
 )

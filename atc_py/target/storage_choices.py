@@ -228,13 +228,15 @@ def _int8_weights(right: StoredValue, soc: Soc) -> Storage:
 
 
 def _quant_choices(node: StoredNode, soc: Soc) -> _Choices:
-    """Store images in NC1HWC0, matrices as products of int8 take them."""
+    """Store images in NC1HWC0, matrices as products of int8 take them; or row by row where listed."""
     data = node.present_inputs[0].type
     if is_image(data):
-        return (_where(node, IMAGES, lambda kind: is_image(kind) and kind.dims == data.dims),)
-    if not is_matrix(data) or (soc.fractal_copies and not soc.storage.int8_blocks):
+        blocks = _where(node, IMAGES, lambda kind: is_image(kind) and kind.dims == data.dims)
+    elif not is_matrix(data) or (soc.fractal_copies and not soc.storage.int8_blocks):
         return (ROWS,)
-    return (_where(node, MATRICES, lambda kind: kind.dims == data.dims),)
+    else:
+        blocks = _where(node, MATRICES, lambda kind: kind.dims == data.dims)
+    return (ROWS, blocks) if node.op in soc.storage.row_quants else (blocks,)
 
 
 def _alike_choices(node: StoredNode, _soc: Soc) -> _Choices:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from math import ceil
 
 import pytest
 
-from atc_py.cost.cores import pipes_of
+from atc_py.cost.cores import pipes_of, vector_cores
 from atc_py.cost.estimate import case_seconds
 from atc_py.cost.factors import EXPECTED, LOW
 from atc_py.cost.operation import KernelEngine, Tensor
@@ -47,13 +48,15 @@ def test_row_of_a_reduction_takes_whole_repeats_of_the_vector_unit() -> None:
     assert vector(129) == vector(256) == pytest.approx(2 * vector(128))
 
 
-@pytest.mark.parametrize("stored", [(1, 13, 13, 16, 16), (1, 7, 16, 7, 16)])
-def test_padding_of_blocks_is_worked_on_like_other_elements(stored: tuple[int, ...]) -> None:
-    padded = Tensor((1, 197, 197), F16, stored)
-    plain = Tensor(stored, F16)
+@pytest.mark.parametrize("soc", ["Ascend310P3", "Ascend910B3", "Ascend310B1"])
+def test_padding_of_blocks_costs_what_its_elements_cost(soc: str) -> None:
+    """Check V = instructions * ceil(ceil(bytes / 256) / c) / (f e_vector) on the bytes of blocks.
 
-    def vector(x: Tensor) -> float:
-        launch = kernel([operation("Relu", [x], x)])
-        return pipes_of(launch, P3, EXPECTED, memory_of(launch, P3, EXPECTED)).vector
-
-    assert vector(padded) == vector(plain) > 0
+    197 rows of 768 are stored as 48 columns of blocks of 208 rows, 6 % more.
+    """
+    stored = Tensor((1, 197, 768), F16, (1, 48, 13, 16, 16))
+    row = find_soc(soc)
+    launch = kernel([operation("Neg", [stored], stored)])
+    found = pipes_of(launch, row, EXPECTED, memory_of(launch, row, EXPECTED)).vector
+    repeats = ceil(ceil(208 * 768 * 2 / 256) / vector_cores(row))
+    assert found == pytest.approx(repeats / (row.mhz * 1e6 * EXPECTED.factors.vector))

@@ -20,8 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 MODELS = ROOT.parent / "shared" / "models"
 NAMES = [path.parent.name for path in sorted(MODELS.glob("*/model.onnx"))]
 LAYOUT = ["assign-storage", "merge-trans-data"]
-SOCS = ["sim", "Ascend310P3"]
-"""One whose copies make fractals of rows, and one whose cube reads fractals alone."""
+SOCS = ["sim", "Ascend310P3", "Ascend910B3"]
+"""One whose cube reads fractals alone, between two whose copies make fractals of rows."""
 
 TARGETS = [("sim", "allow_fp32_to_fp16"), ("Ascend310P3", "force_fp16")]
 

@@ -115,24 +115,57 @@ graph @g phase lowered {
 """
 
 
-@pytest.mark.parametrize(
-    "soc", ["Ascend310P3", "Ascend310B1", "Ascend610", "Ascend910B3", "Ascend910_9391"]
-)
+ROW_QUANTS = ("Ascend310P3", "Ascend910B3", "Ascend910_9391", "Ascend910_95")
+"""One SoC of each family whose AscendQuant and AscendAntiQuant take rows as well as blocks."""
+
+
+@pytest.mark.parametrize("soc", ["Ascend310B1", "Ascend610", *ROW_QUANTS])
 def test_products_of_int8_stay_in_blocks(soc: str) -> None:
     """Check the layouts that CANN 8.1 lists for int8: x1 FRACTAL_NZ, x2 FRACTAL_Z, y FRACTAL_NZ.
 
     There is no int8 product of rows, and AscendDequant takes no rows on any SoC. FRACTAL_Z of
-    [48, 70] is [48 / 32, 70 / 16, 16, 32]. That weights of A2, A3 and 310B are FRACTAL_Z and not
+    [48, 70] is [48 / 32, 70 / 16, 16, 32]. Where AscendQuant lists ND, too, rows are quantized and
+    then converted, which moves fewer bytes. That weights of A2, A3 and 310B are FRACTAL_Z and not
     FRACTAL_NZ, which their kernels list as well, is inferred.
     """
     graph = laid_out(INT8, soc=soc)
-    assert conversions(graph) == ["x: ND > FRACTAL_NZ", "y: FRACTAL_NZ > ND"]
+    first = "q" if soc in ROW_QUANTS else "x"
+    assert conversions(graph) == [f"{first}: ND > FRACTAL_NZ", "y: FRACTAL_NZ > ND"]
     found = storages(placed(graph, soc))
-    assert {found[name] for name in "qpdrty"} == {"FRACTAL_NZ"}
+    assert found.pop("q") == ("ND" if soc in ROW_QUANTS else "FRACTAL_NZ")
+    assert {found[name] for name in "pdrty"} == {"FRACTAL_NZ"}
     assert found["w"] == found["v"] == "FRACTAL_Z"
     assert found["b"] == found["s"] == "ND"
     stored = {value.name: value.type.stored_dims for value in graph.constants()}
     assert (stored["w"], stored["v"]) == ((2, 5, 16, 32), (2, 5, 16, 32))
+
+
+THERE_AND_BACK = """
+graph @g phase lowered {{
+  input %x : float16[{0}] ND
+  %h = HardMax(%x) {{axis=1}} : float16[{0}] ND
+  %q = AscendQuant(%h) {{offset=0.0, scale=2.0, dst_type=int8}} : int8[{0}] ND
+  %a = AscendAntiQuant(%q) {{offset=0.0, scale=0.5}} : float16[{0}] ND
+  %y = HardMax(%a) {{axis=1}} : float16[{0}] ND
+  output %y
+}}
+"""
+
+
+@pytest.mark.parametrize("soc", CANN)
+@pytest.mark.parametrize("dims", ["40,48", "1,40,4,4"])
+def test_rows_are_quantized_where_the_operators_list_them(soc: str, dims: str) -> None:
+    """Check AscendQuant and AscendAntiQuant, which take ND beside blocks on 310P, A2 and A3 alone.
+
+    The operator information of CANN 8.1 lists it for AscendQuant; AscendAntiQuant's formats are
+    chosen by its kernel there, which offers the same. 910_95 is taken to be like A2.
+    """
+    graph = placed(laid_out(THERE_AND_BACK.format(dims), soc=soc), soc)
+    if soc in ROW_QUANTS:
+        assert not conversions(graph)
+        assert set(storages(graph).values()) == {"ND"}
+    else:
+        assert conversions(graph) == ["a: FRACTAL_NZ > ND", "h: ND > FRACTAL_NZ"]
 
 
 def test_products_of_int8_stay_in_rows_on_the_generic_device() -> None:
@@ -157,9 +190,20 @@ graph @g phase lowered {
 
 def test_computed_right_operands_of_int8_are_converted_where_no_kernel_takes_them() -> None:
     ends = ["x: ND > FRACTAL_NZ", "y: FRACTAL_NZ > ND", "z: ND > FRACTAL_NZ"]
-    assert conversions(laid_out(COMPUTED, soc="Ascend910B3")) == ends
+    assert conversions(laid_out(COMPUTED, soc="Ascend310B1")) == ends
     through_rows = sorted([*ends, "r: FRACTAL_NZ > ND", "r.ND: ND > FRACTAL_Z"])
-    assert conversions(laid_out(COMPUTED, soc="Ascend310P3")) == through_rows
+    assert conversions(laid_out(COMPUTED, soc="Ascend610")) == through_rows
+
+
+@pytest.mark.parametrize(
+    ("soc", "right"), [("Ascend910B3", "FRACTAL_NZ"), ("Ascend310P3", "FRACTAL_Z")]
+)
+def test_operands_of_int8_that_are_quantized_in_rows_are_converted_once(
+    soc: str, right: str
+) -> None:
+    graph = placed(laid_out(COMPUTED, soc=soc), soc)
+    ends = ["q: ND > FRACTAL_NZ", f"r: ND > {right}", "y: FRACTAL_NZ > ND"]
+    assert conversions(graph) == ends
 
 
 @pytest.mark.parametrize("soc", ["Ascend310P3", "Ascend910A"])
@@ -325,24 +369,40 @@ def test_extents_of_the_run_and_kernels_of_the_cpu_lie_row_by_row() -> None:
     assert not conversions(laid_out(cpu))
 
 
+REPACKED = """
+graph @g phase lowered {
+  input %x : float16[1,40,4,4] ND
+  const %w : int8[16,40,1,1] ND = splat 1
+  const %d : float16[1] ND = splat 0.5
+  %q = AscendQuant(%x) {offset=0.0, scale=2.0, dst_type=int8} : int8[1,40,4,4] ND
+  %c = Conv2D(%q, %w) {pads=[0,0,0,0], strides=[1,1,1,1]} : int32[1,16,4,4] ND
+  %y = AscendDequant(%c, %d) {dtype=float16} : float16[1,16,4,4] ND
+  output %y
+}
+"""
+
+
 def test_numbers_of_eight_bits_repack_themselves() -> None:
-    text = """
-    graph @g phase lowered {
-      input %x : float16[1,40,4,4] ND
-      const %w : int8[16,40,1,1] ND = splat 1
-      const %d : float16[1] ND = splat 0.5
-      %q = AscendQuant(%x) {offset=0.0, scale=2.0, dst_type=int8} : int8[1,40,4,4] ND
-      %c = Conv2D(%q, %w) {pads=[0,0,0,0], strides=[1,1,1,1]} : int32[1,16,4,4] ND
-      %y = AscendDequant(%c, %d) {dtype=float16} : float16[1,16,4,4] ND
-      output %y
-    }"""
-    graph = laid_out(text)
+    graph = laid_out(REPACKED, soc="Ascend610")
     assert conversions(graph) == ["x: NCHW > NC1HWC0", "y: NC1HWC0 > NCHW"]
     dims = {node.op: node.output.type.stored_dims for node in graph.nodes}
     assert dims["TransData"] == (1, 16, 4, 4)
     assert dims["AscendQuant"] == (1, 2, 4, 4, 32)
     assert dims["Conv2D"] == dims["AscendDequant"] == (1, 1, 4, 4, 16)
-    placed(graph)
+    placed(graph, "Ascend610")
+
+
+@pytest.mark.parametrize("soc", ROW_QUANTS)
+def test_images_are_quantized_in_rows_where_that_moves_fewer_bytes(soc: str) -> None:
+    graph = placed(laid_out(REPACKED, soc=soc), soc)
+    assert conversions(graph) == ["q: NCHW > NC1HWC0", "y: NC1HWC0 > NCHW"]
+    behind = REPACKED.replace("AscendQuant(%x)", "AscendQuant(%k)").replace(
+        "  %q =",
+        "  const %v : float16[40,40,1,1] ND = splat 0.5\n"
+        "  %k = Conv2D(%x, %v) {pads=[0,0,0,0], strides=[1,1,1,1]} : float16[1,40,4,4] ND\n  %q =",
+    )
+    graph = placed(laid_out(behind, soc=soc), soc)
+    assert conversions(graph) == ["x: NCHW > NC1HWC0", "y: NC1HWC0 > NCHW"]
 
 
 def test_launch_costs_what_the_cost_model_expects() -> None:

@@ -35,6 +35,8 @@ graph @g phase lowered {{
   const %deep : int64[4] ND = dense [1, 20, 6, 6]
   const %w : float16[20,20,1,1] ND = splat 0.5
   const %v : float16[6,6] ND = splat 0.5
+  const %i : int8[6,6] ND = splat 3
+  const %s : uint64[1] ND = dense [1008981770]
 """
 MAKERS = {
     "conv": "Conv2D({0}, %w) {{pads=[0,0,0,0], strides=[1,1,1,1]}}",
@@ -43,7 +45,12 @@ MAKERS = {
     "sum": "Add({0}, {1})",
     "rows": "HardMax({0}) {{axis=1}}",
     "view": "Reshape({0}, %{2})",
+    "quantized": "AscendAntiQuant(%{3}q) {{offset=0.0, scale=0.5}}",
+    "int8": "AscendDequant(%{3}p, %s) {{dtype=float16}}",
 }
+QUANT = "  %{1}q = AscendQuant({0}) {{offset=0.0, scale=2.0, dst_type=int8}} : {2} ND"
+INNER = {"quantized": (QUANT,), "int8": (QUANT, "  %{1}p = MatMulV2(%{1}q, %i) : int32[120,6] ND")}
+"""What is computed before the last node of a maker."""
 
 
 @st.composite
@@ -55,19 +62,21 @@ def graphs(draw: st.DrawFn) -> str:
         kind = draw(st.sampled_from(sorted(MAKERS)))
         first = draw(st.sampled_from(sorted(values)))
         is_image = values[first]
-        if (kind, is_image) in {("conv", False), ("product", True)}:
+        if (kind, is_image) in {("conv", False), ("product", True), ("int8", True)}:
             kind = "function"
         second = draw(
             st.sampled_from([name for name in sorted(values) if values[name] == is_image])
         )
         target = "flat" if is_image else "deep"
-        made = MAKERS[kind].format(f"%{first}", f"%{second}", target)
-        is_image = is_image is not (kind == "view")
         name = f"n{at}"
+        made = MAKERS[kind].format(f"%{first}", f"%{second}", target, name)
+        whole = (IMAGE if is_image else MATRIX).replace("float16", "int8")
+        lines += [inner.format(f"%{first}", name, whole) for inner in INNER.get(kind, ())]
+        is_image = is_image is not (kind == "view")
         values[name] = is_image
         lines.append(f"  %{name} = {made} : {IMAGE if is_image else MATRIX} ND")
     outputs = draw(st.sets(st.sampled_from(sorted(values)), min_size=1, max_size=3))
-    tail = "".join(f"  output %{name}\n" for name in sorted(outputs | {f"n{len(lines) - 1}"}))
+    tail = "".join(f"  output %{name}\n" for name in sorted(outputs | {name}))
     return HEAD + "\n".join(lines) + "\n" + tail + "}\n"
 
 
@@ -105,10 +114,10 @@ def _inside(value: Value) -> bool:
     return value.producer.op in makers and users[0].op in {"Tanh", "Add"}
 
 
-@given(graphs())
-@settings(examples(150), suppress_health_check=[HealthCheck.too_slow])
-def test_choice_is_within_a_twentieth_of_the_best(text: str) -> None:
-    graph, soc = parse_graph(text), find_soc("Ascend310P3")
+@given(graphs(), st.sampled_from(["Ascend310P3", "Ascend910B3", "Ascend310B1"]))
+@settings(examples(300), suppress_health_check=[HealthCheck.too_slow])
+def test_choice_is_within_a_twentieth_of_the_best(text: str, name: str) -> None:
+    graph, soc = parse_graph(text), find_soc(name)
     context = PassContext(soc, PrecisionMode.FORCE_FP16, "model.onnx")
     for step in (AssignPrecisionPass, AssignFormatsPass):
         step().run(graph, context)

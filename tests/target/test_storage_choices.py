@@ -114,3 +114,28 @@ def test_row_that_every_row_of_a_matrix_shares_stays_row_by_row(
     assert choice is not None
     assert choice.storage == MATRICES
     assert choice.input(1) == stored
+
+
+QUANTS = {
+    "AscendQuant": (F16, DType.INT8),
+    "AscendAntiQuant": (DType.INT8, F16),
+    "AscendDequant": (DType.INT32, F16),
+    "AscendRequant": (DType.INT32, DType.INT8),
+}
+IN_ROWS = {"Ascend310P3", "Ascend910B3", "Ascend910_9391", "Ascend910_95"}
+IN_BLOCKS = {"Ascend310", "Ascend310B1", "Ascend610", "Ascend910A", "Hi3796CV300CS"}
+
+
+@pytest.mark.parametrize("op", QUANTS)
+@pytest.mark.parametrize("soc", sorted(IN_ROWS | IN_BLOCKS))
+def test_rows_are_listed_for_quantization_and_back_on_some_families(soc: str, op: str) -> None:
+    """Check the formats of the operator information of CANN 8.1; 910_95 is taken to be like A2.
+
+    AscendAntiQuant's are chosen by its kernel on 310P, A2 and A3, which offers what AscendQuant has.
+    """
+    given, made = QUANTS[op]
+    for dims, form, blocks in (((48, 80), Format.ND, MATRICES), (MAP, Format.NCHW, IMAGES)):
+        data, result = (Value(TensorType(dtype, dims, form)) for dtype in (given, made))
+        choices = storage_choices(Node(op, (data,), (result,)), find_soc(soc))
+        rows = (ROWS,) if soc in IN_ROWS and op in {"AscendQuant", "AscendAntiQuant"} else ()
+        assert choices == (*rows, StorageChoice(blocks, (blocks,), (blocks,)))
