@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +12,10 @@ from atc_py.cli.main import cli
 from atc_py.diag import ExitCode
 from atc_py.diag.codes import all_codes
 from atc_py.passes.manager import PIPELINE
+from atc_py.report.operators.list_diff import list_diff, list_diff_lines
+from atc_py.report.operators.lists import lists_json
+from atc_py.spec import compressed, library
+from atc_py.spec.lists import operator_lists
 from atc_py.target import Attribute, Kernels, TargetOp, operators, socs
 from atc_py.target.kernels import FAMILY_WORDS
 from tests.derived_operators import operators_page, spec_notes_page
@@ -215,7 +219,40 @@ def _attribute(attribute: Attribute) -> str:
     return f"{attribute.name}={list(default) if isinstance(default, tuple) else default}"
 
 
+def operator_lists_page() -> Iterator[str]:
+    """Yield the operator lists and every difference between them."""
+    yield "# Operator lists"
+    yield ""
+    yield (
+        "`check` and `convert` compare a model with one list of operators: `--list NAME`, else that of "
+        "`ATC_PY_LIST`, else `base`. A list is a folder of `op_specs/`; a file of a newer list says only "
+        "how it differs from the same operator's file in the list that it is `like`. Findings that another "
+        "list would not make name it (`taken by`)."
+    )
+    yield ""
+    yield "| list | release of CANN | operators | of them custom | opsets | source |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for row in lists_json():
+        source: Any = row["source"]
+        opsets: Any = row["opsets"]
+        facts = (row["name"], row["release"], row["operators"], row["custom"])
+        cells = " | ".join(str(each) for each in (*facts, compressed(tuple(opsets)), source["en"]))
+        yield f"| {cells} |"
+    names = tuple(each.name for each in operator_lists())
+    for newer in names[1:]:
+        yield ""
+        yield f"## {names[0]} and {newer}"
+        yield ""
+        found = list_diff((names[0], newer), (library(names[0]), library(newer)))
+        yield "Of a rule that one list alone has, the level of its findings is added."
+        yield ""
+        yield "```text"
+        yield from list_diff_lines(found)
+        yield "```"
+
+
 PAGES = {
+    "operator-lists.md": operator_lists_page,
     "diagnostics.md": diagnostics_page,
     "cli.md": cli_page,
     "target.md": target_page,

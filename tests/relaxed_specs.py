@@ -36,7 +36,7 @@ def _folder(operators: frozenset[str]) -> Path:
     folder = Path(_temporary().name) / "_".join(sorted(operators))
     folder.mkdir()
     for operator in operators:
-        (path,) = op_specs_dir().glob(f"*/{stem_of(operator)}.yaml")
+        (path,) = op_specs_dir().glob(f"base/*/{stem_of(operator)}.yaml")
         spec = _relaxed(yaml.safe_load(path.read_text(encoding="utf-8")))
         text = yaml.safe_dump(spec, allow_unicode=True, sort_keys=False)
         (folder / path.name).write_text(text, encoding="utf-8")

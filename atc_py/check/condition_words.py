@@ -22,6 +22,9 @@ def when_words(when: When) -> Words:
     if when.cube_float32 is not None:
         en, zh = ("", "支持") if when.cube_float32 else ("no ", "不支持")
         facts.append(Words(f"the SoC's cube has {en}float32", f"SoC 的 cube 单元{zh} float32"))
+    if when.families:
+        names = ", ".join(when.families)
+        facts.append(Words(f"the SoC is of {names}", f"SoC 属于 {names}"))
     if when.opsets is not None:
         first, last = when.opsets
         facts.append(Words(f"opset is {first}-{last}", f"opset 为 {first}-{last}"))

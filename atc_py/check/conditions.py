@@ -59,6 +59,8 @@ def _conditions(when: When, node: BoundNode) -> Iterator[bool | None]:
         yield here.mode is when.precision_mode
     if when.cube_float32 is not None:
         yield here.soc.cube_float32 is when.cube_float32
+    if when.families:
+        yield here.soc.family.value in when.families
     if when.opsets is not None:
         yield when.opsets[0] <= node.opset <= when.opsets[1]
     for attribute in when.attributes:

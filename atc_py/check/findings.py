@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.check.condition_words import with_condition
 from atc_py.diag import Diagnostic, Words
+from atc_py.options.compile_options import DEFAULT_LIST
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -24,6 +25,7 @@ __all__ = [
     "ModelCheck",
     "NodeCount",
     "NodeRow",
+    "OtherVerdict",
     "Standing",
     "fingerprint_of",
     "worst",
@@ -77,13 +79,14 @@ class Finding:
         code: its kind.
         standing: what it makes of the node.
         rule: what names the rule across versions: `Conv/attr_each_in_range/strides`.
-        source: `op_specs/nn/conv.yaml:23`, where the rule stands; "" where it stands in no file.
+        source: `op_specs/base/nn/conv.yaml:23`, where the rule stands; "" where it stands in no file.
         place: model, node and the attribute, input or output concerned.
         scope: the subgraph that the node stands in; "" at the top.
         observed: the value seen.
         allowed: the rule's sentence, without full stop.
         help: the hint.
         when: the conditions under which the rule counts; empty where it always does.
+        taken_by: of an error, the other operator lists by whose rules the node has none.
     """
 
     code: Code
@@ -96,6 +99,7 @@ class Finding:
     allowed: Words
     help: Words
     when: Words = field(default=Words("", ""))
+    taken_by: tuple[str, ...] = ()
 
     @property
     def message(self) -> Words:
@@ -128,6 +132,21 @@ class Finding:
             self.help.in_language(language),
             self.source or None,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class OtherVerdict:
+    """Verdict of another operator list, by its rules alone.
+
+    Attributes:
+        name: of the list.
+        standing: the worst of its findings.
+        errors: how many of them are errors.
+    """
+
+    name: str
+    standing: Standing
+    errors: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +210,7 @@ class ModelCheck:
         rows: every node that was compared with the list, in the order of the network.
         layers: of a model that came quantized, its layers and what became of them.
         bias_convention: of a model whose layers are int8 already, how their biases are read.
+        other_lists: of a model with errors, what the other operator lists say of it.
     """
 
     path: str
@@ -208,6 +228,7 @@ class ModelCheck:
     rows: tuple[NodeRow, ...] = ()
     layers: tuple[QuantizedNode, ...] = ()
     bias_convention: BiasConvention | None = None
+    other_lists: tuple[OtherVerdict, ...] = ()
 
     @property
     def standing(self) -> Standing:
@@ -241,12 +262,14 @@ class CheckReport:
         precision_mode: ATC's name of the mode.
         soc: the SoC's name.
         options: further options of the check that were given, by name.
+        operator_list: name of the list that the models were compared with.
     """
 
     models: tuple[ModelCheck, ...]
     precision_mode: str
     soc: str
     options: Mapping[str, str] = field(default_factory=dict)
+    operator_list: str = DEFAULT_LIST
 
     @property
     def standing(self) -> Standing:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ops"]
 
+_TWO = 2
+
 
 @click.group(invoke_without_command=True)
 @click.pass_context
@@ -30,10 +32,13 @@ def ops(context: click.Context) -> None:
 @click.option("--opset", type=click.IntRange(min=1), help="Only operators listed at this opset.")
 @click.option("--dtype", help="Only operators whose first input may have this dtype.")
 @click.option("--custom/--onnx", default=None, help="Only custom operators, or only ONNX's.")
+@options.LIST
 @options.OP_SPECS
 @options.LANG
 @options.AS_JSON
-def list_(*, op_specs: Path | None, lang: str, as_json: bool, **selection: Any) -> None:
+def list_(
+    *, operator_list: str, op_specs: Path | None, lang: str, as_json: bool, **selection: Any
+) -> None:
     """List the operators with their opsets."""
     from functools import partial
 
@@ -46,7 +51,7 @@ def list_(*, op_specs: Path | None, lang: str, as_json: bool, **selection: Any) 
     )
     from atc_py.spec import specifications
 
-    library = specifications(op_specs)
+    library = specifications(op_specs, operator_list)
     specs = selected(library.all(), Selection(**selection))
     compiles = partial(can_lower, specs=library)
     if as_json:
@@ -57,31 +62,70 @@ def list_(*, op_specs: Path | None, lang: str, as_json: bool, **selection: Any) 
 
 @ops.command()
 @click.argument("operator")
+@options.LIST
 @options.OP_SPECS
 @options.LANG
 @options.AS_JSON
-def show(*, operator: str, op_specs: Path | None, lang: str, as_json: bool) -> None:
+def show(
+    *, operator: str, operator_list: str, op_specs: Path | None, lang: str, as_json: bool
+) -> None:
     """Show the specification of OPERATOR: its rules and its ONNX versions."""
     from atc_py.frontend.reading.history import history
     from atc_py.report.operators.listing import find_named_spec
     from atc_py.report.operators.page import operator_json, operator_lines
     from atc_py.spec import specifications
 
-    spec = find_named_spec(operator, specifications(op_specs))
+    spec = find_named_spec(operator, specifications(op_specs, operator_list))
     if as_json:
         print_json(operator_json(spec, history()))
         return
     _print_lines(operator_lines(spec, history(), lang))
 
 
+@ops.command()
+@options.AS_JSON
+@options.LANG
+def lists(*, lang: str, as_json: bool) -> None:
+    """Name the operator lists: release of CANN, operators, opsets, source."""
+    from atc_py.report.operators.lists import lists_json, lists_lines
+
+    if as_json:
+        print_json(lists_json())
+        return
+    _print_lines(lists_lines(lang))
+
+
 @ops.command(context_settings={"ignore_unknown_options": True})
-@click.argument("operator")
-@click.argument("first", metavar="OPSET")
-@click.argument("second", metavar="OPSET")
+@click.argument("operator", required=False)
+@click.argument("first", metavar="[OPSET]", required=False)
+@click.argument("second", metavar="[OPSET]", required=False)
+@click.option(
+    "--list",
+    "lists",
+    metavar="NAME",
+    multiple=True,
+    help="Operator list to compare with another; give the option twice.",
+)
 @options.LANG
 @options.AS_JSON
-def diff(*, operator: str, first: str, second: str, lang: str, as_json: bool) -> None:
-    """Show what changed in ONNX's OPERATOR between two opsets."""
+def diff(
+    *,
+    operator: str | None,
+    first: str | None,
+    second: str | None,
+    lists: tuple[str, ...],
+    lang: str,
+    as_json: bool,
+) -> None:
+    """Show what changed in ONNX's OPERATOR between two opsets, or how two lists differ.
+
+    With --list given twice, OPERATOR on both lists is compared, or every operator without it.
+    """
+    if lists:
+        _diff_of_lists(operator, first, lists, lang, as_json=as_json)
+        return
+    if operator is None or first is None or second is None:
+        raise click.UsageError("give OPERATOR and two of OPSET, or --list twice")
     from atc_py.frontend.reading.history import history
     from atc_py.report.operators.diff import diff_json, diff_lines, operator_diff
 
@@ -104,10 +148,10 @@ def validate(*, paths: tuple[Path, ...], op_specs: Path | None, as_json: bool) -
     from atc_py.frontend.reading.history import history
     from atc_py.report.operators.listing import lint_line
     from atc_py.spec.lint import lint
-    from atc_py.system.resources import op_specs_dir
+    from atc_py.spec.lists import operator_lists
 
     given = [*paths, *([op_specs] if op_specs is not None else [])]
-    result = lint(given or [op_specs_dir()], history())
+    result = lint(given or [each.folder for each in operator_lists()], history())
     if result.errors:
         raise AtcError(*result.findings)
     if as_json:
@@ -116,6 +160,26 @@ def validate(*, paths: tuple[Path, ...], op_specs: Path | None, as_json: bool) -
         return
     print_diagnostics(result.findings, as_json=False)
     print_line(lint_line(result))
+
+
+def _diff_of_lists(
+    operator: str | None, first: str | None, names: tuple[str, ...], lang: str, *, as_json: bool
+) -> None:
+    """Show how two lists differ.
+
+    Raises:
+        click.UsageError: an opset is given as well, or not two lists.
+    """
+    from atc_py.report.operators.list_diff import list_diff, list_diff_json, list_diff_lines
+    from atc_py.spec import library
+
+    if len(names) != _TWO or first is not None:
+        raise click.UsageError("give --list twice and no opsets to compare two lists")
+    found = list_diff((names[0], names[1]), (library(names[0]), library(names[1])), operator)
+    if as_json:
+        print_json(list_diff_json(found))
+        return
+    _print_lines(list_diff_lines(found, lang))
 
 
 def _print_lines(lines: Iterable[str]) -> None:

@@ -9,7 +9,13 @@ import click
 
 from atc_py.diag import LANGUAGES
 from atc_py.diag.codes import BAD_OPTION
-from atc_py.options.compile_options import AUTO, PrecisionMode, QuantBias
+from atc_py.options.compile_options import (
+    AUTO,
+    DEFAULT_LIST,
+    LIST_VARIABLE,
+    PrecisionMode,
+    QuantBias,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -20,6 +26,7 @@ __all__ = [
     "AS_JSON",
     "INPUT_SHAPE",
     "LANG",
+    "LIST",
     "MAX_MEMORY",
     "OP_SPECS",
     "QUANT_BIAS",
@@ -131,6 +138,17 @@ QUANT_BIAS = click.option(
     "offset of the data in them, as `quantize` once wrote them; auto: as the file's metadata state.",
 )
 
+LIST = click.option(
+    "--list",
+    "operator_list",
+    metavar="NAME",
+    envvar=LIST_VARIABLE,
+    default=DEFAULT_LIST,
+    show_default=True,
+    show_envvar=True,
+    help="Operator list that the model must keep to; `atc-py ops lists` names them.",
+)
+
 _PATH = click.Path(path_type=Path)
 
 _CONTROLS = (
@@ -180,6 +198,7 @@ _CONTROLS = (
         help="Leave out rewrites that no known pass of ATC does, such as the fusion of a softmax.",
     ),
     QUANT_BIAS,
+    LIST,
 )  # fmt: skip
 
 

@@ -37,12 +37,12 @@ class Source(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A tensor's extents and element type, and what is stored of it.
+    """A tensor's shape and element type, and what is stored of it.
 
     Attributes:
-        shape: extents.
+        shape: its dims.
         dtype: of the elements.
-        stored: extents in memory with the padding of blocks; None where they are those of `shape`.
+        stored: dims in memory with the padding of blocks; None where they are those of `shape`.
     """
 
     shape: Shape

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from atc_py.diag.codes import BAD_OPTION, OPTIONS_EXCLUDE
 from atc_py.diag.suggestions import nearest
-from atc_py.options.compile_options import AUTO, PrecisionMode, PrecisionOptions, QuantBias
+from atc_py.options.compile_options import (
+    AUTO,
+    DEFAULT_LIST,
+    LIST_VARIABLE,
+    PrecisionMode,
+    PrecisionOptions,
+    QuantBias,
+)
 from atc_py.options.input_shapes import parse_input_shapes
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Mapping, Sequence
 
     from atc_py.tensor.shapes import Shape
@@ -45,6 +52,8 @@ class PrecisionSettings(TypedDict, total=False):
         only_atc_passes: leave out rewrites that no known pass of ATC does.
         quant_bias: `unfolded` or `folded`, the convention of the biases of a model in the deploy
             form; `auto`, the default, goes by the file's metadata.
+        operator_list: the list of operators that a model must keep to, such as `cann-9.0`; by
+            default that of the environment's ATC_PY_LIST, else `base`.
     """
 
     precision_mode_v2: str | None
@@ -58,6 +67,7 @@ class PrecisionSettings(TypedDict, total=False):
     is_weight_clip: bool
     only_atc_passes: bool
     quant_bias: str
+    operator_list: str | None
 
 
 class PrecisionChoice(PrecisionSettings, total=False):
@@ -126,6 +136,7 @@ def precision_options(given: PrecisionSettings) -> PrecisionOptions:
         is_weight_clip=given.get("is_weight_clip", True),
         only_atc_passes=given.get("only_atc_passes", False),
         quant_bias=QuantBias.chosen(given.get("quant_bias", AUTO)),
+        operator_list=given.get("operator_list") or os.environ.get(LIST_VARIABLE) or DEFAULT_LIST,
     )
 
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AUTO",
+    "DEFAULT_LIST",
+    "LIST_VARIABLE",
     "CheckOptions",
     "CompileOptions",
     "PrecisionMode",
@@ -25,6 +27,12 @@ __all__ = [
 
 AUTO = "auto"
 """The user's choice to leave the convention to the file."""
+
+DEFAULT_LIST = "base"
+"""The operator list that counts where none is chosen."""
+
+LIST_VARIABLE = "ATC_PY_LIST"
+"""Environment variable that chooses the operator list where the call does not."""
 
 
 class PrecisionMode(Enum):
@@ -111,6 +119,7 @@ class PrecisionOptions:
         is_weight_clip: whether weights that become narrower are clamped to finite values.
         only_atc_passes: whether rewrites that no known pass of ATC does are left out.
         quant_bias: the convention of biases of int8 layers; None to use the file's.
+        operator_list: name of the list of operators that the model must keep to.
     """
 
     keep_dtype: Path | None = None
@@ -123,6 +132,7 @@ class PrecisionOptions:
     is_weight_clip: bool = True
     only_atc_passes: bool = False
     quant_bias: QuantBias | None = None
+    operator_list: str = DEFAULT_LIST
 
     def given(self) -> dict[str, str]:
         """Return the controls that differ from their defaults, as texts by name."""

@@ -16,6 +16,7 @@ from atc_py.frontend.reading.read import read_model
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, format_input_shapes
 from atc_py.passes.precision.control_files import find_controls
 from atc_py.passes.precision.model_names import ModelNames, check_soc
+from atc_py.pipeline.other_lists import with_other_lists
 from atc_py.pipeline.proposal.advice import advice_of, advise, with_shapes
 from atc_py.pipeline.proposal.judging import Judge
 from atc_py.pipeline.proposal.misfit import find_misfit
@@ -53,7 +54,7 @@ def check_files(models: Sequence[Path], options: CheckOptions) -> CheckReport:
     """
     soc = find_soc(options.soc)
     check_soc(options.precision_mode, soc)
-    specs = specifications(options.op_specs)
+    specs = specifications(options.op_specs, options.precision.operator_list)
     unused = set(options.input_shapes)
     unmatched = _UnknownNames()
     checks: list[ModelCheck] = []
@@ -79,12 +80,17 @@ def check_files(models: Sequence[Path], options: CheckOptions) -> CheckReport:
             specs,
             only_atc_passes=options.precision.only_atc_passes,
         )
-        checks.append(_apply_rules(trial, file, shapes, judge, survey))
+        check = _apply_rules(trial, file, shapes, judge, survey)
+        checks.append(with_other_lists(check, survey.model, judge.conditions, options))
     if all(check.opsets for check in checks):  # a file that cannot be read may have the names
         unmatched.refuse()
         _refuse_unused(unused)
     return CheckReport(
-        tuple(checks), options.precision_mode.value, soc.name, _other_options(options)
+        tuple(checks),
+        options.precision_mode.value,
+        soc.name,
+        _other_options(options),
+        options.precision.operator_list,
     )
 
 

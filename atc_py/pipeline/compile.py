@@ -77,7 +77,7 @@ def compile_model(
             unchanged.
     """
     soc = _soc(options)
-    specs = specifications(options.op_specs)
+    specs = specifications(options.op_specs, options.precision.operator_list)
     switches = _switches(options)
     clock = _Clock(on_stage)
     with clock.stage("read"):

@@ -50,10 +50,11 @@ _EMPTY = {"", "~", "null"}
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A position in the text, both counted from 1."""
+    """A position in the text, both counted from 1; `file` where it is not the document's own."""
 
     line: int
     column: int
+    file: str = ""
 
 
 class Problem(NamedTuple):
@@ -90,7 +91,8 @@ def spec_error(
     help: str,  # noqa: A002  (the word that users read)
 ) -> AtcError:
     """Return the diagnostic for a fault at `mark` of a specification."""
-    return BAD_SPEC.error(message, place=Place(file, line=mark.line, column=mark.column), help=help)
+    place = Place(mark.file or file, line=mark.line, column=mark.column)
+    return BAD_SPEC.error(message, place=place, help=help)
 
 
 def read_document(text: str, file: str) -> Document:

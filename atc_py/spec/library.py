@@ -12,9 +12,9 @@ from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_SPEC
 from atc_py.diag.suggestions import nearest
 from atc_py.spec.folder import read_folder
+from atc_py.spec.lists import DEFAULT_LIST, find_list
 from atc_py.spec.loader import load_spec
 from atc_py.spec.names import folded, stem_of
-from atc_py.system.resources import op_specs_dir
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -189,22 +189,27 @@ def _refuse_second(first: IndexEntry | None, second: IndexEntry) -> None:
 
 
 @cache
-def library() -> Library:
-    """Return the specifications that atc-py brings along."""
-    return Library(op_specs_dir())
-
-
-def specifications(folder: Path | None) -> Library:
-    """Return the built-in specifications, overlaid by those of a user's folder if given.
+def library(list_name: str = DEFAULT_LIST) -> Library:
+    """Return the specifications of a list that atc-py brings along.
 
     Raises:
-        AtcError: as `Library.overlay` does.
+        AtcError: BAD_OPTION where no list has that name.
     """
-    return library() if folder is None else library().overlay(folder)
+    return Library(find_list(list_name).folder)
+
+
+def specifications(folder: Path | None, list_name: str = DEFAULT_LIST) -> Library:
+    """Return the specifications of a list, overlaid by those of a user's folder if given.
+
+    Raises:
+        AtcError: BAD_OPTION where no list has that name; else as `Library.overlay` does.
+    """
+    built_in = library(list_name)
+    return built_in if folder is None else built_in.overlay(folder)
 
 
 def spec_index() -> tuple[IndexEntry, ...]:
-    """Return one entry for each specification that atc-py brings along; no file is opened."""
+    """Return one entry for each specification of the default list; no file is opened."""
     return library().index()
 
 

@@ -9,6 +9,7 @@ from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_SPEC, FILE_NOT_FOUND, FILE_UNREADABLE
 from atc_py.spec.checks import find_problems
 from atc_py.spec.document import MAX_BYTES, Document, Mark, Problem, read_document, spec_error
+from atc_py.spec.inherit import LIKE, SECTIONS, merged
 from atc_py.spec.names import stem_of
 from atc_py.spec.schema import convert
 
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from atc_py.spec.model import OpSpec
 
 __all__ = ["load_spec", "parse_spec", "problem_at", "read_spec"]
-
-_SECTIONS = ("inputs", "outputs", "attributes", "constraints")
-"""Lists whose items remember their line."""
 
 
 def load_spec(path: str | Path) -> OpSpec:
@@ -39,7 +37,7 @@ def read_spec(path: str | Path) -> tuple[OpSpec, Document]:
         AtcError: as `load_spec` does.
     """
     file = Path(path)
-    document = read_document(_text(file), str(file))
+    document = _with_other_list(read_document(_text(file), str(file)), file)
     spec = _specification_of(document)
     if stem_of(spec.op) != file.stem:
         message = f"{spec.op} belongs in {stem_of(spec.op)}.yaml, this file is {file.name}"
@@ -54,6 +52,23 @@ def parse_spec(text: str, file: str) -> OpSpec:
         AtcError: BAD_SPEC with file, line and column of every fault.
     """
     return _specification_of(read_document(text, file))
+
+
+def _with_other_list(document: Document, file: Path) -> Document:
+    """Return a document over that of the list which it is like, if it names one.
+
+    Raises:
+        AtcError: BAD_SPEC where no list has that name or that operator.
+    """
+    if not isinstance(document.data, dict) or LIKE not in document.data:
+        return document
+    lists = file.resolve().parents[2]
+    others = sorted(lists.glob(f"{document.data[LIKE]}/*/{file.name}"))
+    if not others or not (lists / "lists.yaml").is_file():
+        message = f"no list {document.data[LIKE]!r} beside this one has a file {file.name}"
+        help_ = "name a list of op_specs/, or write the whole specification"
+        raise spec_error(str(file), document.mark((LIKE,)), message, help_)
+    return merged(document, read_document(_text(others[0]), str(others[0])))
 
 
 def _specification_of(document: Document) -> OpSpec:
@@ -71,19 +86,19 @@ def _remember_lines(document: Document) -> None:
     data: Any = document.data
     if not isinstance(data, dict):
         return
-    for section in _SECTIONS:
+    for section in SECTIONS:
         items = data.get(section)
         for position, item in enumerate(items if isinstance(items, list) else ()):
             if isinstance(item, dict):
-                item["@line"] = document.mark((section, position)).line
+                item.setdefault("@line", document.mark((section, position)).line)
     data["@path"] = document.file
-    data["@opsets_line"] = document.mark(("opsets",), key=True).line
+    data.setdefault("@opsets_line", document.mark(("opsets",), key=True).line)
 
 
 def problem_at(document: Document, problem: Problem, code: Code = BAD_SPEC) -> Diagnostic:
     """Return a problem with its place."""
     mark = document.mark(problem.path, key=problem.key)
-    place = Place(document.file, line=mark.line, column=mark.column)
+    place = Place(mark.file or document.file, line=mark.line, column=mark.column)
     return code.diagnostic(problem.message, place=place, help=problem.help)
 
 

@@ -258,7 +258,12 @@ class OpSpec(_Part, frozen=True, kw_only=True):
         target: the target operator, or None when a lowering function makes the nodes.
         notes: how the list is read.
         example: a node that keeps every rule; tests derive their models from it.
+        page: number of the page that the file is a reading of, where the list has pages.
+        kept: no page of the list has it; it is kept from the first list, because quantizers and
+            exporters still write it.
+        special_case: the page says that it is made for one customer and not recommended to others.
         path: the file that it was read from.
+        like_path: the file of another list that it is like, if any.
         opsets_line: line of the opsets in that file.
         own_group: the group of a user's file, where its folder does not say it.
         shown_as: the file's name in reports where it is a user's; "" for atc-py's own.
@@ -278,7 +283,11 @@ class OpSpec(_Part, frozen=True, kw_only=True):
     target: Target | None = None
     notes: Notes | None = None
     example: Example = Example()
+    page: Annotated[str, msgspec.Meta(pattern=r"^[0-9]{4}\Z")] | None = None
+    kept: bool = False
+    special_case: bool = False
     path: str = msgspec.field(default="", name="@path")
+    like_path: str = msgspec.field(default="", name="@like_path")
     opsets_line: int = msgspec.field(default=1, name="@opsets_line")
     own_group: str = msgspec.field(default="", name="@own_group")
     shown_as: str = msgspec.field(default="", name="@shown_as")
@@ -295,11 +304,16 @@ class OpSpec(_Part, frozen=True, kw_only=True):
 
     @property
     def file_name(self) -> str:
-        """`op_specs/nn/conv.yaml`, wherever the folder is; a user's file as the user named it."""
-        return self.shown_as or f"op_specs/{self.group}/{PurePath(self.path).name}"
+        """`op_specs/base/nn/conv.yaml`, wherever the folder is; a user's file as the user named it."""
+        return self.shown_as or _shown(self.path)
 
     def place_of(self, line: int) -> str:
-        """Return `op_specs/nn/conv.yaml:23`, where a rule or attribute of that line stands."""
+        """Return `op_specs/base/nn/conv.yaml:23`, where a rule or attribute of that line stands.
+
+        A line below 0 stands in the file that this one is like.
+        """
+        if line < 0:
+            return f"{_shown(self.like_path)}:{-line}"
         return f"{self.file_name}:{line}"
 
     def attribute(self, name: str) -> AttributeSpec | None:
@@ -322,6 +336,11 @@ class OpSpec(_Part, frozen=True, kw_only=True):
                 return None
             operand = other
         return operand.dtypes
+
+
+def _shown(path: str) -> str:
+    """Return the name of a list's file from `op_specs/` on."""
+    return "/".join(("op_specs", *PurePath(path).parts[-3:]))
 
 
 def compressed(numbers: tuple[int, ...]) -> str:

@@ -75,6 +75,7 @@ class When(_Struct, frozen=True, kw_only=True):
     Attributes:
         precision_mode: the mode of the compilation.
         cube_float32: whether the SoC's cube multiplies float32.
+        families: families of SoCs by CANN's short names, of which the SoC's is one.
         opsets: first and last opset.
         attributes: values of attributes.
         dims: the shape of tensors.
@@ -83,6 +84,7 @@ class When(_Struct, frozen=True, kw_only=True):
 
     precision_mode: PrecisionMode | None = None
     cube_float32: bool | None = None
+    families: tuple[Text, ...] = ()
     opsets: tuple[int, int] | None = None
     attributes: tuple[AttrIs, ...] = ()
     dims: tuple[DimIs, ...] = ()
@@ -97,7 +99,7 @@ class Rule(_Struct, frozen=True, kw_only=True, tag_field="rule", tag=stem_of):
         rewrite: name of the rewrite into what the list allows, where that is the level.
         when: conditions, or None when it is always asked.
         deviation: how CANN departs from ONNX there, where that is why its level is accuracy.
-        line: its line in the file.
+        line: its line in the file; below 0, in the file of another list that this one is like.
     """
 
     level: Level = Level.ERROR

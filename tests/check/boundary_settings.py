@@ -60,7 +60,14 @@ def _machine(when: When) -> Setting:
         setting = replace(setting, mode=when.precision_mode)
     if when.cube_float32 is not None:
         setting = replace(setting, soc=_soc(cube_float32=when.cube_float32))
+    if when.families:
+        setting = replace(setting, soc=_soc_of(when.families))
     return setting
+
+
+def _soc_of(families: tuple[str, ...], *, inside: bool = True) -> str:
+    """Return the name of a SoC that is, or is not, of one of the families."""
+    return next(row.name for row in socs() if (row.family.value in families) is inside)
 
 
 def _soc(*, cube_float32: bool) -> str:
@@ -98,6 +105,9 @@ def _lifted(ground: Ground, when: When, met: Setting) -> Iterator[Setting]:
         yield replace(met, mode=mode, text=f"mode {mode.value}")
     if when.cube_float32 is not None:
         soc = _soc(cube_float32=not when.cube_float32)
+        yield replace(met, soc=soc, text=f"SoC {soc}")
+    if when.families:
+        soc = _soc_of(when.families, inside=False)
         yield replace(met, soc=soc, text=f"SoC {soc}")
     for condition in when.attributes:
         row = ground.spec.attribute(condition.name)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from atc_py.check.findings import Finding, ModelCheck
     from atc_py.source import SourceNode, SourceTensor
+    from atc_py.spec import Library
 
 __all__ = ["check_node", "opset_codes"]
 
@@ -37,6 +38,7 @@ def check_node(
     mode: PrecisionMode = PrecisionMode.FORCE_FP16,
     soc: str = "sim",
     seen: Mapping[str, SourceTensor] | None = None,
+    specs: Library | None = None,
 ) -> ModelCheck:
     """Return the check of a model of one node.
 
@@ -49,6 +51,7 @@ def check_node(
         mode: the precision mode.
         soc: name of the SoC.
         seen: values that are taken for other ones than the front end finds, by name.
+        specs: the specifications to judge by; the default list's if there are none.
     """
     path = folder / "one_node.onnx"
     path.unlink(missing_ok=True)
@@ -56,7 +59,7 @@ def check_node(
     with patch.object(fold._Folder, "_try", lambda _self, _node: None):
         view = survey(read_model(path, lenient=True), {})
     view = replace(view, nodes=tuple(_as_seen(node, seen or {}) for node in view.nodes))
-    check = check_view(view, Conditions(mode, find_soc(soc)), library(), history()).check
+    check = check_view(view, Conditions(mode, find_soc(soc)), specs or library(), history()).check
     assert check.nodes
     return check
 

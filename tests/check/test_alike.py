@@ -16,6 +16,7 @@ from atc_py.check.restating import place_node
 from atc_py.check.specimens import compiled_nodes
 from atc_py.frontend.folding.survey import survey
 from atc_py.frontend.reading.read import read_model
+from atc_py.pipeline import other_lists
 from atc_py.source import SourceNode, SourceTensor
 from tests.bench.growing_models import SHAPES
 from tests.check.bound_nodes import constant, tensor
@@ -131,6 +132,7 @@ def test_rules_are_asked_once_of_sound_nodes_and_each_time_of_others(
         return original(node, *args)
 
     monkeypatch.setattr(evaluate, "place_node", counted)
+    monkeypatch.setattr(other_lists, "operator_lists", lambda: ())
     relu = [helper.make_node("Relu", ["x"], [f"r{n}"], f"r{n}") for n in range(3)]
     wrap = [helper.make_node("LRN", ["x"], [f"l{n}"], f"l{n}", size=2) for n in range(2)]
     names = [node.name for node in (*relu, *wrap)]

@@ -18,7 +18,6 @@ from atc_py.diag.codes import NO_KERNEL
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.report.check.formats import render_check
 from atc_py.report.check.json_document import check_document
-from atc_py.spec import all_specs
 from atc_py.target import find_soc
 from tests.check import (
     boundary_attributes,
@@ -31,6 +30,7 @@ from tests.check.boundaries import Expect, sides
 from tests.check.checks import checked
 from tests.check.one_node_checks import check_node
 from tests.frontend import onnx_files
+from tests.spec.every_list import each_spec, library_of, list_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,8 +50,8 @@ REGISTERING = (
 """The modules that register boundaries; who imports them has all."""
 
 CONDITIONAL = [
-    pytest.param(spec, rule, id=f"{spec.op}-{rule.name}-{rule.line}")
-    for spec in all_specs()
+    pytest.param(spec, rule, id=f"{list_of(spec)}-{spec.op}-{rule.name}-{rule.line}")
+    for spec in each_spec()
     for rule in spec.constraints
     if rule.when is not None
 ]
@@ -75,6 +75,7 @@ def test_finding_of_a_conditional_rule_states_the_rules_conditions(
             tmp_path,
             mode=side.setting.mode,
             soc=side.setting.soc,
+            specs=library_of(spec),
         ).findings
         if each.source == source and each.rule.startswith(f"{spec.op}/{rule.name}/")
     ]

@@ -81,7 +81,7 @@ def test_finding_says_what_was_seen_and_where_the_rule_stands(tmp_path: Path) ->
     assert "64" in finding.observed.en
     assert "in [1, 63]" in finding.allowed.en
     assert "[1, 63]" in finding.allowed.zh
-    assert finding.source.startswith("op_specs/nn/conv.yaml:")
+    assert finding.source.startswith("op_specs/base/nn/conv.yaml:")
     assert finding.help.en
     assert finding.help.zh
     diagnostic = finding.diagnostic()
@@ -151,7 +151,7 @@ def test_version_that_cannot_be_restated_says_why_and_which_opset_suits(tmp_path
     assert finding.code is UNSUPPORTED_OPSET
     assert "not constant here" in finding.observed.en
     assert "export the model at opset 12" in finding.help.en
-    assert finding.source == "op_specs/tensor/unsqueeze.yaml:2"
+    assert finding.source == "op_specs/base/tensor/unsqueeze.yaml:2"
 
 
 def test_precision_mode_decides_which_dtypes_are_legal(tmp_path: Path) -> None:

@@ -11,13 +11,13 @@ import pytest
 from atc_py.check.findings import Standing
 from atc_py.diag.codes import DTYPE_NOT_LISTED
 from atc_py.options.compile_options import PrecisionMode
-from atc_py.spec import all_specs
 from atc_py.spec.implied import DtypeListed, rules_of
 from atc_py.tensor.dtypes import DType
 from tests.check.boundary_ground import Change, Ground
 from tests.check.boundary_operands import unlisted_dtype
 from tests.check.one_node_checks import check_node
 from tests.failures import Failures
+from tests.spec.every_list import each_spec, library_of, parameters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from atc_py.check.findings import Finding
     from atc_py.spec import OpSpec
 
-SPECS = [pytest.param(spec, id=spec.op) for spec in all_specs() if spec.inputs]
+SPECS = parameters(spec for spec in each_spec() if spec.inputs)
 FORCE_FP16, MUST_KEEP = PrecisionMode.FORCE_FP16, PrecisionMode.MUST_KEEP_ORIGIN_DTYPE
 FLOATS = {DType.FLOAT16, DType.FLOAT32}
 
@@ -50,7 +50,7 @@ def _findings(
 ) -> list[Finding]:
     """Return the findings on the dtype of an input; rules that exclude dtypes are left out."""
     change = Ground(spec, rule, opset).base.plus(Change(dtypes={rule.tensor: dtype}))
-    check = check_node(change.model(spec, opset), folder, mode=mode)
+    check = check_node(change.model(spec, opset), folder, mode=mode, specs=library_of(spec))
     found = (each for each in check.findings if each.code is DTYPE_NOT_LISTED)
     return [
         each
@@ -97,7 +97,7 @@ def _accepted_where_changed(spec: OpSpec, rule: DtypeListed, opset: int, folder:
 def test_floats_that_modes_change_occur_both_ways() -> None:
     lacking = {
         dtype
-        for spec in all_specs()
+        for spec in each_spec()
         for rule, _ in _rules(spec)
         for dtype in FLOATS - set(rule.dtypes)
         if FLOATS & set(rule.dtypes)

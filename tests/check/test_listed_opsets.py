@@ -15,11 +15,11 @@ from atc_py.check.findings import Standing
 from atc_py.diag.codes import OPERATOR_RESTATED, UNSUPPORTED_OPSET
 from atc_py.frontend.reading.history import OnnxHistory, history
 from atc_py.source import AttributeSchema
-from atc_py.spec import all_specs
 from atc_py.tensor.dtypes import DType
 from tests.check import one_node_checks
 from tests.check.one_node_checks import check_node, opset_codes
 from tests.failures import Failures
+from tests.spec.every_list import each_spec, library_of, list_of, parameters
 from tests.spec.one_node import CUSTOM_DOMAIN, build
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from atc_py.source import OperatorSchema
     from atc_py.spec import OpSpec
 
-SPECS = [pytest.param(spec, id=spec.op) for spec in all_specs() if not spec.custom]
-CUSTOM = [pytest.param(spec, id=spec.op) for spec in all_specs() if spec.custom]
+SPECS = parameters(spec for spec in each_spec() if not spec.custom)
+CUSTOM = parameters(spec for spec in each_spec() if spec.custom)
 NEWEST = onnx.defs.onnx_opset_version()
 PROMISED = {Standing.REWRITE, Standing.AICPU, Standing.ACCURACY}
 
@@ -39,6 +39,11 @@ PROMISED = {Standing.REWRITE, Standing.AICPU, Standing.ACCURACY}
 def _codes(check: ModelCheck) -> list[str]:
     """Return the codes about the operator's version; nodes of subgraphs have their own."""
     return [each.code.id for each in opset_codes(check) if not each.scope]
+
+
+def _check(spec: OpSpec, model: onnx.ModelProto, folder: Path) -> ModelCheck:
+    """Return the check of a model by the list that the specification is of."""
+    return check_node(model, folder, specs=library_of(spec))
 
 
 # Listed opsets ----------------------------------------------------------------------------------
@@ -56,7 +61,7 @@ def test_opset_is_accepted_where_listed_else_restated_or_refused(
 
 
 def _accepted(spec: OpSpec, opset: int, folder: Path) -> None:
-    check = check_node(build(spec, opset), folder)
+    check = _check(spec, build(spec, opset), folder)
     assert not _codes(check)
     if onnx.defs.has(spec.op, opset):
         assert not check.faults
@@ -70,16 +75,16 @@ def test_custom_operator_is_accepted_at_every_version(spec: OpSpec, tmp_path: Pa
     with Failures() as failures:
         for entry.version in (1, 2, 13):
             with failures.of(f"version {entry.version}"):
-                check = check_node(model, tmp_path)
+                check = _check(spec, model, tmp_path)
                 assert check.standing is Standing.SUPPORTED
 
 
 def test_examples_have_the_rewrites_that_their_operands_cannot_be_without(tmp_path: Path) -> None:
     found = set()
-    for spec in all_specs():
+    for spec in each_spec():
         for opset in spec.opsets or (13,):
             if spec.custom or onnx.defs.has(spec.op, opset):
-                check = check_node(build(spec, opset), tmp_path)
+                check = _check(spec, build(spec, opset), tmp_path)
                 found |= {(spec.op, each.rule.split("/")[1]) for each in check.findings}
     assert found == {("Gemm", "operand_absent"), ("RoiAlign", "dtype_excluded")}
 
@@ -89,7 +94,7 @@ def test_examples_have_the_rewrites_that_their_operands_cannot_be_without(tmp_pa
 
 def _restated_or_refused(spec: OpSpec, opset: int, folder: Path) -> None:
     model = build(spec, opset)
-    check = check_node(model, folder)
+    check = _check(spec, model, folder)
     wanted = _wanted(spec, opset, model)
     assert _codes(check) == ([wanted] if wanted else [])
     for each in opset_codes(check):
@@ -217,20 +222,20 @@ class _Later(OnnxHistory):
 def test_next_version_of_an_operator_is_restated_or_refused(spec: OpSpec, tmp_path: Path) -> None:
     """Check that an opset that ONNX does not have yet is refused."""
     refused, restated = [UNSUPPORTED_OPSET.id], [OPERATOR_RESTATED.id]
-    now = _codes(check_node(build(spec, NEWEST), tmp_path))
+    now = _codes(_check(spec, build(spec, NEWEST), tmp_path))
     model = build(spec, NEWEST + 1)
-    assert _codes(check_node(model, tmp_path)) == refused
-    again = _codes(_at(model, _Later(spec.op, "nothing"), tmp_path))
+    assert _codes(_check(spec, model, tmp_path)) == refused
+    again = _codes(_at(spec, model, _Later(spec.op, "nothing"), tmp_path))
     assert again == (refused if now == refused else restated)
-    assert _codes(_at(model, _Later(spec.op, "deprecated"), tmp_path)) == refused
+    assert _codes(_at(spec, model, _Later(spec.op, "deprecated"), tmp_path)) == refused
     model.graph.node[0].attribute.append(helper.make_attribute("novel", 1))
-    assert _codes(_at(model, _Later(spec.op, "attribute"), tmp_path)) == refused
+    assert _codes(_at(spec, model, _Later(spec.op, "attribute"), tmp_path)) == refused
 
 
-def _at(model: onnx.ModelProto, known: OnnxHistory, folder: Path) -> ModelCheck:
+def _at(spec: OpSpec, model: onnx.ModelProto, known: OnnxHistory, folder: Path) -> ModelCheck:
     """Return the check of a model by another history of ONNX."""
     with patch.object(one_node_checks, "history", lambda: known):
-        return check_node(model, folder)
+        return _check(spec, model, folder)
 
 
 # What other opsets brought ----------------------------------------------------------------------
@@ -241,7 +246,7 @@ def _news() -> Iterator[tuple[OpSpec, int, str, str]]:
 
     A dtype is one of the first input.
     """
-    for spec in all_specs():
+    for spec in each_spec():
         for own in history().versions(spec.op) if not spec.custom else ():
             listed = _versions(spec)
             if own.deprecated or own.since_version in {each.since_version for each in listed}:
@@ -259,18 +264,18 @@ def _news() -> Iterator[tuple[OpSpec, int, str, str]]:
 
 
 NEWS: dict[str, list[tuple[OpSpec, int, str, str]]] = {}
-for _each in sorted(_news(), key=lambda each: (each[0].op, *each[1:])):
-    NEWS.setdefault(_each[0].op, []).append(_each)
+for _each in sorted(_news(), key=lambda each: (list_of(each[0]), each[0].op, *each[1:])):
+    NEWS.setdefault(f"{list_of(_each[0])}-{_each[0].op}", []).append(_each)
 VALUES = {"int": 1, "float": 0.5, "string": "x", "ints": [1], "floats": [0.5]}
 
 
-@pytest.mark.parametrize("op", NEWS)
-def test_what_no_listed_version_has_is_refused(op: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", NEWS)
+def test_what_no_listed_version_has_is_refused(name: str, tmp_path: Path) -> None:
     with Failures() as failures:
-        for spec, opset, what, name in NEWS[op]:
-            with failures.of(f"opset {opset}", what, name):
-                model = _with_news(spec, opset, what, name)
-                assert _codes(check_node(model, tmp_path)) == [UNSUPPORTED_OPSET.id]
+        for spec, opset, what, novel in NEWS[name]:
+            with failures.of(f"opset {opset}", what, novel):
+                model = _with_news(spec, opset, what, novel)
+                assert _codes(_check(spec, model, tmp_path)) == [UNSUPPORTED_OPSET.id]
 
 
 def _with_news(spec: OpSpec, opset: int, what: str, name: str) -> onnx.ModelProto:

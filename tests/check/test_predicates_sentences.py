@@ -14,6 +14,7 @@ from atc_py.spec import all_specs
 from atc_py.spec import implied as implied_rules
 from atc_py.spec.implied import rules_of
 from atc_py.spec.rules import Constraint, Rule
+from tests.spec.every_list import each_spec, list_of, parameters
 
 if TYPE_CHECKING:
     from atc_py.check.predicate import Predicate
@@ -26,6 +27,8 @@ IMPLIED = {
 }
 KINDS = sorted({*get_args(Constraint), *IMPLIED}, key=lambda kind: str(kind.__name__))
 LONGEST = 160
+LONGER = {("cann-9.0", "Einsum", "attr_one_of")}
+"""List, operator and rule whose sentence is longer: it names the twenty equations allowed."""
 
 
 def holes(text: str) -> set[str]:
@@ -64,7 +67,7 @@ def test_words_are_of_their_language_and_end_without_a_stop(row: Predicate) -> N
         assert words.zh[-1] not in "。."
 
 
-@pytest.mark.parametrize("spec", all_specs(), ids=lambda spec: spec.op)
+@pytest.mark.parametrize("spec", parameters(each_spec()))
 def test_sentences_of_every_rule_of_every_operator_are_short_and_whole(spec: OpSpec) -> None:
     for rule in rules_of(spec):
         for words in (sentence(spec, rule), filled(predicate_of(type(rule)).help, spec, rule)):
@@ -73,7 +76,8 @@ def test_sentences_of_every_rule_of_every_operator_are_short_and_whole(spec: OpS
         said = sentence(spec, rule)
         assert spec.op in said.en
         assert spec.op in said.zh
-        assert max(len(said.en), len(said.zh)) <= LONGEST
+        longer = (list_of(spec), spec.op, rule.name) in LONGER
+        assert (max(len(said.en), len(said.zh)) > LONGEST) is longer
 
 
 @pytest.mark.parametrize(

@@ -196,7 +196,7 @@ def test_users_specifications_are_listed_and_shown(atc: Atc) -> None:
     assert rows["Relu"]["opsets"] == [13]
     assert rows["Relu"]["file"] == "mine/relu.yaml"
     assert rows["Swish"]["group"] == "user"
-    assert rows["Conv"]["file"] == "op_specs/nn/conv.yaml"
+    assert rows["Conv"]["file"] == "op_specs/base/nn/conv.yaml"
     shown = atc("ops", "show", "swish", "--op-specs", "mine").out
     assert "Swish (user)" in shown
     assert "[mine/swish.yaml:5]" in shown
@@ -216,3 +216,45 @@ def test_texts_of_users_cannot_command_the_terminal(atc: Atc) -> None:
     done = atc("ops", "show", "Relu", "--op-specs", "mine")
     assert "\u202e" not in done.out
     assert "\\u202e" in done.out
+
+
+def test_lists_name_release_operators_and_opsets(atc: Atc) -> None:
+    (base, newer) = atc("ops", "lists", "--json").json
+    assert (base["name"], base["operators"], base["opsets"][-1]) == ("base", 131, 13)
+    assert (newer["name"], newer["release"], newer["opsets"][-1]) == ("cann-9.0", "CANN 9.0", 18)
+    assert "CANN 9.0" in atc("ops", "lists").out
+
+
+def test_show_takes_the_list(atc: Atc, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "Opsets: 8-13\n" in atc("ops", "show", "Abs").out
+    assert "Opsets: 8-18\n" in atc("ops", "show", "Abs", "--list", "cann-9.0").out
+    monkeypatch.setenv("ATC_PY_LIST", "cann-9.0")
+    assert "Opsets: 8-18\n" in atc("ops", "show", "Abs").out
+    assert "Opsets: 8-13\n" in atc("ops", "show", "Abs", "--list", "base").out
+
+
+def test_lists_are_compared(atc: Atc) -> None:
+    both = ("--list", "base", "--list", "cann-9.0")
+    done = atc("ops", "diff", "abs", *both)
+    assert done.status == 0
+    assert "  opsets: 8-13 -> 8-18\n" in done.out
+    assert " -> float16 float32 int8 int16 int32 int64\n" in done.out.replace("\n    ", " ")
+    found = {each["op"]: each for each in atc("ops", "diff", *both, "--json").json["operators"]}
+    assert found["Abs"]["facts"][0]["subject"]["en"] == "opsets"
+    assert atc("ops", "diff", "abs", "--list", "base", "--list", "base").out.startswith(
+        "Abs: the same"
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [(), ("Abs",), ("Abs", "8"), ("Abs", "--list", "base"), ("Abs", "8", "13", "--list", "base")],
+)
+def test_wrong_comparison_is_a_wrong_call(atc: Atc, arguments: tuple[str, ...]) -> None:
+    assert atc("ops", "diff", *arguments).status == 2
+
+
+def test_unknown_list_is_refused_with_those_known(atc: Atc) -> None:
+    done = atc("check", "x.onnx", "--list", "cann-9")
+    assert done.status == 2
+    assert "did you mean cann-9.0? lists are base, cann-9.0" in done.err

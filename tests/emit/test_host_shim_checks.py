@@ -296,6 +296,16 @@ WRONG = {
         SUMS + "Fixpipe<half, float, CFG_NZ>(gm, c, {8, 16, 16, 16, QuantMode_t::F322F16});",
         "nSize must be whole columns of 16",
     ),
+    "halves-of-columns-of-half": (
+        SUMS + "Fixpipe<half, float, CFG_NZ>"
+        "(gm, c, {16, 16, 16, 16, QuantMode_t::F322F16, false, true});",
+        "isChannelSplit is for columns of float",
+    ),
+    "sums-of-half-a-column-of-8": (
+        SUMS + "GlobalTensor<float> wide; Fixpipe<float, float, CFG_NZ>"
+        "(wide, c, {4, 16, 16, 16, QuantMode_t::NoQuant, false, true});",
+        "nSize must be whole columns of 8",
+    ),
     "no-sums": (
         SUMS + "Fixpipe(gm, c, FixpipeParamsV220{0, 0, 0, 16, QuantMode_t::F322F16});",
         "mSize and nSize must be at least 1",

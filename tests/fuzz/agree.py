@@ -35,7 +35,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Asked", "Tally", "agreement", "guarded_agreement", "random_model", "tried"]
 
-_SOCS = ("sim", "sim", "Ascend310P3", "Ascend910B3", "Ascend310B1", "Ascend910B", "Ascend310")
+_SOCS = (
+    "sim", "sim", "Ascend310P3", "Ascend910B3", "Ascend310B1", "Ascend910B", "Ascend310",
+    "Ascend610", "Ascend910_9391", "Ascend910_95", "Hi3796CV300CS",
+)  # fmt: skip
 _COMBINATIONS = 2
 """Precision modes and SoCs that a model is tried with."""
 

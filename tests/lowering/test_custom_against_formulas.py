@@ -253,7 +253,7 @@ LIMITS = {"score_threshold": 0.5, "iou_threshold": 0.5, "max_size_per_class": 1}
             {"x1": normal(2, 3), "x2": normal(2, 3)},
             [normal(2, 3)],
             {},
-            "needs equal inner extents, found 3 and 2",
+            "needs equal inner dims, found 3 and 2",
         ),
         (
             "BatchMatMul",

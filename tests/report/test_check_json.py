@@ -66,7 +66,7 @@ def test_finding_carries_everything() -> None:
         "name": "attr-out-of-range",
         "level": "error",
         "rule": "Conv/attr_each_in_range/strides",
-        "source": "op_specs/nn/conv.yaml:18",
+        "source": "op_specs/base/nn/conv.yaml:18",
         "node": 17,
         "node_name": "conv2",
         "op": "Conv",
@@ -78,6 +78,7 @@ def test_finding_carries_everything() -> None:
         "message": "strides of Conv must be in [1, 63], found [1, 64]",
         "help": "split the stride into two convolutions",
         "known": False,
+        "taken_by": [],
     }
 
 

@@ -76,7 +76,7 @@ def test_failure_names_every_node_with_its_value() -> None:
         'error: node 17 "conv2": strides of Conv must be in [1, 63], found [1, 64]',
         'error: node 20 "conv5": strides of Conv must be in [1, 63], found [1, 64]',
         'error: node 31 "conv9": strides of Conv must be in [1, 63], found [70, 70]',
-        "rule: op_specs/nn/conv.yaml:18",
+        "rule: op_specs/base/nn/conv.yaml:18",
         "help: split the stride into two convolutions",
     ]
 

@@ -81,7 +81,7 @@ def test_result_points_to_file_node_and_rule() -> None:
     assert location["logicalLocations"][0]["fullyQualifiedName"] == "main_graph/17:Conv:conv2"
     related = result["relatedLocations"][0]["physicalLocation"]
     assert related == {
-        "artifactLocation": {"uri": "op_specs/nn/conv.yaml"},
+        "artifactLocation": {"uri": "op_specs/base/nn/conv.yaml"},
         "region": {"startLine": 18},
     }
     assert list(result["partialFingerprints"].values()) == [STRIDES.fingerprint]

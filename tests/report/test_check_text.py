@@ -82,14 +82,14 @@ def test_nodes_of_one_rule_are_gathered_by_value() -> None:
         "error[ATC4012 attr-out-of-range]: strides of Conv must be in [1, 63]",
         '  --> node 17 "conv2", node 20 "conv5": found [1, 64]',
         '  --> node 31 "conv9": found [70, 70]',
-        "  rule: op_specs/nn/conv.yaml:18",
+        "  rule: op_specs/base/nn/conv.yaml:18",
         "  help: split the stride into two convolutions",
     ]
     assert block(text_of(mixed(), language="zh"), "错误[ATC4012") == [
         "错误[ATC4012 attr-out-of-range]: Conv 的 strides 须在 [1, 63] 内",
         '  --> 节点 17 "conv2"，节点 20 "conv5"：实际为 [1, 64]',
         '  --> 节点 31 "conv9"：实际为 [70, 70]',
-        "  规则：op_specs/nn/conv.yaml:18",
+        "  规则：op_specs/base/nn/conv.yaml:18",
         "  建议：将该步幅拆分为两个卷积",
     ]
 

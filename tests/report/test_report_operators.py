@@ -153,7 +153,7 @@ def test_show_puts_bounds_conditions_and_marks_into_words() -> None:
     ) in text
     assert (
         "A of Gemm must not have dtype float32, when precision mode is must_keep_origin_dtype and the "
-        "SoC's cube has no float32 and opset is 8-10; else error [op_specs/math/gemm.yaml:"
+        "SoC's cube has no float32 and opset is 8-10; else error [op_specs/base/math/gemm.yaml:"
     ) in text
     text = " ".join(" ".join(operator_lines("Softmax")).split())
     assert "axis int; default -1; before opset 13 default 1" in text
@@ -205,7 +205,7 @@ def test_show_of_an_unknown_name_says_what_is_near(name: str, part: str) -> None
 def _is_strict_json_with_lines(name: str) -> None:
     data = json.loads(json.dumps(operator_json(name), allow_nan=False))
     assert data["op"] == name
-    assert data["file"].startswith(f"op_specs/{data['group']}/")
+    assert data["file"].startswith(f"op_specs/base/{data['group']}/")
     assert "@" not in "".join(data)
     for section in ("inputs", "outputs", "attributes", "constraints"):
         assert all(item["line"] > 1 for item in data.get(section, []))
@@ -216,7 +216,7 @@ def test_json_has_sentences_and_versions() -> None:
     alpha = next(rule for rule in data["rules"] if rule.get("rewrite"))
     assert alpha["level"] == "rewrite"
     assert set(alpha["sentence"]) == set(alpha["rewrite"]["sentence"]) == {"en", "zh"}
-    assert alpha["place"].startswith("op_specs/math/gemm.yaml:")
+    assert alpha["place"].startswith("op_specs/base/math/gemm.yaml:")
     assert data["rules"][-1]["when"]["en"].startswith("precision mode is")
     assert [row["version"] for row in data["versions"]][:3] == [1, 6, 7]
     assert "versions" not in operator_json("AscendQuant")

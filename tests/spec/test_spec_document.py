@@ -56,14 +56,14 @@ FAULTS = {
 def test_document_fault_names_line_and_column(name: str) -> None:
     text, where, message = FAULTS[name]
     with pytest.raises(AtcError) as caught:
-        read_document(text, "op_specs/nn/x.yaml")
+        read_document(text, "op_specs/base/nn/x.yaml")
     (diagnostic,) = caught.value.diagnostics
     assert diagnostic.code is BAD_SPEC
     assert message in diagnostic.message
     assert diagnostic.help
     place = diagnostic.place
     assert place is not None
-    assert place.file == "op_specs/nn/x.yaml"
+    assert place.file == "op_specs/base/nn/x.yaml"
     assert place.line is not None
     if where is not None:
         assert (place.line, place.column) == where

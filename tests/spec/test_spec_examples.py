@@ -13,21 +13,20 @@ import onnx.shape_inference
 import pytest
 from onnx import TensorProto
 
-from atc_py.spec import AttributeType, OpSpec, all_specs, find_spec
+from atc_py.spec import AttributeType, OpSpec, find_spec
 from atc_py.tensor.dtypes import DType
 from tests.failures import Failures
+from tests.spec.every_list import each_spec, parameters
 from tests.spec.one_node import CUSTOM_DOMAIN, build
 
 if TYPE_CHECKING:
     from atc_py.spec import OperandSpec
 
-SPECS = [pytest.param(spec, id=spec.op) for spec in all_specs()]
-OF_ONNX = [
-    pytest.param(spec, id=spec.op)
-    for spec in all_specs()
-    if any(onnx.defs.has(spec.op, opset) for opset in spec.opsets)
-]
-CUSTOM = [pytest.param(spec, id=spec.op) for spec in all_specs() if spec.custom]
+SPECS = parameters(each_spec())
+OF_ONNX = parameters(
+    spec for spec in each_spec() if any(onnx.defs.has(spec.op, opset) for opset in spec.opsets)
+)
+CUSTOM = parameters(spec for spec in each_spec() if spec.custom)
 MOST_ELEMENTS = 256
 
 NOT_NARROW = {"MeanVarianceNormalization": {"X": DType.FLOAT32}}
@@ -72,7 +71,9 @@ def _with_ranks(model: onnx.ModelProto, spec: OpSpec) -> onnx.ModelProto:
 def test_spec_has_an_example_that_fits_its_rows(spec: OpSpec) -> None:
     with Failures() as failures:
         with failures.of("presence"):
-            assert "\nexample:" in Path(spec.path).read_text(encoding="utf-8")
+            files = [path for path in (spec.path, spec.like_path) if path]
+            texts = [Path(path).read_text(encoding="utf-8") for path in files]
+            assert any("\nexample:" in text for text in texts)
         for check in (_names_exist, _ranks_and_sizes_fit, _values_are_of_their_types):
             with failures.of(check.__name__):
                 check(spec)

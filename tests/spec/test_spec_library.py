@@ -196,7 +196,7 @@ def test_overlay_shows_files_as_the_user_named_them(
     assert spec.place_of(3) == "mine/conv.yaml:3"
     built_in = lower.find("Conv")
     assert built_in is not None
-    assert built_in.place_of(3) == "op_specs/nn/conv.yaml:3"
+    assert built_in.place_of(3) == "op_specs/lower/nn/conv.yaml:3"
 
 
 def test_overlay_of_one_file(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from atc_py.diag.codes import BAD_SPEC, DOUBTFUL_SPEC
 from atc_py.frontend.reading.history import history
 from atc_py.spec.document import MAX_BYTES
 from atc_py.spec.lint import lint
-from atc_py.system.resources import op_specs_dir
+from atc_py.spec.lists import operator_lists
 from tests.executed_lines import PACKAGE, executed
 
 if TYPE_CHECKING:
@@ -270,7 +270,7 @@ def test_lint_refuses_hostile_files_with_little_work(tmp_path: Path, name: str) 
 
 
 def test_own_specifications_have_no_fault() -> None:
-    result = lint([op_specs_dir()], history())
+    result = lint([each.folder for each in operator_lists()], history())
     assert result.count > 100
     errors = [d for d in result.findings if d.code is not DOUBTFUL_SPEC]
     assert [(str(d.place), d.message) for d in errors] == []

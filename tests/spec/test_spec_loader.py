@@ -334,7 +334,7 @@ def test_loader_remembers_lines(demo: OpSpec) -> None:
     assert [row.line for row in demo.attributes] == [11, 12, 13]
     assert [rule.line for rule in demo.constraints] == [15, 16]
     assert demo.opsets_line == 2
-    assert demo.place_of(demo.constraints[1].line) == "op_specs/nn/demo.yaml:16"
+    assert demo.place_of(demo.constraints[1].line) == "op_specs/specs/nn/demo.yaml:16"
 
 
 def test_rules_keep_name_arguments_and_level(demo: OpSpec) -> None:

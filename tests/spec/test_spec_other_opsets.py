@@ -9,7 +9,8 @@ import onnx.defs
 import onnx.helper
 import pytest
 
-from atc_py.spec import AttributeSpec, OpSpec, all_specs, find_spec
+from atc_py.spec import AttributeSpec, OpSpec, library
+from tests.spec.every_list import LISTS, each_spec, list_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,22 +34,27 @@ def _later(spec: OpSpec) -> Iterator[Any]:
 
 def _cases() -> Iterator[Any]:
     """Yield every attribute that ONNX adds after the last listed opset, in its first form."""
-    for spec in all_specs():
+    for spec in each_spec():
         if spec.custom:
             continue
         seen = set(onnx.defs.get_schema(spec.op, max(spec.opsets)).attributes)
         for schema in _later(spec):
             for name in sorted(set(schema.attributes) - seen):
                 seen.add(name)
-                yield pytest.param(spec, name, schema, id=f"{spec.op}-{name}")
+                yield pytest.param(spec, name, schema, id=f"{list_of(spec)}-{spec.op}-{name}")
 
 
 def _rows() -> Iterator[tuple[OpSpec, AttributeSpec]]:
     """Yield attributes that none of the listed opsets has."""
-    for spec in all_specs():
+    for spec in each_spec():
         for row in spec.attributes:
             if not spec.custom and not any(row.exists_at(opset) for opset in spec.opsets):
                 yield spec, row
+
+
+def _lists_with(op: str) -> list[str]:
+    """Return the lists that have an operator."""
+    return [name for name in LISTS if library(name).find(op) is not None]
 
 
 @pytest.mark.parametrize(("spec", "name", "schema"), list(_cases()))
@@ -81,18 +87,18 @@ def test_rows_of_other_opsets_are_not_listed_but_for_layout() -> None:
 
 
 def test_superfluous_is_what_shapes_say() -> None:
-    found = {(s.op, row.name) for s in all_specs() for row in s.attributes if row.superfluous}
-    assert found == {("Split", "num_outputs")}
+    for name in _lists_with("Split"):
+        rows = [(spec, row) for spec in library(name).all() for row in spec.attributes]
+        found = {(spec.op, row.name) for spec, row in rows if row.superfluous}
+        assert found == {("Split", "num_outputs")}, name
 
 
 def test_inputs_that_later_opsets_leave_out_stand_for_empty_ones() -> None:
-    resize = find_spec("Resize")
-    assert resize is not None
-    absent = {row.name for row in resize.inputs if row.absent == "empty"}
     listed: Any = onnx.defs.get_schema("Resize", 11)
     later: Any = onnx.defs.get_schema("Resize", 13)
     required = {row.name for row in listed.inputs if row.option.name == "Single"}
     optional = {row.name for row in later.inputs if row.option.name == "Optional"}
-    assert absent == required & optional
-    others = {s.op for s in all_specs() for row in s.inputs if row.absent is not None}
-    assert others == {"Resize"}
+    for name in _lists_with("Resize"):
+        rows = [(spec.op, row) for spec in library(name).all() for row in spec.inputs]
+        absent = {(op, row.name) for op, row in rows if row.absent == "empty"}
+        assert absent == {("Resize", each) for each in required & optional}, name

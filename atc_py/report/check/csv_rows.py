@@ -16,6 +16,7 @@ __all__ = ["COLUMNS", "check_csv"]
 COLUMNS = (
     "model", "level", "code", "name", "node", "node_name", "op", "scope", "field", "observed",
     "allowed", "when", "message", "help", "rule", "source", "fingerprint", "known",
+    "list", "taken_by",
 )  # fmt: skip
 
 _FORMULA = ("=", "+", "-", "@")
@@ -33,16 +34,18 @@ def check_csv(document: CheckDocument) -> str:
     writer.writerow(COLUMNS)
     for model in document.models:
         for found in model.all_findings:
-            writer.writerow(_row(model, found))
+            writer.writerow(_row(document, model, found))
     return text.getvalue()
 
 
-def _row(model: CheckedModel, found: Found) -> list[str]:
+def _row(document: CheckDocument, model: CheckedModel, found: Found) -> list[str]:
     """Return the cells of one finding."""
     cells = {
         "model": model.path,
         "node": "" if found.node is None else str(found.node),
         "known": "yes" if found.known else "no",
+        "list": document.operator_list,
+        "taken_by": " ".join(found.taken_by),
     }
     return [_cell(cells[name] if name in cells else getattr(found, name)) for name in COLUMNS]
 

@@ -8,7 +8,7 @@ import msgspec
 
 from atc_py.check.findings import Standing
 from atc_py.diag import LANGUAGES
-from atc_py.options.compile_options import QuantBias
+from atc_py.options.compile_options import DEFAULT_LIST, QuantBias
 from atc_py.source import BiasSource
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "Found",
     "OpenAxis",
     "OperatorCount",
+    "OtherList",
     "Tool",
 ]
 
@@ -62,6 +63,7 @@ class Found(_Part, frozen=True, kw_only=True):
         message: all three in one sentence.
         help: how to fix it.
         known: the baseline has it.
+        taken_by: other operator lists by whose rules the node has no error.
     """
 
     fingerprint: str
@@ -81,6 +83,7 @@ class Found(_Part, frozen=True, kw_only=True):
     message: str
     help: str
     known: bool
+    taken_by: tuple[str, ...] = ()
 
 
 class OperatorCount(_Part, frozen=True, kw_only=True):
@@ -120,6 +123,20 @@ class Biases(_Part, frozen=True, kw_only=True):
     text: str
 
 
+class OtherList(_Part, frozen=True, kw_only=True):
+    """Verdict of another operator list on a model with errors, by its rules alone.
+
+    Attributes:
+        name: of the list.
+        verdict: the worst of its findings.
+        errors: how many of them are errors.
+    """
+
+    name: str
+    verdict: _Verdict
+    errors: int
+
+
 class OpenAxis(_Part, frozen=True, kw_only=True):
     """Axis of an input whose dim the model leaves open.
 
@@ -156,6 +173,7 @@ class CheckedModel(_Part, frozen=True, kw_only=True):
         operators: the ones with the worst verdict first.
         network: every node.
         quant_bias: how biases of int8 layers are read; null for a model that has none.
+        other_lists: what other operator lists say of a model with errors.
     """
 
     path: str
@@ -175,6 +193,7 @@ class CheckedModel(_Part, frozen=True, kw_only=True):
     operators: tuple[OperatorCount, ...]
     network: tuple[CheckedNode, ...]
     quant_bias: Biases | None = None
+    other_lists: tuple[OtherList, ...] = ()
 
     @property
     def all_findings(self) -> tuple[Found, ...]:
@@ -212,6 +231,7 @@ class CheckDocument(_Part, frozen=True, kw_only=True):
         counts: findings of each level in all models.
         baseline: how the findings compare with a baseline; null where none was given.
         models: in the order of the call.
+        operator_list: name of the list that the models were compared with.
     """
 
     version: _Version
@@ -225,3 +245,4 @@ class CheckDocument(_Part, frozen=True, kw_only=True):
     baseline: BaselineCount | None
     models: tuple[CheckedModel, ...]
     soc_note: str = ""
+    operator_list: str = DEFAULT_LIST

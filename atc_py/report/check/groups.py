@@ -75,6 +75,7 @@ def _key(found: Found) -> tuple[str, ...]:
         found.when,
         found.source,
         found.help,
+        *found.taken_by,
     )
 
 

@@ -12,6 +12,7 @@ from atc_py.report.check.words import (
     HEADINGS,
     LEVELS,
     baseline_text,
+    lists_text,
     node_text,
     observed_text,
     shape_option,
@@ -67,6 +68,7 @@ def _page(document: CheckDocument, model: CheckedModel) -> dict[str, Any]:
     return {
         "model": model,
         "verdict": verdict_text(model, document.lang),
+        "lists": lists_text(document, model, document.lang),
         "bar": list(_bar(model)),
         "hint": hint_text(model, document.lang),
         "shape_option": shape_option(model.shape_hint) if model.shape_hint else "",

@@ -20,6 +20,7 @@ from atc_py.report.check.document import (
     Found,
     OpenAxis,
     OperatorCount,
+    OtherList,
     Tool,
 )
 from atc_py.system.json_text import format_json
@@ -60,6 +61,7 @@ def check_document(
         counts={each.value: counts[each.value] for each in Standing if counts[each.value]},
         baseline=None if baseline is None else baseline.count,
         models=models,
+        operator_list=report.operator_list,
         soc_note=_soc_note(report.soc, language),
     )
 
@@ -141,6 +143,10 @@ def _model(check: ModelCheck, language: str, baseline: Baseline | None) -> Check
             for row in check.rows
         ),
         quant_bias=_biases(check, language),
+        other_lists=tuple(
+            OtherList(name=each.name, verdict=each.standing.value, errors=each.errors)
+            for each in check.other_lists
+        ),
     )
 
 
@@ -181,6 +187,7 @@ def _finding(finding: Finding, language: str) -> Found:
         message=_text(finding.message.in_language(language)),
         help=_text(finding.help.in_language(language) or finding.code.remedy),
         known=False,
+        taken_by=finding.taken_by,
     )
 
 

@@ -49,6 +49,7 @@ def _suite(document: CheckDocument, model: CheckedModel, fail_on: Standing) -> E
     values = {
         "precision_mode": document.precision_mode,
         "soc": document.soc,
+        "operator_list": document.operator_list,
         "verdict": verdict_text(model, document.lang),
     }
     for name, value in values.items():
@@ -108,6 +109,8 @@ def _lines(group: Group, language: str) -> list[str]:
     lines = [visible(_line(found, language)) for found in group.findings]
     if group.first.source:
         lines.append(f"rule: {visible(group.first.source)}")
+    if group.first.taken_by:
+        lines.append(f"taken by: {', '.join(group.first.taken_by)}")
     return [*lines, f"help: {visible(group.first.help)}"]
 
 

@@ -58,6 +58,7 @@ def check_sarif(document: CheckDocument) -> str:
         "properties": {
             "precisionMode": document.precision_mode,
             "soc": document.soc,
+            "operatorList": document.operator_list,
             "verdict": document.verdict,
         },
     }
@@ -124,6 +125,8 @@ def _result(document: CheckDocument, found: Found, rule: int, location: Json) ->
             "help": found.help,
         },
     }
+    if found.taken_by:
+        result["properties"]["takenBy"] = list(found.taken_by)
     if found.source:
         result["relatedLocations"] = [_spec_location(found)]
     if document.baseline is not None:

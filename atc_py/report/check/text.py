@@ -14,6 +14,7 @@ from atc_py.report.check.words import (
     HEADINGS,
     LEVELS,
     baseline_text,
+    lists_text,
     node_text,
     observed_text,
     shape_option,
@@ -107,6 +108,10 @@ def _model(document: CheckDocument, model: CheckedModel, *, verbose: bool) -> It
     if model.operators:
         yield ""
         yield _operators(model, language, verbose=verbose)
+    if model.other_lists:
+        yield ""
+        heading = HEADINGS["lists"].in_language(language)
+        yield f"{heading}{COLON.in_language(language)}{lists_text(document, model, language)}"
     if model.quant_bias is not None:
         yield ""
         heading = HEADINGS["biases"].in_language(language)
@@ -137,6 +142,9 @@ def _group_lines(group: Group, language: str, *, verbose: bool) -> Iterator[str]
     first, colon = group.first, COLON.in_language(language)
     if first.source:
         yield f"  {HEADINGS['rule'].in_language(language)}{colon}{visible(first.source)}"
+    if first.taken_by:
+        names = COMMA.in_language(language).join(first.taken_by)
+        yield f"  {HEADINGS['taken_by'].in_language(language)}{colon}{names}"
     yield f"  {HEADINGS['help'].in_language(language)}{colon}{clipped(first.help)}"
 
 

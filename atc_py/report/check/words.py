@@ -19,6 +19,7 @@ __all__ = [
     "HEADINGS",
     "LEVELS",
     "baseline_text",
+    "lists_text",
     "node_text",
     "observed_text",
     "shape_option",
@@ -57,6 +58,8 @@ HEADINGS = {
     "help": Words("help", "建议"),
     "known": Words("known", "已知"),
     "level": Words("Level", "级别"),
+    "list": Words("operator list", "算子清单"),
+    "lists": Words("Operator lists", "各算子清单"),
     "model": Words("model", "模型"),
     "network": Words("nodes", "节点"),
     "node": Words("node", "节点"),
@@ -70,6 +73,7 @@ HEADINGS = {
     "search": Words("Search names and values", "搜索名称和取值"),
     "soc": Words("SoC", "SoC"),
     "summary": Words("Summary", "汇总"),
+    "taken_by": Words("taken by", "可用清单"),
     "title": Words("Model check", "模型检查"),
     "total": Words("total", "合计"),
     "hidden": Words(
@@ -102,6 +106,27 @@ def verdict_text(model: CheckedModel, language: str) -> str:
     tail = COMMA.in_language(language).join(tails)
     texts = (head, tail, deciding_text(model, language))
     return SEMICOLON.in_language(language).join(text for text in texts if text)
+
+
+def lists_text(document: CheckDocument, model: CheckedModel, language: str) -> str:
+    """Return `base: 3 errors; cann-9.0: supported`; empty for a model without errors."""
+    if not model.other_lists:
+        return ""
+    errors = Standing.ERROR.value
+    rows = [
+        (document.operator_list, errors, model.counts.get(errors, 0)),
+        *((each.name, each.verdict, each.errors) for each in model.other_lists),
+    ]
+    return SEMICOLON.join(
+        Words.same(name) + COLON + _list_verdict(verdict, count) for name, verdict, count in rows
+    ).in_language(language)
+
+
+def _list_verdict(verdict: str, errors: int) -> Words:
+    """Return the verdict of a list in words, with the number of errors."""
+    if verdict != Standing.ERROR.value:
+        return LEVELS[Standing(verdict)]
+    return Words(f"{errors} {'error' if errors == 1 else 'errors'}", f"{errors} 个错误")
 
 
 def baseline_text(document: CheckDocument) -> str:

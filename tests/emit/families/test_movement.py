@@ -36,6 +36,15 @@ PERMUTATIONS: list[tuple[Shape, tuple[int, ...]]] = [
 ]
 """One element, primes, tails of 1 and 31 bytes, every axis moved, nothing."""
 
+HEADS: list[tuple[Shape, tuple[int, ...], Shape, bool]] = [
+    ((2, 5, 24), (0, 2, 1, 3), (2, 5, 3, 8), False),
+    ((2, 3, 5, 8), (0, 2, 1, 3), (2, 5, 24), True),
+    ((1, 31, 64), (0, 2, 3, 1), (1, 31, 4, 16), False),
+    ((1, 1, 1, 1), (0, 2, 1, 3), (1, 1), True),
+    ((0, 3, 5, 8), (0, 2, 1, 3), (0, 5, 24), True),
+]
+"""Data, axes, the shape between or after, and whether the axes are moved first."""
+
 LARGE: list[tuple[Shape, tuple[int, ...]]] = [
     ((523, 1_009), (1, 0)),
     ((2, 70_001), (1, 0)),
@@ -66,7 +75,7 @@ def test_no_operator_of_the_family_is_untested() -> None:
     # TransData, which moves blocks, is in test_trans_data.py.
     listed = {op for each in families() if each.template == "move" for op in each.operators}
     assert listed - {"TransData"} == {
-        "ConcatD", "DepthToSpace", "ExpandD", "PadV3D", "SpaceToDepth", "SplitD", "SplitVD",
+        "ConcatD", "ConfusionTransposeD", "DepthToSpace", "ExpandD", "PadV3D", "SpaceToDepth", "SplitD", "SplitVD",
         "StridedSliceD", "TileD", "TransposeD",
     }  # fmt: skip
 
@@ -78,6 +87,20 @@ def test_transpositions_agree(add_node: AddNode, verified: Verified, dtype: DTyp
         _node(graph, add_node, "TransposeD", dtype, ([shape], [_taken(shape, perm)]), perm=perm)
     checked = verified(graph)
     assert len(checked) == len(PERMUTATIONS)
+    assert wrong(checked) == []
+
+
+@pytest.mark.parametrize("dtype", sampled([F16], [F32]))
+def test_heads_are_split_and_joined(add_node: AddNode, verified: Verified, dtype: DType) -> None:
+    graph = Graph("heads", Phase.TYPED)
+    for data, perm, shape, first in HEADS:
+        result = shape if first else _taken(shape, perm)
+        attributes: dict[str, AttrValue] = {
+            "perm": perm, "shape": shape, "transpose_first": first,
+        }  # fmt: skip
+        _node(graph, add_node, "ConfusionTransposeD", dtype, ([data], [result]), **attributes)
+    checked = verified(graph)
+    assert len(checked) == len(HEADS)
     assert wrong(checked) == []
 
 

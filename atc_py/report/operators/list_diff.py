@@ -1,0 +1,202 @@
+"""Differences between two operator lists: of one operator, and of all that either has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from atc_py.check.condition_words import when_words, with_condition
+from atc_py.check.sentences import sentence
+from atc_py.diag import COLON, Words
+from atc_py.diag.codes import UNKNOWN_NAME
+from atc_py.report.operators.rules import attribute_words, operand_words
+from atc_py.report.wrapping import wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from atc_py.spec import Library, OpSpec
+
+__all__ = ["ListDiff", "list_diff", "list_diff_json", "list_diff_lines"]
+
+_ONLY = Words("only on {list}", "仅见于 {list}")
+_SAME = Words("the same on both", "两者相同")
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A fact of one operator: its subject, such as `input X`, and its words on both lists.
+
+    Attributes:
+        subject: the part of the specification that it is about.
+        before: words of the first list; None where it says nothing of the subject.
+        after: those of the second.
+    """
+
+    subject: Words
+    before: Words | None
+    after: Words | None
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorChange:
+    """The difference of one operator.
+
+    Attributes:
+        op: the operator.
+        only_on: the list that alone has it; "" where both have it.
+        facts: the facts that differ; none where one list alone has the operator.
+    """
+
+    op: str
+    only_on: str
+    facts: tuple[Fact, ...]
+
+    @property
+    def is_same(self) -> bool:
+        """True if both lists say the same."""
+        return not self.only_on and not self.facts
+
+
+@dataclass(frozen=True, slots=True)
+class ListDiff:
+    """The differences between two lists.
+
+    Attributes:
+        names: of the lists.
+        changes: by operator; those that are the same are left out where all are compared.
+        same: operators that are the same on both.
+    """
+
+    names: tuple[str, str]
+    changes: tuple[OperatorChange, ...]
+    same: tuple[str, ...]
+
+
+def list_diff(
+    names: tuple[str, str], libraries: tuple[Library, Library], operator: str | None = None
+) -> ListDiff:
+    """Return the differences between two lists.
+
+    Args:
+        names: of the lists.
+        libraries: their specifications.
+        operator: the operator to compare, in any spelling; None for all.
+
+    Raises:
+        AtcError: UNKNOWN_NAME for an operator that neither has.
+    """
+    if operator is None:
+        tables = tuple({spec.op: spec for spec in each.all()} for each in libraries)
+    else:
+        found = tuple(each.lookup(operator) for each in libraries)
+        if found == (None, None):
+            near = (*libraries[0].near(operator), *libraries[1].near(operator))
+            raise UNKNOWN_NAME.error(
+                f"no operator is called {operator!r} on {names[0]} or {names[1]}",
+                help=f"near are {', '.join(dict.fromkeys(near))}"
+                if near
+                else "see `atc-py ops list`",
+            )
+        tables = tuple({} if spec is None else {spec.op: spec} for spec in found)
+    first, second = tables
+    changes = [
+        _change(op, names, first.get(op), second.get(op))
+        for op in sorted({*first, *second}, key=lambda name: (name.lower(), name))
+    ]
+    return ListDiff(
+        names,
+        tuple(each for each in changes if not each.is_same),
+        tuple(each.op for each in changes if each.is_same),
+    )
+
+
+def list_diff_lines(diff: ListDiff, language: str = "en") -> list[str]:
+    """Return the differences in words, one operator after another."""
+    lines: list[str] = []
+    for change in diff.changes:
+        lines.append(change.op)
+        if change.only_on:
+            text = _ONLY.in_language(language).format(list=change.only_on)
+            lines.append(f"  {text}")
+        for fact in change.facts:
+            lines += wrap(_sentence(diff.names, fact).in_language(language), "  ", "    ")
+        lines.append("")
+    both = len(diff.same)
+    if diff.changes or both != 1:
+        counts = _counts(diff)
+        lines.append(counts.in_language(language))
+    else:
+        lines.append(f"{diff.same[0]}: {_SAME.in_language(language)}")
+    return lines
+
+
+def _sentence(names: tuple[str, str], fact: Fact) -> Words:
+    """Return `opsets: 8-13 -> 8-18`, or `only on base: attribute x: int`."""
+    if fact.before is not None and fact.after is not None:
+        return fact.subject + COLON + fact.before + Words.same(" -> ") + fact.after
+    name = names[1] if fact.before is None else names[0]
+    only = Words(_ONLY.en.format(list=name), _ONLY.zh.format(list=name))
+    return only + COLON + fact.subject + COLON + (fact.before or fact.after or Words("", ""))
+
+
+def _counts(diff: ListDiff) -> Words:
+    """Return the counts of operators that differ, that one list alone has, and that are equal."""
+    only = [sum(each.only_on == name for each in diff.changes) for name in diff.names]
+    differ = len(diff.changes) - sum(only)
+    return Words(
+        f"{differ} differ, {only[0]} only on {diff.names[0]}, {only[1]} only on {diff.names[1]}, "
+        f"{len(diff.same)} the same",
+        f"{differ} 个不同，{only[0]} 个仅见于 {diff.names[0]}，{only[1]} 个仅见于 {diff.names[1]}，"
+        f"{len(diff.same)} 个相同",
+    )
+
+
+def list_diff_json(diff: ListDiff) -> dict[str, object]:
+    """Return the differences as JSON values, in both languages."""
+    return {
+        "lists": list(diff.names),
+        "same": list(diff.same),
+        "operators": [
+            {
+                "op": change.op,
+                "only_on": change.only_on or None,
+                "facts": [
+                    {
+                        "subject": fact.subject.as_json(),
+                        "before": None if fact.before is None else fact.before.as_json(),
+                        "after": None if fact.after is None else fact.after.as_json(),
+                    }
+                    for fact in change.facts
+                ],
+            }
+            for change in diff.changes
+        ],
+    }
+
+
+def _change(
+    op: str, names: tuple[str, str], before: OpSpec | None, after: OpSpec | None
+) -> OperatorChange:
+    """Return the difference of one operator, which one of the lists has at least."""
+    if before is None or after is None:
+        return OperatorChange(op, names[0] if after is None else names[1], ())
+    old, new = dict(_facts(before)), dict(_facts(after))
+    facts = (Fact(subject, old.get(subject), new.get(subject)) for subject in {**old, **new})
+    return OperatorChange(op, "", tuple(each for each in facts if each.before != each.after))
+
+
+def _facts(spec: OpSpec) -> Iterable[tuple[Words, Words]]:
+    """Yield the facts of a specification by subject."""
+    yield Words.same("opsets"), Words.same(spec.opset_text)
+    for kind, zh, rows in (("input", "输入", spec.inputs), ("output", "输出", spec.outputs)):
+        for row in rows:
+            yield Words(f"{kind} {row.name}", f"{zh} {row.name}"), operand_words(spec, row)
+    for attribute in spec.attributes:
+        subject = Words(f"attribute {attribute.name}", f"属性 {attribute.name}")
+        yield subject, attribute_words(attribute)
+    for rule in spec.constraints:
+        text = sentence(spec, rule)
+        if rule.when is not None:
+            text = with_condition(text, when_words(rule.when))
+        yield text, Words.same(rule.level.value)

@@ -1,0 +1,61 @@
+"""The operator lists as text and JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.report.tables import Table, plain_lines
+from atc_py.spec import compressed, library
+from atc_py.spec.lists import operator_lists
+
+if TYPE_CHECKING:
+    from atc_py.spec import OpSpec
+    from atc_py.spec.lists import OperatorList
+
+__all__ = ["lists_json", "lists_lines"]
+
+_COLUMNS = {
+    "en": ("list", "release", "operators>", "custom>", "opsets", "source"),
+    "zh": ("清单", "版本", "算子>", "自定义>", "opset", "来源"),
+}
+
+
+def lists_lines(language: str = "en") -> list[str]:
+    """Return a line a list."""
+    rows = tuple(
+        (
+            each.name,
+            each.release,
+            str(len(specs)),
+            str(sum(spec.custom for spec in specs)),
+            compressed(_opsets(specs)),
+            each.source.en if language == "en" else each.source.zh,
+        )
+        for each, specs in _all()
+    )
+    return plain_lines(Table("", _COLUMNS[language], rows))
+
+
+def lists_json() -> list[dict[str, object]]:
+    """Return the same as JSON values, the source in both languages."""
+    return [
+        {
+            "name": each.name,
+            "release": each.release,
+            "operators": len(specs),
+            "custom": sum(spec.custom for spec in specs),
+            "opsets": list(_opsets(specs)),
+            "source": {"en": each.source.en, "zh": each.source.zh},
+        }
+        for each, specs in _all()
+    ]
+
+
+def _all() -> list[tuple[OperatorList, tuple[OpSpec, ...]]]:
+    """Return the lists with their specifications."""
+    return [(each, library(each.name).all()) for each in operator_lists()]
+
+
+def _opsets(specs: tuple[OpSpec, ...]) -> tuple[int, ...]:
+    """Return every opset at which an operator is listed, in ascending order."""
+    return tuple(sorted({opset for spec in specs for opset in spec.opsets}))

@@ -1,0 +1,70 @@
+"""Operator lists: the editions of the list that atc-py brings along, one folder each."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from atc_py.diag.codes import BAD_OPTION
+from atc_py.diag.suggestions import nearest
+from atc_py.options.compile_options import DEFAULT_LIST
+from atc_py.spec.document import read_document
+from atc_py.system.resources import op_specs_dir
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["DEFAULT_LIST", "OperatorList", "find_list", "operator_lists"]
+
+
+class ListSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Source of a list, in English and Chinese."""
+
+    en: str
+    zh: str
+
+
+class OperatorList(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A list.
+
+    Attributes:
+        name: as `--list` takes it, and the name of its folder in `op_specs/`.
+        release: the release of CANN that it belongs to.
+        source: where its facts come from.
+    """
+
+    name: str
+    release: str
+    source: ListSource
+
+    @property
+    def folder(self) -> Path:
+        """The folder of its files."""
+        return op_specs_dir() / self.name
+
+
+@cache
+def operator_lists() -> tuple[OperatorList, ...]:
+    """Return every list, the default one first."""
+    path = op_specs_dir() / "lists.yaml"
+    data: Any = read_document(path.read_text(encoding="utf-8"), str(path)).data
+    return msgspec.convert(data["lists"], tuple[OperatorList, ...])
+
+
+def find_list(name: str) -> OperatorList:
+    """Return the list called `name`.
+
+    Raises:
+        AtcError: BAD_OPTION where there is none.
+    """
+    lists = {each.name: each for each in operator_lists()}
+    if name not in lists:
+        close = nearest(name, lists, 1)
+        hint = f"did you mean {close[0]}? " if close else ""
+        known = ", ".join(lists)
+        raise BAD_OPTION.error(
+            f"no operator list is called {name!r}", help=f"{hint}lists are {known}"
+        )
+    return lists[name]

@@ -1,0 +1,78 @@
+"""`check` names the other operator lists that take what the chosen one refuses."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.cli.conftest import Result
+
+    Atc = Callable[..., Result]
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> str:
+    """Return an operator that the newer list alone has, and one that no list has."""
+    nodes = [
+        helper.make_node("HardSwish", ["x"], ["y"], "swish"),
+        helper.make_node("Mish", ["y"], ["z"], "mish"),
+    ]
+    x, z = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 4]) for name in "xz")
+    graph = helper.make_graph(nodes, "g", [x], [z])
+    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+    path = tmp_path / "m.onnx"
+    onnx.save(proto, path)
+    return str(path)
+
+
+def test_error_names_the_lists_that_take_the_node(atc: Atc, model: str) -> None:
+    found = atc("check", model, "--json").json
+    assert found["operator_list"] == "base"
+    (checked,) = found["models"]
+    taken = {each["node_name"]: each["taken_by"] for each in checked["findings"]}
+    assert taken == {"swish": ["cann-9.0"], "mish": []}
+    assert checked["other_lists"] == [{"name": "cann-9.0", "verdict": "error", "errors": 1}]
+
+
+def test_list_that_was_chosen_is_not_another(atc: Atc, model: str) -> None:
+    (checked,) = atc("check", model, "--list", "cann-9.0", "--json").json["models"]
+    assert [each["name"] for each in checked["other_lists"]] == ["base"]
+    assert {each["node_name"] for each in checked["findings"] if each["taken_by"]} == set()
+
+
+def test_every_format_says_it(atc: Atc, model: str) -> None:
+    text = atc("check", model).out
+    assert "  taken by: cann-9.0\n" in text
+    assert "Operator lists: base: 2 errors; cann-9.0: 1 error\n" in text
+    assert "  可用清单：cann-9.0\n" in atc("check", model, "--lang", "zh").out
+    rows = list(csv.DictReader(io.StringIO(atc("check", model, "--format", "csv").out)))
+    assert [(row["list"], row["taken_by"]) for row in rows] == [("base", "cann-9.0"), ("base", "")]
+    suite = ET.fromstring(atc("check", model, "--format", "junit").out)  # noqa: S314  (own text)
+    values = {each.get("name"): each.get("value") for each in suite.iter("property")}
+    assert values["operator_list"] == "base"
+    assert any("taken by: cann-9.0" in (each.text or "") for each in suite.iter("failure"))
+    (run,) = atc("check", model, "--format", "sarif").json["runs"]
+    assert run["properties"]["operatorList"] == "base"
+    assert [each["properties"].get("takenBy") for each in run["results"]] == [["cann-9.0"], None]
+    page = atc("check", model, "--format", "html").out
+    assert "<dt>taken by</dt><dd>cann-9.0</dd>" in page
+    assert "Operator lists: base: 2 errors; cann-9.0: 1 error" in page
+
+
+def test_supported_model_asks_no_other_list(atc: Atc, tmp_path: Path) -> None:
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 4]) for name in "xy")
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", [x], [y])
+    opsets = [helper.make_opsetid("", 13)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), tmp_path / "r.onnx")
+    (checked,) = atc("check", tmp_path / "r.onnx", "--json").json["models"]
+    assert checked["other_lists"] == []

@@ -1,0 +1,45 @@
+"""docs/networks.md holds what the networks come to."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.networks.page import MODELS, MODES, PAGE, QUANTIZED, SOCS, row_of, rows_of_quantized
+from tests.sampling import alternating
+
+pytestmark = pytest.mark.skipif(not MODELS.exists(), reason="the shared networks are not there")
+
+NAMES = sorted(path.parent.name for path in MODELS.glob("*/model.onnx"))
+
+
+def stated(title: str) -> dict[str, dict[str, str]]:
+    """Return the cells of a section by network and SoC."""
+    section = PAGE.read_text(encoding="utf-8").split(f"\n## {title}\n")[1].split("\n## ")[0]
+    rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line[:2] == "| "]
+    return {row[0]: dict(zip(SOCS, row[1:], strict=True)) for row in rows[2:]}
+
+
+def assert_same(found: str, stated_: str) -> None:
+    """Compare two cells; errors may differ in how a machine adds products up."""
+    ours, theirs = found.split(", "), stated_.split(", ")
+    assert ours[:2] + ours[3:] == theirs[:2] + theirs[3:]
+    if len(ours) > 1:
+        assert float(ours[2]) == pytest.approx(float(theirs[2]), rel=0.1)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_every_network_is_on_the_page(mode: str) -> None:
+    assert list(stated(mode)) == NAMES
+    assert list(stated("Quantized")) == list(QUANTIZED)
+
+
+@pytest.mark.parametrize(("name", "soc"), alternating(NAMES, SOCS))
+def test_figures_of_a_network_are_those_of_the_page(name: str, soc: str) -> None:
+    assert_same(row_of(name, soc, "force_fp16"), stated("force_fp16")[name][soc])
+
+
+@pytest.mark.parametrize("soc", ["sim", "Ascend310P3", "Ascend910B3"])
+def test_figures_of_a_quantized_network_are_those_of_the_page(soc: str) -> None:
+    name = "resnet_mini_opset9"
+    (found,) = rows_of_quantized(name, (soc,))
+    assert_same(found, stated("Quantized")[name][soc])

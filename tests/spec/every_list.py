@@ -1,0 +1,43 @@
+"""The specifications of every list that comes with atc-py, as parameters of tests."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+import pytest
+
+from atc_py.spec import library
+from atc_py.spec.lists import operator_lists
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from atc_py.spec import Library, OpSpec
+
+__all__ = ["LISTS", "each_spec", "library_of", "list_of", "parameters"]
+
+LISTS = tuple(each.name for each in operator_lists())
+"""Names of the lists, the default first."""
+
+
+def each_spec() -> Iterator[OpSpec]:
+    """Yield every specification, list by list."""
+    for name in LISTS:
+        yield from library(name).all()
+
+
+def list_of(spec: OpSpec) -> str:
+    """Return the name of the list that a specification is of."""
+    return PurePath(spec.path).parts[-3]
+
+
+def library_of(spec: OpSpec) -> Library:
+    """Return the list that a specification is of."""
+    return library(list_of(spec))
+
+
+def parameters(specs: Iterable[OpSpec]) -> list[Any]:
+    """Return specifications as parameters whose ids say list and operator."""
+    return [pytest.param(spec, id=f"{list_of(spec)}-{spec.op}") for spec in specs]
