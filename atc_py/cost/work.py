@@ -130,10 +130,10 @@ def _passes(operation: Operation, count: float) -> Passes:
     """Return passes over the largest tensor of an operator."""
     largest = max(operation.tensors, key=lambda tensor: tensor.elements)
     itemsize = max(tensor.dtype.itemsize for tensor in operation.tensors)
-    rows = largest.stored_elements
+    rows = elements = largest.stored_elements
     if operation.row.family in {"rows", "softmax", "reduce"}:
         rows = largest.elements // max(1, _row_length(operation, largest))
-    return Passes(largest.stored_elements, itemsize, count, max(1, rows))
+    return Passes(elements, itemsize, count, max(1, rows))
 
 
 def _row_length(operation: Operation, tensor: Tensor) -> int:

@@ -60,15 +60,3 @@ def test_padding_of_blocks_costs_what_its_elements_cost(soc: str) -> None:
     found = pipes_of(launch, row, EXPECTED, memory_of(launch, row, EXPECTED)).vector
     repeats = ceil(ceil(208 * 768 * 2 / 256) / vector_cores(row))
     assert found == pytest.approx(repeats / (row.mhz * 1e6 * EXPECTED.factors.vector))
-
-
-@pytest.mark.parametrize("stored", [(1, 13, 13, 16, 16), (1, 7, 16, 7, 16)])
-def test_padding_of_blocks_is_worked_on_like_other_elements(stored: tuple[int, ...]) -> None:
-    padded = Tensor((1, 197, 197), F16, stored)
-    plain = Tensor(stored, F16)
-
-    def vector(x: Tensor) -> float:
-        launch = kernel([operation("Relu", [x], x)])
-        return pipes_of(launch, P3, EXPECTED, memory_of(launch, P3, EXPECTED)).vector
-
-    assert vector(padded) == vector(plain) > 0
