@@ -5,7 +5,8 @@ from __future__ import annotations
 __all__ = ["DOCUMENTS", "json_lines"]
 
 DOCUMENTS: dict[str, str] = {
-    "check": "version, tool, verdict, models, counts, precision_mode, soc, options, lang, baseline",
+    "check": "version, tool, verdict, models, counts, precision_mode, soc, soc_note, "
+    "operator_list, options, lang, baseline",
     "compare": "model, soc, precision_mode, samples, engines, original_form, stopped, first_bad, "
     "verdict, outputs, own_errors, layers, device_alone, original_alone, suggestion, seconds, "
     "bytes, warnings, diagnostics",
@@ -22,9 +23,11 @@ DOCUMENTS: dict[str, str] = {
     "kernels": "soc, buffers, kernels",
     "kernels --verify": "kernels, diagnostics",
     "ops diff": "op, opsets, between, versions, changes",
+    "ops lists": "[name, release, operators, custom, opsets, source]",
+    "ops diff --list": "lists, same, operators",
     "ops list": "[op, group, opsets, dtypes, summary, custom, compiles, file]",
     "ops show": "op, group, opsets, summary, custom, file, inputs, outputs, attributes, rules, "
-    "constraints, quantized, restated_since, versions, example, notes",
+    "constraints, quantized, restated_since, versions, example, notes, kept, special_case",
     "ops validate": "specifications, diagnostics",
     "profile": "model, calibration, socs",
     "profile --calibrate": "soc, measurements, factors, error_before, error_after, operators",

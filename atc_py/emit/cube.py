@@ -272,6 +272,7 @@ def operands_of(kernel: KernelFacts) -> dict[str, Any]:
         "blocked_result": False,
         "reads_rows": True,
         "diagonals": False,
+        "halves": False,
         "bias": optional_input(kernel, BIAS),
         "offset": optional_input(kernel, OFFSET),
         "hf32": rounds_to_hf32(kernel.attributes),

@@ -291,7 +291,7 @@ def test_output_that_only_changed_its_format_is_there() -> None:
 
 
 def test_storage_that_contradicts_the_nodes_is_refused() -> None:
-    with pytest.raises(AtcError, match="dst_format is 'NC1HWC0', but %a lies in NCHW"):
+    with pytest.raises(AtcError, match="dst_format is 'NC1HWC0', but %a is stored as NCHW"):
         ExactModel(moving(""))
 
 

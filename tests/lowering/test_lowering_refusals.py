@@ -195,7 +195,7 @@ def test_inputs_that_do_not_broadcast_are_refused(tmp_path: Path) -> None:
 def test_target_of_a_users_specification_must_fit(target: str, part: str, tmp_path: Path) -> None:
     specs = tmp_path / "specs"
     specs.mkdir()
-    text = (op_specs_dir() / "math" / "pow.yaml").read_text(encoding="utf-8")
+    text = (op_specs_dir() / "base" / "math" / "pow.yaml").read_text(encoding="utf-8")
     attributes = "attributes:\n  - {name: scale, type: float, default: 1.0, listed: false}\n"
     text = text.replace("target: {op: Pow}", f"{attributes}target: {target}")
     (specs / "pow.yaml").write_text(text, encoding="utf-8")

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from atc_py.api import convert
 from atc_py.diag import AtcError
 from atc_py.ir import DenseConst
 from atc_py.ir.printer import print_graph
@@ -19,6 +20,7 @@ from atc_py.source import SourceModel, SourceNode, SourceTensor
 from atc_py.tensor.dtypes import DType
 from tests.device.models import run_operator
 from tests.end_to_end import one_node_model, run_with_atc_py, run_with_onnxruntime
+from tests.frontend.onnx_files import save
 from tests.relaxed_specs import relaxed_specs
 from tests.sampling import examples
 
@@ -99,6 +101,16 @@ def test_roi_align_of_opset_16_as_it_was_before() -> None:
     attributes: dict[str, Any] = {"coordinate_transformation_mode": "output_half_pixel"}
     attributes |= {"output_height": 2, "output_width": 2}
     agree("RoiAlign", feeds, 16, "force_fp16", attributes)
+
+
+@pytest.mark.parametrize("named", [{}, {"coordinate_transformation_mode": "half_pixel"}])
+def test_roi_align_that_moves_regions_by_half_a_pixel_is_refused(
+    named: dict[str, Any], tmp_path: Path
+) -> None:
+    feeds = {"x": np.ones((1, 1, 3, 3), np.float32), "rois": np.ones((1, 4), np.float32)}
+    model = one_node_model("RoiAlign", {**feeds, "images": np.array([0])}, 16, **named)
+    with pytest.raises(AtcError, match="moves regions by half a pixel"):
+        convert(save(model, tmp_path), tmp_path / "m.om", operator_list="cann-9.0")
 
 
 @st.composite

@@ -9,6 +9,7 @@ import onnx
 import pytest
 
 import atc_py
+from atc_py.diag.codes import ASSUMED_KERNELS
 from tests.networks.amct import Network
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def run(
     path = folder / "model.onnx"
     onnx.save(model, path)
     done = atc_py.convert(path, folder / "model.om", soc=soc, verify=True, quant_bias=quant_bias)
-    assert done.warnings == ()
+    assert {each.code for each in done.warnings} <= {ASSUMED_KERNELS}
     with atc_py.load(folder / "model.om") as compiled:
         (found,) = compiled.run({"x": data}).values()
     return np.asarray(found)

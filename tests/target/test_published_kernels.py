@@ -115,8 +115,8 @@ NO_ENTRY = {
 """Operators of which the information has no entry of this name."""
 
 DECIDED_LATER = {
-    "Add", "BatchMatMul", "ConcatD", "ConfusionTransposeD", "Cos", "DynamicGRUV2", "GatherV2D", "LayerNorm", "Mul",
-    "PRelu", "RealDiv", "Reciprocal", "Resize", "SoftmaxV2", "SpaceToDepth", "SplitD", "SplitVD",
+    "Add", "BatchMatMul", "ConcatD", "ConfusionTransposeD", "Cos", "DynamicGRUV2", "GatherV2D",
+    "LayerNorm", "Mul", "PRelu", "RealDiv", "Reciprocal", "Resize", "SoftmaxV2", "SpaceToDepth", "SplitD", "SplitVD",
     "SquareSumV1", "StridedSliceD", "TileD",
 }  # fmt: skip
 """Operators whose dtypes are decided when their kernel is compiled, on Ascend310P at least."""

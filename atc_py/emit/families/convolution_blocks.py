@@ -46,17 +46,19 @@ from atc_py.emit.fields import extended, narrow, wide
 from atc_py.emit.plan import Buffer, Plan
 from atc_py.emit.tiling import BLOCK
 from atc_py.tensor.formats import Format
-from atc_py.tensor.storage import FRACTAL_ROWS, Storage, c0_of, group_blocks
+from atc_py.tensor.storage import FLOAT32_C0, FRACTAL_ROWS, Storage, depth_of, group_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from atc_py.emit.plan import KernelFacts, Launch
+    from atc_py.emit.ports import KernelPort
     from atc_py.target import Soc
 
 __all__ = ["FAMILIES"]
 
 _MOST_POSITIONS, _MOST_CHANNELS = 512, 256
+_IMAGES = (Storage(Format.NC1HWC0), Storage(Format.NC1HWC0, c0=FLOAT32_C0))
 _PADDING = 128
 """Positions whose padding is copied at once."""
 
@@ -105,7 +107,7 @@ class _Geometry(ConvGeometry):
     def of(cls, launch: Launch) -> _Geometry:
         """Return the dims of a launch."""
         (x, weights), y = launch.inputs[:2], launch.outputs[0]
-        c0 = c0_of(launch.kernel.inputs[0].dtype)
+        c0 = _depth(launch.kernel.inputs[0])
         if _filter_format(launch.kernel) is Format.C1HWNCOC0:
             blocks = -(-x[1] // c0)
             return cls(x, y, weights[2:], blocks, 1, min(c0, y[1]), c0, 1, c0)
@@ -148,6 +150,16 @@ def _has_diagonals(kernel: KernelFacts) -> bool:
     return fractals and kernel.op != TRANSPOSED and _groups(kernel) > 1
 
 
+def _depth(port: KernelPort) -> int:
+    """Return C0 of an operand."""
+    return depth_of(port.storage, port.dtype)
+
+
+def _in_halves(kernel: KernelFacts) -> bool:
+    """Return True if the result has blocks of eight channels, half a column of sums."""
+    return _depth(kernel.outputs[0]) < FRACTAL_ROWS
+
+
 def _constants(kernel: KernelFacts, tiling: ConvBlocksTiling) -> tuple[Buffer, ...]:
     """Return padding of images, and rows that fill up squares of int8 where a filter is turned."""
     padding = Buffer("padding", "ub", tiling.padding_length * BLOCK)
@@ -172,7 +184,7 @@ def _tiling(
         products=geometry.products,
         blocks=-(-geometry.x[1] // geometry.c0),
         product_blocks=geometry.inputs,
-        out_blocks=-(-geometry.y[1] // FRACTAL_ROWS),
+        out_blocks=-(-geometry.y[1] // min(FRACTAL_ROWS, geometry.c0)),
         out_channels=geometry.y[1],
         filter_rows=geometry.rows,
         filter_blocks=geometry.planes,
@@ -218,7 +230,7 @@ class _ConvolutionsOfBlocks(ConvolutionFamily):
         """
         x, filters = kernel.inputs[:2]
         bias, offset = optional_input(kernel, BIAS), optional_input(kernel, OFFSET)
-        images = {x.storage, kernel.outputs[0].storage} == {Storage(Format.NC1HWC0)}
+        images = x.storage == kernel.outputs[0].storage and x.storage in _IMAGES
         plain = offset is None and (bias is None or bias.storage is None)
         if not (
             images and plain and filters.storage is not None and links_are_stored_alike(kernel)
@@ -226,22 +238,27 @@ class _ConvolutionsOfBlocks(ConvolutionFamily):
             return False
         if kernel.op == DEPTHWISE and filters.storage.format is Format.C1HWNCOC0:
             return True
-        return filters.storage == Storage(Format.FRACTAL_Z, _groups(kernel))
+        c0 = 0 if x.storage is None else x.storage.c0
+        return filters.storage == Storage(Format.FRACTAL_Z, _groups(kernel), c0)
 
     def fits(self, launch: Launch) -> bool:
         """Return True for one filter a channel in C1HWNCoC0, and for groups in FRACTAL_Z.
 
-        Every diagonal but the only one has whole blocks of channels. The last one may hold fewer
+        Blocks of eight leave split cores by the fix pipe. Every diagonal but the only one has
+        whole blocks of channels. The last one may hold fewer
         groups than the others; where filters are turned, it may not.
         """
         x, weights = launch.inputs[:2]
         if _filter_format(launch.kernel) is Format.C1HWNCOC0:
             return weights[0] == x[1]
+        split, turned = launch.soc.vector_cores > launch.soc.aicores, launch.kernel.op == TRANSPOSED
+        if _in_halves(launch.kernel) and (turned or not split):
+            return False
         groups = _groups(launch.kernel)
-        c0 = c0_of(launch.kernel.inputs[0].dtype)
+        c0 = _depth(launch.kernel.inputs[0])
         blocks = group_blocks(groups, weights[1], weights[0] // groups, c0)
         whole_blocks = blocks.merged * (x[1] // groups) % c0 == 0
-        full = launch.kernel.op != TRANSPOSED or groups % blocks.merged == 0
+        full = not turned or groups % blocks.merged == 0
         return full and (blocks.blocks == 1 or whole_blocks)
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
@@ -257,6 +274,7 @@ class _ConvolutionsOfBlocks(ConvolutionFamily):
             "channels_left": False,
             "unrolls": False,
             "diagonals": _has_diagonals(kernel),
+            "halves": _in_halves(kernel),
             "channels": "tileN",
             "first_channel": "FirstChannel()",
         }

@@ -23,19 +23,22 @@ _LARGEST_EXACT = 2048
 """Up to here float16 holds every integer: images are numbers among the coordinates of rois."""
 
 
-@lowering("RoiAlign")
-@performs("narrow-indices")
-def lower_roi_align(b: Builder) -> Sequence[Value]:
-    """Lower RoiAlign to ROIAlign on rois of five columns, the image in front of the corners.
-
-    Opset 16 added coordinate_transformation_mode; output_half_pixel is what went before.
-    """
-    if get_string(b, "coordinate_transformation_mode", "output_half_pixel") != "output_half_pixel":
+@lowering("RoiAlign", since=16)
+def lower_roi_align_by_coordinates(b: Builder) -> Sequence[Value]:
+    """Lower RoiAlign of opset 16, whose regions move by half a pixel unless it says otherwise."""
+    if get_string(b, "coordinate_transformation_mode", "half_pixel") != "output_half_pixel":
         raise b.unsupported(
             "coordinate_transformation_mode half_pixel moves regions by half a pixel",
             "attribute coordinate_transformation_mode",
             "export the model at opset 10 to 15, or with output_half_pixel",
         )
+    return lower_roi_align(b)
+
+
+@lowering("RoiAlign")
+@performs("narrow-indices")
+def lower_roi_align(b: Builder) -> Sequence[Value]:
+    """Lower RoiAlign to ROIAlign on rois of five columns, the image in front of the corners."""
     _check_rois(b, 4)
     regions, images = b.source(1).required_dims[:1], b.source(2).required_dims
     if images != regions and None not in {*regions, *images}:

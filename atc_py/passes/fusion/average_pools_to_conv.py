@@ -69,7 +69,7 @@ def _refused(node: Node) -> str:
     if node.engine is not Engine.AICORE or {x.dtype, y.dtype} != {_HALF}:
         return f"the pool must be of float16 on the AI Core, found {x.dtype.value}"
     if x.is_open or y.is_open:
-        return f"extents must be known, found {x}"
+        return f"dims must be known, found {x}"
     mode, override = (node.attributes.get(name) for name in ("padding_mode", "divisor_override"))
     if mode not in {None, "CALCULATED"} or override:
         return f"padding must be given and divisors counted, found {node!r}"

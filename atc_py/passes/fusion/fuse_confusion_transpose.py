@@ -26,7 +26,7 @@ class FuseConfusionTransposePass(RewritePass):
 
     name = "fuse-confusion-transpose"
     atc_names = ("TransposeReshapeFusionPass", "ReshapeTransposeFusionPass")
-    summary = "Turns a Transpose with a Reshape before or behind it into ConfusionTransposeD."
+    summary = "Turns a Transpose with a Reshape before or after it into ConfusionTransposeD."
     anchors = frozenset({"TransposeD"})
 
     def run(self, graph: Graph, context: PassContext) -> int:
@@ -34,11 +34,11 @@ class FuseConfusionTransposePass(RewritePass):
         return super().run(graph, context) if context.soc.confusion_transpose else 0
 
     def rewrite(self, match: Match) -> None:
-        """Match from the Transpose to the Reshape behind it, else to the one before."""
+        """Match from the Transpose to the Reshape after it, else to the one before."""
         turn = match.anchor
-        behind = match.follows(turn, "Reshape")
-        view = match.keep(behind or _view_before(turn))
-        source, last = (turn, view) if behind is not None else (view, turn)
+        after = match.follows(turn, "Reshape")
+        view = match.keep(after or _view_before(turn))
+        source, last = (turn, view) if after is not None else (view, turn)
         x, y = source.input(0), last.output
         if x is None:
             raise MissError("a Reshape must have an operand", view)
@@ -51,7 +51,7 @@ class FuseConfusionTransposePass(RewritePass):
         attributes = {
             "perm": turn.attributes["perm"],
             "shape": view.output.type.shape,
-            "transpose_first": behind is not None,
+            "transpose_first": after is not None,
         }
         match.become(last, "ConfusionTransposeD", [x], attributes)
 
@@ -61,7 +61,7 @@ def _view_before(turn: Node) -> Node:
     source: Value | None = turn.input(0)
     node = None if source is None else source.producer
     if source is None or node is None or node.op != "Reshape":
-        raise MissError("a Reshape must stand before or behind the Transpose", turn)
+        raise MissError("a Reshape must stand before or after the Transpose", turn)
     if len(source.consumers) != 1:
         raise MissError(f"the Transpose alone must read %{source.name}", node)
     return node

@@ -10,7 +10,7 @@ __all__ = ["MergeDequantPass"]
 class MergeDequantPass(ConversionPass):
     """Convolution or product, AscendDequant or Cast, functions, AscendQuant are one launch.
 
-    A fix pipe alone narrows sums of floats, and it has one function and no AscendQuant behind a
+    A fix pipe alone narrows sums of floats, and it has one function and no AscendQuant after a
     conversion.
     """
 

@@ -138,7 +138,7 @@ def _unreached(head: Node, count: int, node: Node, soc: Soc) -> str:
         return f"{soc.name} has no path from the cube to the vector unit within a core"
     if count or not _is_of_fix_pipe(node, soc):
         known = ", ".join(sorted(soc.fix_pipe_functions))
-        return f"behind the cube {soc.name} applies one of {known} alone, found {node!r}"
+        return f"after the cube {soc.name} applies only one of {known}, found {node!r}"
     return ""
 
 

@@ -12,5 +12,5 @@ class MergeRequantPass(ConversionPass):
 
     name = "merge-requant"
     atc_names = ("TbeConvRequantFusionPass", "TbeMatmulRequantFusionPass")
-    summary = "Launches a convolution or product together with AscendRequant behind it."
+    summary = "Launches a convolution or product together with AscendRequant after it."
     conversions = frozenset({"AscendRequant"})

@@ -72,7 +72,7 @@ ROWS = (
             "i32|i64 i64 T T > T",
         ),
         aicpu=(
-            *_marked((I32,), (F64, I16, I64, U16, U32, U64, BOOL)),
+            *_marked((I32,), (F64, I8, U8, I16, I64, U16, U32, U64, BOOL)),
             *_marked((I64, U64), ANY),
         ),
         family="move",
@@ -119,7 +119,7 @@ ROWS = (
             "A2 A3: f16 f32 bf16 i32 i64; CS: -",
             "T i32|i64 > T",
         ),
-        aicpu=_numbered(I32, I64, U32, U64, F64),
+        aicpu=_numbered(F16, F32, I32, I64, U32, U64, F64),
         family="reduce",
         formula=(
             "y = sum of x over axes, over all where none are given, unless noop_with_empty_axes"

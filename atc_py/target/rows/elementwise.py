@@ -228,7 +228,7 @@ ROWS = (
         kernels=on(
             "310 310P 310B 610 910: f16 f32 i32 i8 u8; A2 A3: f16 f32 bf16 i32 i8 u8; CS: f16",
         ),
-        aicpu=(I16, I64, F64),
+        aicpu=(I8, I16, I32, U8, I64, F64),
         family="binary",
         passes=EXP + LOG,
         vector=VectorFunction(Form.BINARY, "Power"),

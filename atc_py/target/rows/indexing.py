@@ -84,7 +84,7 @@ ROWS = (
             "A2 A3: f16 f32 bf16 i32 i64 i8 u8 b; CS: f16 i32 i8 u8 b",
             "T i32|i64 > T",
         ),
-        aicpu=_picked(F64, I16, U16, U32, U64),
+        aicpu=_picked(F64, I64, I16, U16, U32, U64),
         family="move",
         picks=True,
     ),

@@ -165,7 +165,7 @@ ROWS = (
         attributes=(Attribute("multiples", "ints"),),
         columns=(*same(*STORAGE), *_BFLOAT16),
         kernels=on("310 310P 310B 610 910 A2 A3: ?; CS: f16 i32 b"),
-        aicpu=(F64,),
+        aicpu=(I8, I16, I64, U8, U16, U32, U64, F64),
         family="move",
     ),
     TargetOp(

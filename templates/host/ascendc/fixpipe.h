@@ -34,6 +34,7 @@ struct FixpipeParamsV220 {
   uint32_t dstStride = 0;
   QuantMode_t quantPre = QuantMode_t::NoQuant;
   bool reluEn = false;
+  bool isChannelSplit = false;  // float columns of 16 leave as two of 8, with CFG_NZ alone
 };
 
 // Fractals of 16 x 16 from L0C to the unified buffer, rounded to its dtype; lengths in fractals.
@@ -64,17 +65,22 @@ inline void Fixpipe(const GlobalTensor<T>& dst, const LocalTensor<C>& src,
   host::Require(fix.quantPre == kMode, where, "quantPre must name the dtype of the result");
   host::Require(fix.mSize >= 1 && fix.nSize >= 1, where, "mSize and nSize must be at least 1");
   host::Require(fix.srcStride >= fix.mSize, where, "srcStride must be at least mSize");
-  host::Require(Config.format == CO2Layout::ROW_MAJOR || fix.nSize % kSide == 0, where,
-                "nSize must be whole columns of 16");
+  const bool halves = fix.isChannelSplit;
+  host::Require(!halves || (Config.format == CO2Layout::NZ && std::is_same_v<T, float>), where,
+                "isChannelSplit is for columns of float");
+  const uint64_t width = halves ? kSide / 2 : kSide;
+  host::Require(Config.format == CO2Layout::ROW_MAJOR || fix.nSize % width == 0, where,
+                halves ? "nSize must be whole columns of 8" : "nSize must be whole columns of 16");
   const uint64_t columns = host::Tiles(fix.nSize, kSide);
   const C* const from = src.Vector(columns * fix.srcStride * kSide, host::Use::kCopyOut, where);
   const auto kept = [&fix](C sum) { return fix.reluEn ? host::Larger{}(sum, C{}) : sum; };
   if constexpr (Config.format == CO2Layout::NZ) {
     const uint64_t apart = fix.dstStride * static_cast<uint64_t>(ONE_BLK_SIZE) / sizeof(T);
-    for (uint64_t column = 0; column < columns; ++column) {
-      T* const to = dst.Data(column * apart, fix.mSize * kSide, where);
-      for (uint64_t at = 0; at < fix.mSize * kSide; ++at) {
-        to[at] = static_cast<T>(kept(from[column * fix.srcStride * kSide + at]));
+    for (uint64_t first = 0; first < fix.nSize; first += width) {
+      T* const to = dst.Data(first / width * apart, fix.mSize * width, where);
+      const C* const column = from + first / kSide * fix.srcStride * kSide + first % kSide;
+      for (uint64_t at = 0; at < fix.mSize * width; ++at) {
+        to[at] = static_cast<T>(kept(column[at / width * kSide + at % width]));
       }
     }
     return;
