@@ -384,7 +384,7 @@ MUTATIONS = (
     _(
         "* and {{ nodes | length - 20 }} more",
         "* and {{ nodes | length }} more",
-        "emit/test_kernels.py emit/test_kernel_templates.py emit/test_hostile_templates.py cli/test_kernels_command.py",
+        "pipeline/test_emission.py",
     ),
     # The offline model.
     _(
@@ -503,6 +503,6 @@ MUTATIONS = (
     _(
         "graph.memory = replace(graph.memory, workspace=kernels.workspace)",
         "graph.memory = replace(graph.memory)",
-        "package networks/test_memory_of_shared_models.py cli/test_layout_command.py",
+        "pipeline/test_emission.py",
     ),
 )

@@ -6,6 +6,7 @@ import math
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from onnx import TensorProto, helper
 
 from atc_py.diag.codes import ATTR_MISSING, ATTR_NOT_SUPPORTED, ATTR_OUT_OF_RANGE
@@ -121,6 +122,10 @@ def _bounds(name: str, bounds: tuple[float, float], ground: Ground) -> Iterator[
     """Yield both bounds in every place of an attribute."""
     least, most = bounds
     start = ground.items(name)
+    row = ground.spec.attribute(name)
+    if row is not None and row.type is AttributeType.FLOAT:
+        yield from _float_bounds(row.name, bounds, ground)
+        return
     for position in range(len(start)):
         for bound, past in ((least, -1), (most, 1)):
             finite = not math.isinf(bound)
@@ -130,6 +135,17 @@ def _bounds(name: str, bounds: tuple[float, float], ground: Ground) -> Iterator[
             if finite:
                 change = ground.set(name, with_item(start, position, value + past))
                 yield outside(f"{name} {value + past}", change)
+
+
+def _float_bounds(name: str, bounds: tuple[float, float], ground: Ground) -> Iterator[Side]:
+    """Yield the last float32 within each bound, and the first one past it."""
+    for bound, past in zip(bounds, (-np.inf, np.inf), strict=True):
+        value = np.float32(bound)
+        if not bounds[0] <= float(value) <= bounds[1]:
+            value = np.nextafter(value, np.float32(-past))
+        beyond = np.nextafter(value, np.float32(past))
+        for each, make in ((value, inside), (beyond, outside)):
+            yield make(f"{name} {each!r}", ground.set(name, (float(each),)))
 
 
 @boundary(AttrOdd, ATTR_OUT_OF_RANGE)

@@ -144,8 +144,9 @@ def count_is_one_or_extent(rule: CountIsOneOrExtent, ground: Ground) -> Iterator
 def element_count(rule: ElementCountInRange, ground: Ground) -> Iterator[Side]:
     """Yield the bounds, and what is just past them."""
     for bound, past in zip(rule.range, (-1, 1), strict=True):
-        for count, make in ((int(bound), inside), (int(bound) + past, outside)):
-            yield make(f"{count} elements", ground.resized(rule.tensor, (count,)))
+        counts = () if math.isinf(bound) else ((bound, inside), (bound + past, outside))
+        for count, make in counts:
+            yield make(f"{count} elements", ground.resized(rule.tensor, (int(count),)))
 
 
 @boundary(OutputShapeWithinFull, SHAPES_DISAGREE, "tensor", "other")

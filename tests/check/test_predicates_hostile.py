@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from atc_py.source import SourceTensor
-from atc_py.spec import all_specs
 from atc_py.spec.implied import rules_of
 from tests.check.bound_nodes import NO_RANK, Data, answer, bound, constant, tensor
+from tests.spec.every_list import each_spec, parameters
 
 if TYPE_CHECKING:
     from atc_py.spec import OpSpec
@@ -63,7 +63,7 @@ def _opsets(spec: OpSpec) -> tuple[int, int]:
     return (min(spec.opsets), max(spec.opsets)) if spec.opsets else (1, 1)
 
 
-@pytest.mark.parametrize("spec", all_specs(), ids=lambda spec: spec.op)
+@pytest.mark.parametrize("spec", parameters(each_spec()))
 def test_rules_answer_in_short_words_whatever_the_model_carries(spec: OpSpec) -> None:
     names = [row.name for row in (*spec.inputs, *spec.outputs)]
     for index in range(max(len(VALUES), len(TENSORS))):

@@ -131,6 +131,16 @@ def test_verify_tells_what_is_equal_and_what_is_left(atc: Atc, model: str) -> No
     assert done.out.splitlines()[-1] == "3 equal, 1 skeleton"
 
 
+def test_verify_says_how_far_close_results_are_apart(atc: Atc, tmp_path: Path) -> None:
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT16, [64, 64]) for name in "xy")
+    graph = helper.make_graph([helper.make_node("Softplus", ["x"], ["y"])], "g", [x], [y])
+    opsets = [helper.make_opsetid("", 13)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), tmp_path / "s.onnx")
+    (row,) = atc("kernels", "--verify", tmp_path / "s.onnx", "--json").json["kernels"]
+    assert row["result"] == "close"
+    assert 0 < row["ulps"] <= 1
+
+
 def test_verify_finds_other_numbers(atc: Atc, model: str, templates: Path) -> None:
     _changed(templates, "    const uint32_t count = tile.count;", _halved())
     done = atc("kernels", "--verify", model, "--templates", str(templates))

@@ -206,6 +206,38 @@ def test_operands_of_int8_that_are_quantized_in_rows_are_converted_once(
     assert conversions(graph) == ends
 
 
+NARROW = """
+graph @g phase lowered {
+  input %x : int8[400,48] ND
+  const %w : int8[48,1] ND = splat 3
+  const %s : uint64[1] ND = dense [1008981770]
+  const %flat : int64[1] ND = dense [400]
+  %p = MatMulV2(%x, %w) : int32[400,1] ND
+  %d = AscendDequant(%p, %s) {dtype=float16} : float16[400,1] ND
+  %r = AscendQuant(%d) {offset=0.0, scale=2.0, dst_type=int8} : int8[400,1] ND
+  %y = Reshape(%r, %flat) : int8[400] ND
+  output %y
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("soc", "function"), [("Ascend310P3", "AscendQuant"), ("Ascend310P3", "Relu"),
+                          ("Ascend910B3", "Relu")],
+)  # fmt: skip
+def test_what_a_converted_product_does_in_its_launch_stays_in_blocks(
+    soc: str, function: str
+) -> None:
+    """Check that a launch more is not traded for the padding of one column, 16 or 32 elements."""
+    text = NARROW
+    if function == "Relu":
+        text = changed(text, {"AscendQuant(%d) {offset=0.0, scale=2.0, dst_type=int8}": "Relu(%d)"})
+        text = changed(text, {"int8[400,1] ND\n  %y": "float16[400,1] ND\n  %y"})
+        text = changed(text, {"int8[400] ND": "float16[400] ND"})
+    graph = placed(laid_out(text, soc=soc), soc)
+    assert conversions(graph) == ["r: FRACTAL_NZ > ND", "x: ND > FRACTAL_NZ"]
+
+
 @pytest.mark.parametrize("soc", ["Ascend310P3", "Ascend910A"])
 def test_root_mean_square_norm_takes_rows_alone(soc: str) -> None:
     """Check what the operator information of CANN 8.1 lists for RmsNorm: ND."""

@@ -87,7 +87,7 @@ def moved(graph: Graph, ways: dict[Node, StorageChoice], soc: Soc) -> float:
     for value in (*graph.inputs, *(v for node in graph.nodes for v in node.outputs)):
         held = ways[value.producer].output(0) if value.producer else None
         wanted = [ways.get(user, ROWS).input(position) for user, position in value.uses]
-        inside = _inside(value)
+        inside = _inside(value, soc)
         for storage in _through(held, set(wanted)):
             nbytes = value.type.nbytes + value.type.with_storage(storage).stored_nbytes
             total += (nbytes + launch) * (2 if inside else 1)
@@ -105,13 +105,16 @@ def _through(held: Storage | None, wanted: set[Storage | None]) -> set[Storage]:
     return blocked | ({held} if held is not None else set())
 
 
-def _inside(value: Value) -> bool:
+def _inside(value: Value, soc: Soc) -> bool:
     """Return True if the one reader of a value could be in its maker's launch."""
     users = value.consumers
-    makers = {"Conv2D", "MatMulV2", "Tanh", "Add", "Reshape"}
     if value.producer is None or len(users) != 1:
         return False
-    return value.producer.op in makers and users[0].op in {"Tanh", "Add"}
+    made, read = value.producer.op, users[0].op
+    if read == "AscendQuant":
+        return made == "AscendDequant" and soc.ub_fusion
+    makers = {"Conv2D", "MatMulV2", "Tanh", "Add", "Reshape", "AscendDequant"}
+    return made in makers and read in {"Tanh", "Add"}
 
 
 @given(graphs(), st.sampled_from(["Ascend310P3", "Ascend910B3", "Ascend310B1"]))

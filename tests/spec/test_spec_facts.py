@@ -54,11 +54,15 @@ OPERATORS = (
 )
 ONE_TO_ONE = {"Add", "Mul", "Relu"}
 CUBE = {"AveragePool", "Conv", "ConvTranspose", "Gemm"}
-REQUIRED = {("cann-9.0", "ConvTranspose", "kernel_shape")}
+REQUIRED = {
+    ("cann-9.0", "ConvTranspose", "kernel_shape"),
+    ("cann-9.0", "TfIdfVectorizer", "pool_int64s"),
+}
 """List, operator and attribute that nodes must set though ONNX does not demand it.
 
 The page of ConvTranspose says that the filter's shape is needed, and CANN's parser refuses nodes
-without it.
+without it. TfIdfVectorizer has one of two pools, and tensors here cannot hold what is looked up in
+the other one: strings.
 """
 OF_ONNX = parameters(
     spec for spec in each_spec() if any(onnx.defs.has(spec.op, opset) for opset in spec.opsets)

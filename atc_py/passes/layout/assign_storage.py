@@ -34,6 +34,9 @@ _SEEDS = frozenset({Layout.CONV, Layout.IMAGE, Layout.MATRIX, Layout.QUANT})
 _HEADS = frozenset({"conv", "matmul", *ELEMENTWISE})
 """Families whose results functions of each element can read inside a launch."""
 
+_DEQUANT, _QUANT = "AscendDequant", "AscendQuant"
+"""What converts sums in the launch of the cube, and what may end that launch."""
+
 
 class AssignStoragePass(Pass):
     """Convolutions and products take blocks; nodes with a choice take what moves fewest bytes.
@@ -98,6 +101,7 @@ class StorageAssignment:
         self._chosen = {
             node: choices[0] for node, choices in self._choices.items() if len(choices) == 1
         }
+        self._soc = soc
         rate = soc.gm_read * soc.aicores * soc.mhz * 1e6
         self._launch = int(LAUNCH_SECONDS * rate)
 
@@ -175,7 +179,7 @@ class StorageAssignment:
         kind = value.type
         rows, blocks = kind.nbytes, kind.with_storage(storage).stored_nbytes
         weight = rows + blocks + self._launch
-        inside = _in_one_launch(value)
+        inside = _in_one_launch(value, self._soc)
         yield weight * (2 if inside else 1), frozenset(ends)
         if source >= 0 and not inside:
             yield (blocks - rows) * (1 + alike), frozenset({source, SINK})
@@ -188,7 +192,7 @@ def _ends(value: Value) -> Iterator[Node]:
     yield from value.consumers
 
 
-def _in_one_launch(value: Value) -> bool:
+def _in_one_launch(value: Value, soc: Soc) -> bool:
     """Return True if a value may stay inside a launch, so that converting it makes two of one."""
     users = value.consumers
     if len(users) != 1 or value.producer is None:
@@ -196,5 +200,8 @@ def _in_one_launch(value: Value) -> bool:
     maker, user = find_operator(value.producer.op), find_operator(users[0].op)
     if maker is None or user is None or users[0].engine is not Engine.AICORE:
         return False
-    heads = maker.family in _HEADS or maker.name in VIEWS
+    converts = maker.name == _DEQUANT and soc.conversion_fusion
+    if user.name == _QUANT:
+        return converts and soc.ub_fusion
+    heads = converts or maker.family in _HEADS or maker.name in VIEWS
     return heads and user.family in ELEMENTWISE
