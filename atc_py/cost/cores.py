@@ -194,7 +194,7 @@ class _Kernel:
             yield Pipes(cube, vector, mte1, mte2, mte3, fixp)
 
     def _depth(self, product: MatrixProduct) -> int:
-        """Return blocks along the dim summed over; channels of a convolution are padded."""
+        """Return blocks along the axis summed over; channels of a convolution are padded."""
         block = cube_depth(product.dtype)
         if product.window is None:
             return ceil(product.k / block)

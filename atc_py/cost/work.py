@@ -39,13 +39,13 @@ class MatrixProduct:
     Attributes:
         batch: independent products.
         m: rows of the result; of a convolution, its pixels.
-        k: dim summed over.
+        k: size of the axis summed over.
         n: columns of the result.
         dtype: of the operands.
         row_bytes: bytes of the left operand that belong to one row of the result; of a
             convolution, the pixels under one step of the window.
         steps: products that wait for each other: the steps of a recurrent layer.
-        window: (dim of the kernel, channels) where k is their product and channels are padded.
+        window: (size of the kernel, channels) where k is their product and channels are padded.
         asked: multiplications that the operator asks for, where block diagonals of groups make
             more of them; None where all are asked for.
     """

@@ -1,6 +1,6 @@
 """Arithmetic of sliding windows: explicit padding for every padding form of ONNX.
 
-Dims and pads are per spatial axis, outermost first. Sources: ONNX operator definitions of
+Sizes and pads are per spatial axis, outermost first. Sources: ONNX operator definitions of
 Conv, MaxPool, AveragePool and ConvTranspose (attributes auto_pad, pads, output_shape).
 """
 
@@ -16,7 +16,7 @@ AUTO_PADS = ("NOTSET", *SAME_PADS, "VALID")
 
 @dataclass(frozen=True, slots=True)
 class AxisWindow:
-    """Dim, stride and dilation of a window along one axis."""
+    """Size, stride and dilation of a window along one axis."""
 
     kernel: int
     stride: int
@@ -44,7 +44,7 @@ def forward_pads(dim: int, window: AxisWindow, auto_pad: str) -> tuple[int, int]
 def transposed_pads(
     dim: int, window: AxisWindow, output_padding: int, auto_pad: str, output: int | None
 ) -> tuple[int, int]:
-    """Return (begin, end) padding of a transposed convolution from auto_pad or a wanted dim.
+    """Return (begin, end) padding of a transposed convolution from auto_pad or a wanted size.
 
     total = stride * (dim - 1) + output_padding + reach - output, where SAME wants
     output = dim * stride, and no padding where the windows do not reach that far. A negative

@@ -117,7 +117,7 @@ def _off_and_on(b: Builder) -> tuple[Value, Value]:
 
 
 def _reached(b: Builder, batch: int) -> Dims:
-    """Return the dims of the axes of data that a tuple of indices reaches into."""
+    """Return the sizes of the axes of data that a tuple of indices reaches into."""
     data, indices = b.source(0), b.source(1)
     (length,) = closed_shape(indices.required_dims[-1:]) or (0,)
     if not indices.required_dims or batch < 0 or batch + length > data.rank:
@@ -146,7 +146,7 @@ def _from_front(b: Builder, dims: Dims) -> Value:
     import numpy as np
 
     indices: Any = source.const.numpy()
-    reached = np.array(dims, dtype=np.int64).squeeze()  # one dim also meets a scalar index
+    reached = np.array(dims, dtype=np.int64).squeeze()  # one size also meets a scalar index
     limits = np.broadcast_to(reached, indices.shape)
     outside = (indices < -limits) | (indices >= limits)
     if outside.any():

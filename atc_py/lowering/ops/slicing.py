@@ -231,7 +231,7 @@ def _strided_slice(b: Builder, x: Value, ranges: list[range], label: str | None)
 
 @lowering("Split")
 def lower_split_by_attribute(b: Builder) -> Sequence[Value]:
-    """Split before opset 13 -> SplitVD; without sizes all parts have one dim."""
+    """Split before opset 13 -> SplitVD; without sizes all parts have the same size."""
     return _split(b, get_optional_ints(b, "split"))
 
 
@@ -242,7 +242,7 @@ def lower_split_by_input(b: Builder) -> Sequence[Value]:
 
 
 def _split(b: Builder, sizes: tuple[int, ...] | None) -> Sequence[Value]:
-    """Return SplitVD with the dim of every part; a part alone is the input itself."""
+    """Return SplitVD with the size of every part; a part alone is the input itself."""
     x, count = b.input(0), len(b.node.outputs)
     shape = x.type.dims
     axis = axis_of(b, get_int(b, "axis", 0), len(shape))
@@ -266,7 +266,7 @@ def _split(b: Builder, sizes: tuple[int, ...] | None) -> Sequence[Value]:
 
 
 def _equal_parts(b: Builder, x: Value, axis: int) -> Sequence[Value]:
-    """Return parts of one dim; SplitD where only the run knows it.
+    """Return parts of one size; SplitD where only the run knows it.
 
     Where the node has num_outputs, the last part may be smaller.
     """

@@ -135,7 +135,7 @@ ROWS = (
         kernels=DECIDED_LATER,
         aicpu=tuple(Column((dtype,), (I64,)) for dtype in (*ANY, BF16)),
         family="region",
-        formula="y[axis] = dim of x along axis",
+        formula="y[i] = size of x along axis i",
         picks=True,
     ),
     TargetOp(
@@ -155,7 +155,7 @@ ROWS = (
         inputs("x"),
         (Operand("y", variadic=True),),
         Unit.MOVE,
-        "A tensor cut along one axis into parts of one dim.",
+        "A tensor cut along one axis into parts of one size.",
         attributes=(Attribute("split_dim", "int"), Attribute("num_split", "int")),
         columns=tuple(Column((dtype,), (dtype,)) for dtype in STORAGE),
         kernels=on("310 310P 310B 610 910 A2 A3: ?; CS: f16 i8 i16 i32 i64 u8 u16 u32 u64"),
@@ -168,7 +168,7 @@ ROWS = (
         inputs("x", "axes#"),
         Y,
         Unit.LOCAL,
-        "Axes of size 1 taken out, those that the second input names; none named means all.",
+        "Axes of size 1 removed, those that the second input names; none named means all.",
         columns=_numbered(*ANY, BF16),
     ),
     # Masks of bits, by which an axis is taken whole, inserted or taken out, are not used.

@@ -115,7 +115,7 @@ ROWS = (
         inputs("x"),
         (Operand("y", variadic=True),),
         Unit.MOVE,
-        "A tensor cut along one axis into parts of given dims.",
+        "A tensor cut along one axis into parts of given sizes.",
         attributes=(
             Attribute("size_splits", "ints"),
             Attribute("split_dim", "int"),
@@ -132,7 +132,7 @@ ROWS = (
         inputs("x"),
         Y,
         Unit.LOCAL,
-        "Axes of size 1 taken out; none named means all of them.",
+        "Axes of size 1 removed; none named means all of them.",
         attributes=(Attribute("axis", "ints", ()),),
         columns=same(*_NAMED),
         takes=Layout.VIEW,

@@ -82,7 +82,7 @@ def _pad(node: NodeFacts) -> Mapping[str, AttributeValue]:
 
 
 def _one_hot(node: NodeFacts) -> Mapping[str, AttributeValue]:
-    """Return the dim of the new axis."""
+    """Return the size of the new axis."""
     depth = _numbers(node, 1)
     if len(depth) != 1:
         raise NodeError(f"depth must be one number, found {list(depth)}")

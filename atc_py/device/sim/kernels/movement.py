@@ -27,7 +27,7 @@ def _reshape_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     """Return the shape that the second input gives.
 
     A dim of 0 stands for that of x at its place unless `allowzero`, one -1 for what is left,
-    which nothing tells beside a dim of 0.
+    which cannot be inferred beside a dim of 0.
     """
     node.expect("axis", 0)
     node.expect("num_axes", -1)
@@ -123,7 +123,7 @@ def _split_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @moving("SplitVD", _split_types)
 def split(call: Call) -> Copies:
-    """Yield a tensor cut along one axis into parts of given dims."""
+    """Yield a tensor cut along one axis into parts of given sizes."""
     (axis,) = axes_of((call.node.integer("split_dim"),), call.x.ndim)
     start = 0
     for out in call.outputs:

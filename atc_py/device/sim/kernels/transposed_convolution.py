@@ -45,7 +45,7 @@ _SPREAD = 4 * 1024 * 1024
 def _transpose_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     """Return the shape that `input_size` gives, if strides, pads and output_padding lead to it.
 
-    A dim of -1 is what they lead to.
+    A size of -1 stands for the one that they lead to.
     """
     x, weights, dtype = convolution_operands(node)
     groups = node.integer("groups")
