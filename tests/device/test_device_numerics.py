@@ -226,3 +226,10 @@ def test_cast_rounds_before_the_next_node_reads(dtype: DType) -> None:
     builder.output("y", wide)
     y = run_model(builder.build(), {"x": x})["y"]
     np.testing.assert_array_equal(y, x.astype(dtype.numpy).astype(np.float32))
+
+
+@pytest.mark.parametrize("least", [2.0**-25, 2.0**-26, 2.0**-24])
+def test_what_rounds_to_zero_keeps_its_sign(least: float) -> None:
+    x = np.array([-least, least, -1.0], np.float32)
+    assert_rounds_like_numpy(x, DType.FLOAT16)
+    assert_kind_rounds_like_numpy(x, DType.FLOAT16, Kind.ANY)

@@ -174,3 +174,14 @@ def test_kernels_are_clean_under_both_sanitizers(add_node: AddNode, verified: Ve
             count = 1 if op == "Sigmoid" else 2
             add_node(graph, op, [TensorType(dtype, shape)] * count, [TensorType(dtype, shape)])
     assert wrong(verified(graph, sanitize=True)) == []
+
+
+def test_both_forms_of_gelu_agree(add_node: AddNode, verified: Verified) -> None:
+    graph = Graph("gelu", Phase.TYPED)
+    for form in ("none", "tanh"):
+        for dtype in (DType.FLOAT16, DType.FLOAT32):
+            kind = TensorType(dtype, (97, 31))
+            add_node(graph, "GeluV2", [kind], [kind], {"approximate": form})
+    checked = verified(graph)
+    assert len(checked) == 4
+    assert wrong(checked) == []
