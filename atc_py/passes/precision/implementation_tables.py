@@ -7,6 +7,7 @@ and its kernels, which say what a mode does in float16 on a SoC family. That Asc
 
 from __future__ import annotations
 
+from atc_py.passes.precision.mix_lists import CUBE_LIST
 from atc_py.target.soc import SocFamily
 
 __all__ = [
@@ -49,17 +50,7 @@ ATC_MODES = {
         ],
         _BOTH,
     ),
-    **dict.fromkeys(
-        [
-            "BatchMatMul",
-            "BatchMatMulV2",
-            "Conv2D",
-            "Conv2DTransposeD",
-            "DepthwiseConv2D",
-            "MatMulV2",
-        ],
-        _PRODUCTS,
-    ),
+    **dict.fromkeys(sorted(CUBE_LIST), _PRODUCTS),
     "LayerNorm": _BOTH | {"keep_fp16"},
 }
 """The modes that ATC has of an operator; no others. ReduceMeanD is its ReduceMean."""
