@@ -1,0 +1,53 @@
+"""The registry of rules, filled by the modules in `atc_py/fix/rules`."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from typing import TYPE_CHECKING
+
+from atc_py.fix.rule import FixRule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from atc_py.fix.rule import Exactness, RuleText
+    from atc_py.fix.site import Site
+
+    Apply = Callable[[Site], Sequence[str]]
+
+__all__ = ["fix_rule", "load_rules", "rules_of_operator"]
+
+_RULES: dict[str, FixRule] = {}
+
+
+def fix_rule(
+    name: str, operators: Sequence[str], exactness: Exactness, text: RuleText
+) -> Callable[[Apply], Apply]:
+    """Register a function as the rule called `name`.
+
+    Raises:
+        ValueError: another rule has the name.
+    """
+    if name in _RULES:
+        raise ValueError(f"two rules are called {name!r}")
+
+    def register(apply: Apply) -> Apply:
+        _RULES[name] = FixRule(name, frozenset(operators), exactness, text, apply)
+        return apply
+
+    return register
+
+
+def load_rules() -> Mapping[str, FixRule]:
+    """Return every rule by name, in the order in which they are tried."""
+    from atc_py.fix import rules
+
+    for module in sorted(pkgutil.iter_modules(rules.__path__), key=lambda each: each.name):
+        importlib.import_module(f"{rules.__name__}.{module.name}")
+    return _RULES
+
+
+def rules_of_operator(label: str) -> tuple[FixRule, ...]:
+    """Return the rules for an operator, as `FixRule.operators` spells it, in the order tried."""
+    return tuple(rule for rule in load_rules().values() if label in rule.operators)

@@ -1,0 +1,255 @@
+"""A node that a rule may replace: its facts, and a writer of the nodes that replace it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from atc_py.fix.rule import require
+from atc_py.ir import DenseConst
+from atc_py.tensor.dtypes import DType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from atc_py.ir import ConstData
+    from atc_py.source import SourceNode, SourceTensor
+    from atc_py.tensor.shapes import Dims, Shape
+
+__all__ = ["NewNode", "Site"]
+
+_AXES_AS_INPUT = {"ReduceSum": 13, "Squeeze": 13, "Unsqueeze": 13}
+"""Opset since which an operator takes its axes as an input; other reductions: 18."""
+
+_REDUCTIONS_AXES_AS_INPUT = 18
+_SPLIT_AS_INPUT = 13
+_PADS_AS_INPUT = 11
+_SLICE_AS_INPUT = 10
+_CLIP_AS_INPUT = 11
+
+
+@dataclass(frozen=True, slots=True)
+class NewNode:
+    """A node to be written, of ONNX's own domain.
+
+    Attributes:
+        op_type: its operator.
+        inputs: names by position; "" for one that is absent.
+        outputs: names by position.
+        attributes: by name.
+    """
+
+    op_type: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: Mapping[str, Any]
+
+
+class Site:
+    """A node of the model, and what a rule writes in its place.
+
+    Attributes:
+        node: the node.
+        opset: the version of ONNX's operators at which new nodes are written.
+        made: the new nodes, producers first.
+        consts: data of new constants by name.
+    """
+
+    def __init__(self, node: SourceNode, opset: int, fresh: Any) -> None:
+        """Open a site; `fresh` returns an unused name, given a base."""
+        self.node = node
+        self.opset = opset
+        self.made: list[NewNode] = []
+        self.consts: dict[str, ConstData] = {}
+        self._fresh = fresh
+
+    # Facts --------------------------------------------------------------------------------------
+
+    def tensor(self, position: int) -> SourceTensor | None:
+        """Return the input at `position`; None if it is absent."""
+        inputs = self.node.inputs
+        return inputs[position] if position < len(inputs) else None
+
+    def input(self, position: int) -> SourceTensor:
+        """Return a required input.
+
+        Raises:
+            UnfitError: it is absent.
+        """
+        found = self.tensor(position)
+        require(found is not None, f"input {position} is present", f"存在第 {position} 个输入")
+        return cast("SourceTensor", found)
+
+    def name(self, position: int) -> str:
+        """Return the name of an input; "" if it is absent."""
+        found = self.tensor(position)
+        return "" if found is None else found.name
+
+    def output(self, position: int) -> SourceTensor | None:
+        """Return the output at `position`; None if nothing uses it."""
+        outputs = self.node.outputs
+        return outputs[position] if position < len(outputs) else None
+
+    def dims(self, position: int) -> Dims:
+        """Return the dims of a required input; single ones may be open.
+
+        Raises:
+            UnfitError: its rank is not known.
+        """
+        found = self.input(position)
+        require(found.dims is not None, f"the rank of {found.name} is known", "秩已知")
+        return found.required_dims
+
+    def shape(self, position: int) -> Shape:
+        """Return the dims of a required input, all of them known.
+
+        Raises:
+            UnfitError: a dim is open.
+        """
+        found = self.input(position)
+        require(not found.is_open, f"the dims of {found.name} are known", "形状已知")
+        return found.shape
+
+    def constant(self, position: int) -> NDArray[Any]:
+        """Return the data of a required constant input.
+
+        Raises:
+            UnfitError: it is computed at run time.
+        """
+        found = self.input(position)
+        require(found.const is not None, f"{found.name} is constant", "该输入为常量")
+        return cast("ConstData", found.const).numpy()
+
+    def ints(self, name: str, default: Sequence[int] = ()) -> tuple[int, ...]:
+        """Return an attribute that is a list of integers."""
+        return cast("tuple[int, ...]", self.node.attributes.get(name, tuple(default)))
+
+    def int(self, name: str, default: int) -> int:
+        """Return an integer attribute."""
+        return cast("int", self.node.attributes.get(name, default))
+
+    def float(self, name: str, default: float) -> float:
+        """Return a float attribute."""
+        return float(cast("float", self.node.attributes.get(name, default)))
+
+    def text(self, name: str, default: str) -> str:
+        """Return a string attribute."""
+        return str(self.node.attributes.get(name, default))
+
+    @property
+    def element(self) -> DType:
+        """The dtype of the first input.
+
+        Raises:
+            UnfitError: it is not known.
+        """
+        found = self.input(0).dtype
+        require(found is not None, "the dtype is known", "数据类型已知")
+        return cast("DType", found)
+
+    # Writing ------------------------------------------------------------------------------------
+
+    def const(self, array: ArrayLike, dtype: DType | None = None, label: str = "const") -> str:
+        """Return the name of a new constant; int64 unless `dtype` says otherwise."""
+        data = np.ascontiguousarray(array, (dtype or DType.INT64).numpy)
+        name = self._fresh(self._label(label))
+        self.consts[name] = DenseConst(data)
+        return name
+
+    def scalar(self, value: float, label: str = "scalar") -> str:
+        """Return the name of a constant without axes, of the dtype of the first input."""
+        return self.const(value, self.element, label)
+
+    def op(
+        self, op_type: str, inputs: Sequence[str], label: str = "", **attributes: Any
+    ) -> str:
+        """Write a node with one output; return the output's name."""
+        return self.ops(op_type, inputs, 1, label, **attributes)[0]
+
+    def ops(
+        self, op_type: str, inputs: Sequence[str], count: int, label: str = "", **attributes: Any
+    ) -> tuple[str, ...]:
+        """Write a node with `count` outputs; return their names."""
+        base = self._label(label or op_type.lower())
+        outputs = tuple(self._fresh(base) for _ in range(count))
+        self.made.append(NewNode(op_type, tuple(inputs), outputs, attributes))
+        return outputs
+
+    def again(self, inputs: Sequence[str], count: int = 1, **changed: Any) -> tuple[str, ...]:
+        """Write the node's own operator with other inputs; attributes of `changed` that are None go."""
+        attributes = {**self.node.attributes, **changed}
+        kept = {name: value for name, value in attributes.items() if value is not None}
+        return self.ops(self.node.op_type, inputs, count, **kept)
+
+    def squeeze(self, x: str, axes: Sequence[int]) -> str:
+        """Remove axes of 1."""
+        return self._along("Squeeze", x, axes)
+
+    def unsqueeze(self, x: str, axes: Sequence[int]) -> str:
+        """Insert axes of 1."""
+        return self._along("Unsqueeze", x, axes)
+
+    def reduce(self, op_type: str, x: str, axes: Sequence[int], *, keepdims: bool = True) -> str:
+        """Reduce over `axes`."""
+        return self._along(op_type, x, axes, keepdims=int(keepdims))
+
+    def reshape(self, x: str, dims: Sequence[int]) -> str:
+        """Write `x` in other dims; 0 keeps the dim of that axis, -1 is inferred."""
+        return self.op("Reshape", [x, self.const(dims, label="dims")])
+
+    def transpose(self, x: str, perm: Sequence[int]) -> str:
+        """Permute axes; nothing is written where the order stays."""
+        if list(perm) == sorted(perm):
+            return x
+        return self.op("Transpose", [x], perm=list(perm))
+
+    def cast(self, x: str, dtype: DType) -> str:
+        """Cast to `dtype`."""
+        return self.op("Cast", [x], to=_ELEMENTS[dtype])
+
+    def slice(
+        self, x: str, axis: int, start: int, end: int, step: int = 1
+    ) -> str:
+        """Take elements `start` to `end` of one axis."""
+        if self.opset < _SLICE_AS_INPUT:
+            require(step == 1, "the opset is 10 or more", "opset 不低于 10")
+            return self.op("Slice", [x], axes=[axis], starts=[start], ends=[end])
+        parts = [self.const([each]) for each in (start, end, axis, step)]
+        return self.op("Slice", [x, *parts])
+
+    def pad(self, x: str, pads: Sequence[int]) -> str:
+        """Pad with zeros; nothing is written where no pad is needed."""
+        if not any(pads):
+            return x
+        if self.opset < _PADS_AS_INPUT:
+            return self.op("Pad", [x], pads=list(pads))
+        return self.op("Pad", [x, self.const(pads, label="pads")])
+
+    def _along(self, op_type: str, x: str, axes: Sequence[int], **attributes: Any) -> str:
+        """Write an operator over axes, in the form of the opset."""
+        since = _AXES_AS_INPUT.get(op_type, _REDUCTIONS_AXES_AS_INPUT)
+        if self.opset >= since:
+            return self.op(op_type, [x, self.const(list(axes), label="axes")], **attributes)
+        return self.op(op_type, [x], axes=list(axes), **attributes)
+
+    def _label(self, part: str) -> str:
+        """Return the base of a new name: the node's name or first output, and `part`."""
+        outputs = [tensor.name for tensor in self.node.outputs if tensor is not None]
+        return f"{self.node.name or outputs[0]}/{part}"
+
+
+_ELEMENTS = {
+    DType.FLOAT32: 1,
+    DType.UINT8: 2,
+    DType.INT8: 3,
+    DType.INT32: 6,
+    DType.INT64: 7,
+    DType.BOOL: 9,
+    DType.FLOAT16: 10,
+    DType.FLOAT64: 11,
+}
+"""ONNX's numbers of element types (onnx.proto, TensorProto.DataType)."""
