@@ -19,14 +19,15 @@ from atc_py.pipeline.convert import convert
 from atc_py.running.model import Model
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from typing_extensions import Unpack
 
     from atc_py.check.findings import CheckReport
+    from atc_py.results.fixing import Fixing
     from atc_py.results.quantization import Quantization
 
-__all__ = ["Model", "check_models", "convert", "load", "quantize_model"]
+__all__ = ["Model", "check_models", "convert", "fix_model", "load", "quantize_model"]
 
 
 def check_models(
@@ -100,6 +101,71 @@ def quantize_model(
     return rewrite_quantized(
         Path(model), output, format, quant_bias, external=external_data, on_stage=on_stage
     )
+
+
+def fix_model(  # noqa: PLR0913  (the options of a command)
+    model: str | os.PathLike[str],
+    output: str | os.PathLike[str] | None = None,
+    *,
+    only: Iterable[str] = (),
+    skip: Iterable[str] = (),
+    approximate: bool = False,
+    all_findings: bool = False,
+    dry_run: bool = False,
+    seeds: int = 3,
+    external_data: bool = False,
+    soc: str = "sim",
+    input_shape: str | Mapping[str, Sequence[int]] = "",
+    op_specs: str | os.PathLike[str] | None = None,
+    **precision: Unpack[PrecisionChoice],
+) -> Fixing:
+    """Write an ONNX model in an equivalent form that the operator list takes, as far as rules can.
+
+    Args:
+        model: path of the .onnx file.
+        output: path of the .onnx file to write; by default `NAME.fixed.onnx` beside the model.
+        only: names of the rules that may apply; empty for all.
+        skip: names of rules that do not apply.
+        approximate: apply rules whose error has no bound, too.
+        all_findings: remove findings of level rewrite, too.
+        dry_run: write nothing.
+        seeds: number of random inputs on which both models run; 0 for no proof.
+        external_data: put weights into a separate file, which is always done for 1.8 GB or more.
+        soc: as in `check_models`.
+        input_shape: as in `check_models`.
+        op_specs: as in `check_models`.
+        **precision: as in `check_models`.
+
+    Returns:
+        The record: each rewritten node with its rules and its error, and the findings that are left.
+
+    Raises:
+        TypeError: a keyword is unknown.
+        AtcError: a file cannot be read or written; FIX_DIFFERS where a rewrite differs from the
+            original.
+    """
+    from atc_py.compare.fix_file import fix_file
+    from atc_py.options.fix_options import FixOptions
+
+    reject_unknown("fix_model", precision, PrecisionChoice)
+    check = CheckOptions(
+        soc=soc,
+        precision_mode=chosen_mode(precision),
+        input_shapes=input_shapes(input_shape),
+        op_specs=optional_path(op_specs),
+        precision=precision_options(precision),
+    )
+    options = FixOptions(
+        check=check,
+        only=frozenset(only),
+        skip=frozenset(skip),
+        approximate=approximate,
+        all_findings=all_findings,
+        dry_run=dry_run,
+        seeds=seeds,
+        external=external_data,
+    )
+    return fix_file(Path(model), output, options)
 
 
 def load(

@@ -91,6 +91,7 @@ class ReferenceModel:
         form: the form that runs, where that is not the file's own; empty where it is.
         nodes: its nodes, in the file's order; functions that the model defines are inlined.
         inputs: names of the inputs.
+        outputs: names of the outputs.
         constants: initializers by name.
         makers: the nodes that run, by their results.
         pieces: the nodes that run, producers first.
@@ -115,6 +116,7 @@ class ReferenceModel:
         self.inputs = tuple(
             each.name for each in proto.graph.input if each.name not in self.constants
         )
+        self.outputs = tuple(each.name for each in proto.graph.output)
         self._engines: dict[int, _Engine] = {}
         self.pieces = self._pieces_of(weight_bytes)
 
@@ -190,18 +192,32 @@ class ReferenceModel:
         """
         if at in self._engines:
             return self._engines[at].run(feeds)
+        self._engines[at], found = self._started(self.pieces[at], feeds)
+        return found
+
+    def run_alone(
+        self, piece: Piece, feeds: Mapping[str, NDArray[Any]]
+    ) -> dict[str, NDArray[Any]]:
+        """Return results of some nodes of the model on values that are given.
+
+        Raises:
+            AtcError: REFERENCE_FAILED where neither onnxruntime nor onnx's evaluator runs them.
+        """
+        return self._started(piece, feeds)[1]
+
+    def _started(
+        self, piece: Piece, feeds: Mapping[str, NDArray[Any]]
+    ) -> tuple[_Engine, dict[str, NDArray[Any]]]:
+        """Return the first engine that runs `piece`, and its results."""
         reasons = []
-        model = self._model_of(self.pieces[at], feeds)
+        model = self._model_of(piece, feeds)
         for start in (_onnxruntime, _onnx_reference):
             try:
-                engine = start(model, self.pieces[at].writes)
-                found = engine.run(feeds)
+                engine = start(model, piece.writes)
+                return engine, engine.run(feeds)
             except Exception as error:  # noqa: BLE001  (both raise anything)
                 reasons.append(" ".join(f"{type(error).__name__}: {error}".split())[:200])
-                continue
-            self._engines[at] = engine
-            return found
-        ops = ", ".join(dict.fromkeys(node.op_type for node in self.pieces[at].nodes))
+        ops = ", ".join(dict.fromkeys(node.op_type for node in piece.nodes))
         raise REFERENCE_FAILED.error(
             f"neither engine runs the nodes {ops[:200]} of the original: {'; '.join(reasons)}",
             place=Place(str(self.path)),

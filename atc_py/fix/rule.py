@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -81,7 +81,7 @@ class RuleText:
     before: Words
     after: Words
     condition: Words
-    float16: Words = Words("", "")
+    float16: Words = field(default=Words("", ""))
 
 
 Apply: TypeAlias = "Callable[[Site], Sequence[str]]"
@@ -94,7 +94,7 @@ class FixRule:
     Attributes:
         name: as options and reports spell it.
         operators: operators of its nodes; `domain::Op` outside of ONNX's own domain.
-        exactness: the difference that it makes in float32.
+        exactness: the difference that it makes in float32, on one engine.
         text: its words.
         apply: writes the new form and returns the names of its results, one for each output of the node.
     """

@@ -1,0 +1,195 @@
+"""Fixing a file: the rules, the new file, its check, and the proof that it computes the same."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from atc_py.check.bound_node import Conditions
+from atc_py.check.findings import Standing
+from atc_py.compare.proof import Region, prove
+from atc_py.compare.reference import open_reference
+from atc_py.diag.codes import BAD_OPTION, FIX_DIFFERS, FIX_NOT_SETTLED
+from atc_py.diag.suggestions import nearest
+from atc_py.fix.engine import Choice, Fixer
+from atc_py.fix.registry import load_rules
+from atc_py.fix.restate import best_opset, restate_graph
+from atc_py.fix.rule import Exactness
+from atc_py.frontend.reading.read import read_model
+from atc_py.frontend.rewriting.onnx_writer import write_onnx
+from atc_py.options.output_paths import rewritten_output
+from atc_py.results.fixing import Difference, Fixing, Left, Rewrite
+from atc_py.running.model import Port
+from atc_py.spec import specifications
+from atc_py.system.temp_folders import work_folder
+from atc_py.target import find_soc
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from atc_py.compare.proof import Deviation, Proof
+    from atc_py.fix.engine import Applied, Fixed
+    from atc_py.options.fix_options import FixOptions
+    from atc_py.spec import Library
+
+__all__ = ["fix_file"]
+
+PREFERRED = 12
+"""Opset at which every operator of the list `base` is listed."""
+
+LIMITS = {
+    Exactness.EQUAL: 0.0,
+    Exactness.REORDERED: 1e-5,
+    Exactness.BOUNDED: 1e-3,
+    Exactness.APPROXIMATE: float("inf"),
+}
+"""Largest difference of a region by class, as a part of the largest magnitude, in float32."""
+
+_ORDER = list(Exactness)
+
+
+def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOptions) -> Fixing:
+    """Write `model` in a form without the findings that rules remove.
+
+    Args:
+        model: the ONNX file.
+        output: the file to write; by default `NAME.fixed.onnx` beside the model.
+        options: the list, the rules and the proof.
+
+    Raises:
+        AtcError: FIX_DIFFERS where a region differs beyond its class, FIX_NOT_SETTLED where rules
+            undo each other; BAD_OPTION for an unknown rule; what reading and writing raise.
+    """
+    _check_rules(options.only | options.skip)
+    path = rewritten_output(model, output, "fixed", ("fixed",))
+    check = options.check
+    library = specifications(check.op_specs, check.precision.operator_list)
+    conditions = Conditions(check.precision_mode, find_soc(check.soc))
+    file = read_model(model, lenient=True)
+    choice = Choice(options.only, options.skip, options.approximate, options.all_findings)
+    fixed = Fixer(file, conditions, library, choice).fix(check.input_shapes)
+    if not fixed.settled or fixed.model is None:
+        rules = ", ".join(dict.fromkeys(each.rule.name for each in fixed.applied[-8:]))
+        raise FIX_NOT_SETTLED.error(
+            f"rules undo each other: {rules}", help="leave one of them out with --skip"
+        )
+    before = fixed.model.opsets.get("", 0)
+    after = _restate(fixed, library)
+    with work_folder() as folder:
+        trial = folder / "fixed.onnx"
+        write_onnx(file, fixed.graph, trial)
+        proof = _prove(fixed, model, trial, options.seeds) if options.seeds else None
+    _refuse_differences(fixed, proof, model)
+    if not options.dry_run:
+        write_onnx(file, fixed.graph, path, external=options.external)
+    return Fixing(
+        model=model,
+        output=None if options.dry_run else path,
+        operator_list=check.precision.operator_list,
+        opset=(before, after),
+        errors=(_errors(fixed.before.check.counts), _errors(fixed.after.check.counts)),
+        rewrites=tuple(_rewrites(fixed, proof)),
+        left=tuple(_left(fixed)),
+        seeds=proof.seeds if proof else (),
+        outputs={n: _difference(each) for n, each in proof.outputs.items()} if proof else {},
+    )
+
+
+def _check_rules(names: Iterable[str]) -> None:
+    """Refuse names that no rule has."""
+    known = load_rules()
+    for name in sorted(set(names) - known.keys()):
+        hint = "".join(f"; the nearest is {each}" for each in nearest(name, known, 1))
+        raise BAD_OPTION.error(f"no rule is called {name!r}{hint}")
+
+
+def _restate(fixed: Fixed, library: Library) -> int:
+    """State the graph at the opset that suits the list; return it."""
+    model = fixed.model
+    if model is None:
+        return 0
+    opset = best_opset(model, library, PREFERRED)
+    failed = restate_graph(fixed.graph, model, library, opset)
+    return model.opsets.get("", 0) if failed else opset
+
+
+def _prove(fixed: Fixed, model: Path, written: Path, seeds: int) -> Proof | None:
+    """Run both models; None where dims are open."""
+    source = fixed.model
+    if source is None or any(each.is_open or each.dtype is None for each in source.inputs):
+        return None
+    ports = [Port(each.name, each.required_dtype, each.required_dims) for each in source.inputs]
+    own = set(fixed.file.nodes)
+    regions: dict[int, set[str]] = defaultdict(set)
+    for node in fixed.graph.nodes:
+        if node not in own:
+            regions[node.index].update(node.writes)
+    found = [Region(key, frozenset(names)) for key, names in regions.items()]
+    return prove(open_reference(model), open_reference(written), ports, found, range(seeds))
+
+
+def _refuse_differences(fixed: Fixed, proof: Proof | None, model: Path) -> None:
+    """Refuse regions that differ from the original by more than their rules allow."""
+    if proof is None:
+        return
+    for rewrite in _rewrites(fixed, proof):
+        limit = LIMITS[Exactness(rewrite.exactness)]
+        if rewrite.difference is not None and rewrite.difference.error > limit:
+            raise FIX_DIFFERS.error(
+                f"{model}: node {rewrite.node} ({rewrite.operator}) differs by "
+                f"{rewrite.difference.error:.3g} of its range after {', '.join(rewrite.rules)}, "
+                f"which allows {limit:.3g}",
+                help=f"leave the rule out with --skip {rewrite.rules[0]}",
+            )
+
+
+def _rewrites(fixed: Fixed, proof: Proof | None) -> Iterable[Rewrite]:
+    """Yield the nodes that were replaced."""
+    rules: dict[int, list[Applied]] = defaultdict(list)
+    for applied in fixed.applied:
+        rules[applied.node.index].append(applied)
+    own = set(fixed.file.nodes)
+    after: dict[int, list[str]] = defaultdict(list)
+    for work in fixed.graph.nodes:
+        if work not in own:
+            after[work.index].append(work.op_type)
+    origin = {node.index: node for node in fixed.file.nodes}
+    for index in sorted(rules):
+        first = rules[index][0].node
+        widest = max((each.rule.exactness for each in rules[index]), key=_ORDER.index)
+        found = None if proof is None else proof.regions.get(index)
+        yield Rewrite(
+            node=index,
+            name=first.name,
+            operator=origin[index].op_type if index in origin else first.op_type,
+            rules=tuple(dict.fromkeys(each.rule.name for each in rules[index])),
+            exactness=widest.value,
+            after=tuple(after[index]),
+            difference=None if found is None else _difference(found),
+        )
+
+
+def _left(fixed: Fixed) -> Iterable[Left]:
+    """Yield the errors that are left."""
+    for finding in fixed.after.check.findings:
+        if finding.standing is Standing.ERROR:
+            node = finding.place.node
+            unfit: Sequence[tuple[str, object]] = ()
+            unfit = tuple(
+                dict.fromkeys(
+                    (each.rule.name, each.reason) for each in fixed.unfit if each.node.index == node
+                )
+            )
+            yield Left(node, finding.place.op_type or "", finding.message, unfit)
+
+
+def _difference(found: Deviation) -> Difference:
+    """Return the figures of the record."""
+    return Difference(found.error, found.differing, found.elements)
+
+
+def _errors(counts: object) -> int:
+    """Return the number of errors among the findings."""
+    return dict(counts).get(Standing.ERROR, 0)  # type: ignore[call-overload]
