@@ -11,6 +11,7 @@ from atc_py.fix.rule import FixRule
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from atc_py.fix.case import Case
     from atc_py.fix.rule import Exactness, RuleText
     from atc_py.fix.site import Site
 
@@ -21,10 +22,16 @@ __all__ = ["fix_rule", "load_rules", "rules_of_operator"]
 _RULES: dict[str, FixRule] = {}
 
 
-def fix_rule(
-    name: str, operators: Sequence[str], exactness: Exactness, text: RuleText
+def fix_rule(  # noqa: PLR0913  (a rule is its parts)
+    name: str,
+    operators: Sequence[str],
+    exactness: Exactness,
+    text: RuleText,
+    *,
+    example: Case,
+    near_miss: Case,
 ) -> Callable[[Apply], Apply]:
-    """Register a function as the rule called `name`.
+    """Register a function as the rule called `name`; arguments are the attributes of `FixRule`.
 
     Raises:
         ValueError: another rule has the name.
@@ -33,7 +40,9 @@ def fix_rule(
         raise ValueError(f"two rules are called {name!r}")
 
     def register(apply: Apply) -> Apply:
-        _RULES[name] = FixRule(name, frozenset(operators), exactness, text, apply)
+        _RULES[name] = FixRule(
+            name, frozenset(operators), exactness, text, example, near_miss, apply
+        )
         return apply
 
     return register

@@ -11,6 +11,7 @@ from atc_py.diag import Words
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from atc_py.fix.case import Case
     from atc_py.fix.site import Site
 
 __all__ = ["Exactness", "FixRule", "RuleText", "UnfitError", "require"]
@@ -96,6 +97,8 @@ class FixRule:
         operators: operators of its nodes; `domain::Op` outside of ONNX's own domain.
         exactness: the difference that it makes in float32, on one engine.
         text: its words.
+        example: a case that the list `base` refuses and the rule fits.
+        near_miss: a case of the same operator that the rule does not fit.
         apply: writes the new form and returns the names of its results, one for each output of the node.
     """
 
@@ -103,4 +106,6 @@ class FixRule:
     operators: frozenset[str]
     exactness: Exactness
     text: RuleText
+    example: Case
+    near_miss: Case
     apply: Apply

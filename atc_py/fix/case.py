@@ -1,0 +1,68 @@
+"""Cases of rules: one node with its inputs, small enough to be built, fixed and run at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from atc_py.tensor.dtypes import DType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+__all__ = ["Case", "Fed", "Given", "data"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fed:
+    """An input of the model.
+
+    Attributes:
+        dims: its shape.
+        dtype: its element type.
+    """
+
+    dims: tuple[int, ...]
+    dtype: DType = DType.FLOAT32
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Given:
+    """A constant input of the node.
+
+    Attributes:
+        value: its data.
+    """
+
+    value: NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One node of one model.
+
+    Attributes:
+        op_type: its operator.
+        inputs: by position; None for one that is absent.
+        attributes: by name.
+        opset: version of ONNX's operators, or of `domain`'s.
+        outputs: how many it has.
+        domain: of the operator; "" for ONNX's own.
+    """
+
+    op_type: str
+    inputs: tuple[Fed | Given | None, ...]
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    opset: int = 13
+    outputs: int = 1
+    domain: str = ""
+
+
+def data(*dims: int, seed: int = 0, scale: float = 1.0) -> Given:
+    """Return normally distributed float32 constants."""
+    drawn = np.random.default_rng(seed).normal(size=dims) * scale
+    return Given(drawn.astype(np.float32))
