@@ -22,7 +22,7 @@ __all__ = ["fix_rule", "load_rules", "rules_of_operator"]
 _RULES: dict[str, FixRule] = {}
 
 
-def fix_rule(  # noqa: PLR0913  (a rule is its parts)
+def fix_rule(
     name: str,
     operators: Sequence[str],
     exactness: Exactness,

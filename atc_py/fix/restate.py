@@ -140,6 +140,8 @@ def _attributes_as_inputs(site: Site, after: OperatorSchema) -> Mapping[int, str
 def _dtype(site: Site, after: OperatorSchema, position: int, value: Any) -> DType:
     """Return the dtype of an attribute that became an input."""
     elements: Collection[str] = after.inputs[position].elements
-    if isinstance(value, float) or (isinstance(value, tuple) and value and isinstance(value[0], float)):
+    if isinstance(value, float) or (
+        isinstance(value, tuple) and value and isinstance(value[0], float)
+    ):
         return site.element if site.element.value in elements else DType.FLOAT32
     return DType.INT64

@@ -164,9 +164,7 @@ class Site:
         """Return the name of a constant without axes, of the dtype of the first input."""
         return self.const(value, self.element, label)
 
-    def op(
-        self, op_type: str, inputs: Sequence[str], label: str = "", **attributes: Any
-    ) -> str:
+    def op(self, op_type: str, inputs: Sequence[str], label: str = "", **attributes: Any) -> str:
         """Write a node with one output; return the output's name."""
         return self.ops(op_type, inputs, 1, label, **attributes)[0]
 
@@ -211,9 +209,7 @@ class Site:
         """Cast to `dtype`."""
         return self.op("Cast", [x], to=_ELEMENTS[dtype])
 
-    def slice(
-        self, x: str, axis: int, start: int, end: int, step: int = 1
-    ) -> str:
+    def slice(self, x: str, axis: int, start: int, end: int, step: int = 1) -> str:
         """Take elements `start` to `end` of one axis."""
         if self.opset < _SLICE_AS_INPUT:
             require(step == 1, "the opset is 10 or more", "opset 不低于 10")
