@@ -123,9 +123,12 @@ class Fixer:
         self._library = library
         self._choice = choice
         self._applied: list[Applied] = []
+        self._hopeless: dict[int, list[Unfit]] = {}
 
     def fix(self, shapes: Mapping[str, Shape]) -> Fixed:
         """Return the model in its new form.
+
+        A node of the file whose new form is still refused stays as it was.
 
         Args:
             shapes: dims of inputs that the model leaves open, by name.
@@ -133,6 +136,24 @@ class Fixer:
         Raises:
             AtcError: BAD_INPUT_SHAPE for shapes that fit no input.
         """
+        while True:
+            found = self._fix(shapes)
+            hopeless = self._still_refused(found)
+            if not hopeless:
+                return found
+            for index in hopeless:
+                self._hopeless[index] = [each for each in found.unfit if each.node.index == index]
+            self._applied.clear()
+
+    def _still_refused(self, found: Fixed) -> set[int]:
+        """Return the positions in the file of nodes that were replaced, in vain."""
+        if found.model is None:
+            return set()
+        refused = {node.index for node in self._refused(found.model, found.after)}
+        return refused & {each.node.index for each in found.applied}
+
+    def _fix(self, shapes: Mapping[str, Shape]) -> Fixed:
+        """Return the model with every rule applied that fits; hopeless nodes are left out."""
         file = self._file
         convention = file.bias_convention(None)
         graph = file.graph(observe_inputs(file.path, file.inputs, shapes), convention)
@@ -146,6 +167,7 @@ class Fixer:
 
         model, before = look()
         after = before
+        known = [each for found in self._hopeless.values() for each in found]
         for _ in range(_MOST_ROUNDS):
             changed, unfit = self._round(graph, model.source, after)
             if not changed:
@@ -154,7 +176,7 @@ class Fixer:
         else:
             return Fixed(file, graph, before, after, tuple(self._applied), settled=False)
         return Fixed(
-            file, graph, before, after, tuple(self._applied), tuple(unfit), model=model.source
+            file, graph, before, after, tuple(self._applied), (*known, *unfit), model=model.source
         )
 
     def _round(
@@ -166,7 +188,8 @@ class Fixer:
         changed = False
         refused = set(self._refused(model, checked))
         for work, node in zip(graph.nodes, model.nodes, strict=True):
-            done = node in refused and self._replace(writer, work, node, unfit)
+            tried = node in refused and node.index not in self._hopeless
+            done = tried and self._replace(writer, work, node, unfit)
             changed = changed or done
             if not done:
                 writer.keep(work)

@@ -30,6 +30,7 @@ def fix_rule(
     *,
     example: Case,
     near_miss: Case,
+    last: bool = False,
 ) -> Callable[[Apply], Apply]:
     """Register a function as the rule called `name`; arguments are the attributes of `FixRule`.
 
@@ -41,7 +42,7 @@ def fix_rule(
 
     def register(apply: Apply) -> Apply:
         _RULES[name] = FixRule(
-            name, frozenset(operators), exactness, text, example, near_miss, apply
+            name, frozenset(operators), exactness, text, example, near_miss, apply, last
         )
         return apply
 
@@ -59,4 +60,5 @@ def load_rules() -> Mapping[str, FixRule]:
 
 def rules_of_operator(label: str) -> tuple[FixRule, ...]:
     """Return the rules for an operator, as `FixRule.operators` spells it, in the order tried."""
-    return tuple(rule for rule in load_rules().values() if label in rule.operators)
+    found = (rule for rule in load_rules().values() if label in rule.operators)
+    return tuple(sorted(found, key=lambda rule: rule.last))

@@ -100,6 +100,7 @@ class FixRule:
         example: a case that the list `base` refuses and the rule fits.
         near_miss: a case of the same operator that the rule does not fit.
         apply: writes the new form and returns the names of its results, one for each output of the node.
+        last: whether the rules that are not are tried before it.
     """
 
     name: str
@@ -109,3 +110,4 @@ class FixRule:
     example: Case
     near_miss: Case
     apply: Apply
+    last: bool = False

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from atc_py.fix.rule import require
+from atc_py.frontend.reading.history import history
+from atc_py.frontend.rewriting.function_body import function_body
 from atc_py.ir import DenseConst
 from atc_py.tensor.dtypes import DType
 
@@ -182,6 +184,43 @@ class Site:
         attributes = {**self.node.attributes, **changed}
         kept = {name: value for name, value in attributes.items() if value is not None}
         return self.ops(self.node.op_type, inputs, count, **kept)
+
+    def body(self) -> tuple[str, ...]:
+        """Write the nodes that ONNX defines the operator as; return its outputs.
+
+        Raises:
+            UnfitError: ONNX defines no body, or the body has operators with graphs inside.
+        """
+        node = self.node
+        known = all(each is None or (each.dtype and each.dims is not None) for each in node.inputs)
+        require(known, "dtypes and ranks of the inputs are known", "输入的类型与秩已知")
+        schema = history().at(node.op_type, node.opset)
+        defaults = {} if schema is None else schema.attributes
+        attributes = {
+            name: each.default for name, each in defaults.items() if each.default is not None
+        }
+        found = function_body(node, {**attributes, **node.attributes})
+        require(
+            found is not None, "ONNX defines the operator as a function", "ONNX 以函数定义该算子"
+        )
+        names: dict[str, str] = {each.name: each.name for each in node.inputs if each is not None}
+        for each in found or ():
+            if each.value is not None:
+                names[each.outputs[0]] = self._const_of(each.value)
+                continue
+            inputs = [names.get(name, "") for name in each.inputs]
+            made = self.ops(each.op_type, inputs, len(each.outputs), **each.attributes)
+            names.update(zip(each.outputs, made, strict=True))
+        return tuple(
+            names.get(each.name if each is not None else f"{node.op_type}:absent:{at}", "")
+            for at, each in enumerate(node.outputs)
+        )
+
+    def _const_of(self, value: NDArray[Any]) -> str:
+        """Return the name of a new constant in its own dtype."""
+        name = self._fresh(self._label("const"))
+        self.consts[name] = DenseConst(np.ascontiguousarray(value).reshape(value.shape))
+        return name
 
     def squeeze(self, x: str, axes: Sequence[int]) -> str:
         """Remove axes of 1."""
