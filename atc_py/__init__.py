@@ -24,6 +24,7 @@ __all__ = [
     "check_models",
     "compare_model",
     "convert",
+    "fix_model",
     "limited_memory",
     "load",
     "profile_model",

@@ -36,6 +36,10 @@ __all__ = ["fix"]
     "--seeds", type=click.IntRange(min=0), default=3, show_default=True,
     help="Random inputs on which both models run; 0 for no proof.",
 )  # fmt: skip
+@click.option(
+    "--bind", multiple=True, metavar="NAME=VALUE",
+    help="Make an input a constant of this value; may be repeated.",
+)  # fmt: skip
 @click.option("--external-data", is_flag=True, help="Write weights to a separate file.")
 @options.precision_mode(PrecisionMode, default=None)
 @options.precision_controls
@@ -57,6 +61,7 @@ def fix(  # noqa: PLR0913  (one parameter an option)
     all_findings: bool,
     dry_run: bool,
     seeds: int,
+    bind: tuple[str, ...],
     external_data: bool,
     soc: str,
     input_shape: str,
@@ -71,6 +76,7 @@ def fix(  # noqa: PLR0913  (one parameter an option)
     3 a file cannot be read or written, 4 a rewrite differs from the original.
     """
     from atc_py import api
+    from atc_py.options.bound_values import bound_values
     from atc_py.report.fix.tables import fixing_tables
 
     done = api.fix_model(
@@ -82,6 +88,7 @@ def fix(  # noqa: PLR0913  (one parameter an option)
         all_findings=all_findings,
         dry_run=dry_run,
         seeds=seeds,
+        bind=bound_values(bind),
         external_data=external_data,
         soc=soc,
         input_shape=input_shape,

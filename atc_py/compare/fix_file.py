@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from atc_py.check.bound_node import Conditions
 from atc_py.check.findings import Standing
 from atc_py.compare.proof import Region, prove
@@ -13,7 +15,7 @@ from atc_py.diag.codes import BAD_OPTION, FIX_DIFFERS, FIX_NOT_SETTLED
 from atc_py.diag.suggestions import nearest
 from atc_py.fix.engine import Choice, Fixer
 from atc_py.fix.registry import load_rules
-from atc_py.fix.restate import best_opset, restate_graph
+from atc_py.fix.restate import best_opset, changed_operators, restate_graph
 from atc_py.fix.rule import Exactness
 from atc_py.frontend.reading.read import read_model
 from atc_py.frontend.rewriting.onnx_writer import write_onnx
@@ -69,7 +71,7 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
     conditions = Conditions(check.precision_mode, find_soc(check.soc))
     file = read_model(model, lenient=True)
     choice = Choice(options.only, options.skip, options.approximate, options.all_findings)
-    fixed = Fixer(file, conditions, library, choice).fix(check.input_shapes)
+    fixed = Fixer(file, conditions, library, choice).fix(check.input_shapes, options.bind)
     if not fixed.settled or fixed.model is None:
         rules = ", ".join(dict.fromkeys(each.rule.name for each in fixed.applied[-8:]))
         raise FIX_NOT_SETTLED.error(
@@ -77,13 +79,16 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
         )
     before = fixed.model.opsets.get("", 0)
     after = _restate(fixed, library)
+    gone = changed_operators({node.op_type for node in file.nodes}, before, after)
     with work_folder() as folder:
         trial = folder / "fixed.onnx"
-        write_onnx(file, fixed.graph, trial)
-        proof = _prove(fixed, model, trial, options.seeds) if options.seeds else None
+        write_onnx(file, fixed.graph, trial, gone=gone, bound=options.bind)
+        proof = _prove(fixed, model, trial, options) if options.seeds else None
     _refuse_differences(fixed, proof, model)
     if not options.dry_run:
-        write_onnx(file, fixed.graph, path, external=options.external)
+        write_onnx(
+            file, fixed.graph, path, external=options.external, gone=gone, bound=options.bind
+        )
     return Fixing(
         model=model,
         output=None if options.dry_run else path,
@@ -115,7 +120,7 @@ def _restate(fixed: Fixed, library: Library) -> int:
     return model.opsets.get("", 0) if failed else opset
 
 
-def _prove(fixed: Fixed, model: Path, written: Path, seeds: int) -> Proof | None:
+def _prove(fixed: Fixed, model: Path, written: Path, options: FixOptions) -> Proof | None:
     """Run both models; None where dims are open."""
     source = fixed.model
     if source is None or any(each.is_open or each.dtype is None for each in source.inputs):
@@ -127,7 +132,15 @@ def _prove(fixed: Fixed, model: Path, written: Path, seeds: int) -> Proof | None
         if node not in own:
             regions[node.index].update(node.writes)
     found = [Region(key, frozenset(names)) for key, names in regions.items()]
-    return prove(open_reference(model), open_reference(written), ports, found, range(seeds))
+    bound = {
+        each.name: np.broadcast_to(
+            np.asarray(options.bind[each.name], each.required_dtype.numpy), each.shape
+        )
+        for each in source.inputs
+        if each.name in options.bind
+    }
+    models = open_reference(model), open_reference(written)
+    return prove(*models, ports, found, range(options.seeds), bound)
 
 
 def _refuse_differences(fixed: Fixed, proof: Proof | None, model: Path) -> None:

@@ -99,6 +99,7 @@ def prove(
     ports: Sequence[Port],
     regions: Sequence[Region],
     seeds: Iterable[int],
+    bound: Mapping[str, NDArray[Any]],
 ) -> Proof:
     """Run both models on random data that fit them; return the differences.
 
@@ -108,6 +109,7 @@ def prove(
         ports: the inputs with closed dims.
         regions: the regions of the fixed model.
         seeds: one run each.
+        bound: data of inputs that are constants of the fixed model.
 
     Raises:
         AtcError: REFERENCE_FAILED where neither engine runs one of the models.
@@ -118,7 +120,7 @@ def prove(
     deviations: dict[int, Deviation] = {}
     used = tuple(seeds)
     for seed in used:
-        feeds = fitting_feeds(ports, roles, seed)
+        feeds = {**fitting_feeds(ports, roles, seed), **bound}
         first, second = ReferenceRun(original, feeds), ReferenceRun(fixed, feeds)
         names = [*outputs, *{n for piece in pieces.values() for n in (*piece.reads, *piece.writes)}]
         first.expect(dict.fromkeys(names, 1))

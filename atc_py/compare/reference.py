@@ -195,9 +195,7 @@ class ReferenceModel:
         self._engines[at], found = self._started(self.pieces[at], feeds)
         return found
 
-    def run_alone(
-        self, piece: Piece, feeds: Mapping[str, NDArray[Any]]
-    ) -> dict[str, NDArray[Any]]:
+    def run_alone(self, piece: Piece, feeds: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         """Return results of some nodes of the model on values that are given.
 
         Raises:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from atc_py.check.evaluate import check_view
 from atc_py.check.findings import Standing
+from atc_py.diag.codes import BAD_OPTION
 from atc_py.fix.registry import rules_of_operator
 from atc_py.fix.rule import Exactness, UnfitError
 from atc_py.fix.site import Site
@@ -14,8 +17,10 @@ from atc_py.fix.splice import splice
 from atc_py.frontend.folding.bind import observe_inputs
 from atc_py.frontend.folding.if_branches import fold_with_branches
 from atc_py.frontend.reading.history import history
+from atc_py.frontend.reading.tensors import dtype_of_element
 from atc_py.frontend.rewriting.qdq.importing import import_quantized
 from atc_py.frontend.rewriting.qdq.writer import Writer
+from atc_py.ir import DenseConst
 from atc_py.source.limits import FOLD_LIMIT
 
 if TYPE_CHECKING:
@@ -125,19 +130,21 @@ class Fixer:
         self._applied: list[Applied] = []
         self._hopeless: dict[int, list[Unfit]] = {}
 
-    def fix(self, shapes: Mapping[str, Shape]) -> Fixed:
+    def fix(self, shapes: Mapping[str, Shape], bind: Mapping[str, float] | None = None) -> Fixed:
         """Return the model in its new form.
 
         A node of the file whose new form is still refused stays as it was.
 
         Args:
             shapes: dims of inputs that the model leaves open, by name.
+            bind: values of inputs that become constants, by name.
 
         Raises:
-            AtcError: BAD_INPUT_SHAPE for shapes that fit no input.
+            AtcError: BAD_INPUT_SHAPE for shapes that fit no input; BAD_OPTION for a value of an
+                input that the model does not have, or whose dims are open.
         """
         while True:
-            found = self._fix(shapes)
+            found = self._fix(shapes, bind or {})
             hopeless = self._still_refused(found)
             if not hopeless:
                 return found
@@ -152,11 +159,12 @@ class Fixer:
         refused = {node.index for node in self._refused(found.model, found.after)}
         return refused & {each.node.index for each in found.applied}
 
-    def _fix(self, shapes: Mapping[str, Shape]) -> Fixed:
+    def _fix(self, shapes: Mapping[str, Shape], bind: Mapping[str, float]) -> Fixed:
         """Return the model with every rule applied that fits; hopeless nodes are left out."""
         file = self._file
         convention = file.bias_convention(None)
         graph = file.graph(observe_inputs(file.path, file.inputs, shapes), convention)
+        _bind(graph, bind)
         quantized = import_quantized(graph, file.tensors, FOLD_LIMIT)
 
         def look() -> tuple[FoldedModel, Checked]:
@@ -221,6 +229,24 @@ class Fixer:
             self._applied.append(Applied(rule, node, made, _boundary(made)))
             return True
         return False
+
+
+def _bind(graph: WorkGraph, values: Mapping[str, float]) -> None:
+    """Make inputs constants that are filled with one value."""
+    for name, value in values.items():
+        if name not in graph.inputs:
+            raise BAD_OPTION.error(
+                f"the model has no input {name!r} to bind",
+                help=f"its inputs are {', '.join(graph.inputs)}",
+            )
+        known = graph.inputs[name]
+        dtype, shape = dtype_of_element(known.element), known.shape
+        if dtype is None or shape is None:
+            raise BAD_OPTION.error(
+                f"input {name!r} cannot be bound: its dims are open",
+                help=f"give them with --input-shape {name}:...",
+            )
+        graph.consts[name] = DenseConst(np.full(shape, value, dtype.numpy))
 
 
 def _boundary(made: Collection[NewNode]) -> tuple[tuple[str, ...], tuple[str, ...]]:

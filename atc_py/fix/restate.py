@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from atc_py.source import OperatorSchema, SourceModel, SourceNode
     from atc_py.spec import Library
 
-__all__ = ["NotStated", "best_opset", "restate_graph"]
+__all__ = ["NotStated", "best_opset", "changed_operators", "restate_graph"]
 
 NotStated = tuple["SourceNode", Words]
 """A node without a form at the opset, and why."""
@@ -46,6 +46,17 @@ def best_opset(model: SourceModel, library: Library, preferred: int) -> int:
     sets = [set(spec.opsets) for spec in specs.values() if spec is not None and not spec.custom]
     common = set.intersection(*sets) if sets else {own}
     return min(common, key=lambda each: (abs(each - own), -each), default=preferred)
+
+
+def changed_operators(names: Collection[str], before: int, after: int) -> frozenset[str]:
+    """Return the operators whose versions in force at two opsets differ."""
+    known = history()
+    pairs = ((name, known.at(name, before), known.at(name, after)) for name in set(names))
+    return frozenset(
+        name
+        for name, old, new in pairs
+        if old is None or new is None or old.since_version != new.since_version
+    )
 
 
 def restate_graph(
@@ -85,6 +96,11 @@ def _restate(
 ) -> Words | None:
     """Write one node in its form at `opset`; return why it has none."""
     spec = library.find(node.op_type, node.domain)
+    if work.holds_graphs:
+        return Words(
+            f"{node.op_type} holds graphs, whose nodes are not restated",
+            f"{node.op_type} 含子图，其中的节点不改写",
+        )
     if node.domain or spec is None or spec.custom:
         writer.keep(work)
         return None

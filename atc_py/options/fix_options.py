@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from atc_py.options.compile_options import CheckOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["FixOptions"]
 
@@ -21,6 +25,7 @@ class FixOptions:
         all_findings: whether findings of level rewrite are removed as well.
         dry_run: whether nothing is written.
         seeds: number of random inputs on which both models run; 0 for no proof.
+        bind: values of inputs that become constants, by name.
         external: whether weights go into a file beside the model.
     """
 
@@ -31,4 +36,5 @@ class FixOptions:
     all_findings: bool = False
     dry_run: bool = False
     seeds: int = 3
+    bind: Mapping[str, float] = field(default_factory=dict)
     external: bool = False
