@@ -114,6 +114,7 @@ def fix_model(  # noqa: PLR0913  (the options of a command)
     dry_run: bool = False,
     seeds: int = 3,
     bind: Mapping[str, float] | None = None,
+    ranges: Mapping[str, tuple[int, int]] | None = None,
     external_data: bool = False,
     soc: str = "sim",
     input_shape: str | Mapping[str, Sequence[int]] = "",
@@ -132,6 +133,7 @@ def fix_model(  # noqa: PLR0913  (the options of a command)
         dry_run: write nothing.
         seeds: number of random inputs on which both models run; 0 for no proof.
         bind: values of inputs that become constants, by name; every element gets the value.
+        ranges: bounds of integer inputs, both included, by name.
         external_data: put weights into a separate file, which is always done for 1.8 GB or more.
         soc: as in `check_models`.
         input_shape: as in `check_models`.
@@ -166,6 +168,7 @@ def fix_model(  # noqa: PLR0913  (the options of a command)
         dry_run=dry_run,
         seeds=seeds,
         bind=bind or {},
+        ranges=ranges or {},
         external=external_data,
     )
     return fix_file(Path(model), output, options)

@@ -40,6 +40,10 @@ __all__ = ["fix"]
     "--bind", multiple=True, metavar="NAME=VALUE",
     help="Make an input a constant of this value; may be repeated.",
 )  # fmt: skip
+@click.option(
+    "--range", "ranges", multiple=True, metavar="NAME=LOW:HIGH",
+    help="Bounds of an integer input, both included; may be repeated.",
+)  # fmt: skip
 @click.option("--external-data", is_flag=True, help="Write weights to a separate file.")
 @options.precision_mode(PrecisionMode, default=None)
 @options.precision_controls
@@ -62,6 +66,7 @@ def fix(  # noqa: PLR0913  (one parameter an option)
     dry_run: bool,
     seeds: int,
     bind: tuple[str, ...],
+    ranges: tuple[str, ...],
     external_data: bool,
     soc: str,
     input_shape: str,
@@ -76,7 +81,7 @@ def fix(  # noqa: PLR0913  (one parameter an option)
     3 a file cannot be read or written, 4 a rewrite differs from the original.
     """
     from atc_py import api
-    from atc_py.options.bound_values import bound_values
+    from atc_py.options.bound_values import bound_values, value_ranges
     from atc_py.report.fix.tables import fixing_tables
 
     done = api.fix_model(
@@ -89,6 +94,7 @@ def fix(  # noqa: PLR0913  (one parameter an option)
         dry_run=dry_run,
         seeds=seeds,
         bind=bound_values(bind),
+        ranges=value_ranges(ranges),
         external_data=external_data,
         soc=soc,
         input_shape=input_shape,

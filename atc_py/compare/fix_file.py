@@ -14,6 +14,7 @@ from atc_py.compare.reference import open_reference
 from atc_py.diag.codes import BAD_OPTION, FIX_DIFFERS, FIX_NOT_SETTLED
 from atc_py.diag.suggestions import nearest
 from atc_py.fix.engine import Choice, Fixer
+from atc_py.fix.ranges import Range
 from atc_py.fix.registry import load_rules
 from atc_py.fix.restate import best_opset, changed_operators, restate_graph
 from atc_py.fix.rule import Exactness
@@ -70,7 +71,10 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
     library = specifications(check.op_specs, check.precision.operator_list)
     conditions = Conditions(check.precision_mode, find_soc(check.soc))
     file = read_model(model, lenient=True)
-    choice = Choice(options.only, options.skip, options.approximate, options.all_findings)
+    ranges = {name: Range(*bounds) for name, bounds in options.ranges.items()}
+    choice = Choice(
+        options.only, options.skip, options.approximate, options.all_findings, ranges
+    )
     fixed = Fixer(file, conditions, library, choice).fix(check.input_shapes, options.bind)
     if not fixed.settled or fixed.model is None:
         rules = ", ".join(dict.fromkeys(each.rule.name for each in fixed.applied[-8:]))

@@ -24,10 +24,12 @@ class Fed:
     Attributes:
         dims: its shape.
         dtype: its element type.
+        bounds: of integers, both included; None where they are not known.
     """
 
     dims: tuple[int, ...]
     dtype: DType = DType.FLOAT32
+    bounds: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,6 +62,15 @@ class Case:
     opset: int = 13
     outputs: int = 1
     domain: str = ""
+
+    @property
+    def ranges(self) -> dict[str, tuple[int, int]]:
+        """Bounds by the names that inputs have in a model of the case: `x0`, `x1` ..."""
+        return {
+            f"x{position}": each.bounds
+            for position, each in enumerate(self.inputs)
+            if isinstance(each, Fed) and each.bounds is not None
+        }
 
 
 def data(*dims: int, seed: int = 0, scale: float = 1.0) -> Given:

@@ -10,6 +10,7 @@ import numpy as np
 from atc_py.check.evaluate import check_view
 from atc_py.check.findings import Standing
 from atc_py.diag.codes import BAD_OPTION
+from atc_py.fix.ranges import Range, Ranges
 from atc_py.fix.registry import rules_of_operator
 from atc_py.fix.rule import Exactness, UnfitError
 from atc_py.fix.site import Site
@@ -53,12 +54,14 @@ class Choice:
         skip: names of rules that do not apply.
         approximate: whether rules without a bound may apply.
         all_findings: whether findings of level rewrite are removed as well.
+        ranges: bounds of integer inputs by name.
     """
 
     only: frozenset[str] = frozenset()
     skip: frozenset[str] = frozenset()
     approximate: bool = False
     all_findings: bool = False
+    ranges: Mapping[str, Range] = field(default_factory=dict)
 
     def allows(self, rule: FixRule) -> bool:
         """Return True if `rule` may apply."""
@@ -195,6 +198,7 @@ class Fixer:
         unfit: list[Unfit] = []
         changed = False
         refused = set(self._refused(model, checked))
+        self._ranges = Ranges(model, self._choice.ranges)
         for work, node in zip(graph.nodes, model.nodes, strict=True):
             tried = node in refused and node.index not in self._hopeless
             done = tried and self._replace(writer, work, node, unfit)
@@ -219,7 +223,7 @@ class Fixer:
         for rule in rules_of_operator(label):
             if not self._choice.allows(rule):
                 continue
-            site = Site(node, writer.graph.opsets.get("", 0), writer.fresh)
+            site = Site(node, writer.graph.opsets.get("", 0), writer.fresh, self._ranges)
             try:
                 results = rule.apply(site)
             except UnfitError as error:

@@ -101,7 +101,7 @@ def _restate(
             f"{node.op_type} holds graphs, whose nodes are not restated",
             f"{node.op_type} 含子图，其中的节点不改写",
         )
-    if node.domain or spec is None or spec.custom:
+    if node.domain or (spec is not None and spec.custom):
         writer.keep(work)
         return None
     before, after = (history().at(node.op_type, each) for each in (node.opset, opset))
@@ -113,6 +113,8 @@ def _restate(
     if before.since_version == after.since_version:
         writer.keep(work)
         return None
+    if spec is None:
+        return Words(f"{node.op_type} is not on the list", f"{node.op_type} 不在清单中")
     site = Site(node, opset, writer.fresh)
     if node.op_type in _COERCED and opset < _AXIS_CHANGED <= node.opset:
         results = _along_last_axis(site, before)

@@ -14,10 +14,11 @@ from atc_py.ir import DenseConst
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
+    from atc_py.fix.ranges import Range, Ranges
     from atc_py.ir import ConstData
     from atc_py.source import SourceNode, SourceTensor
     from atc_py.tensor.shapes import Dims, Shape
@@ -61,8 +62,15 @@ class Site:
         consts: data of new constants by name.
     """
 
-    def __init__(self, node: SourceNode, opset: int, fresh: Any) -> None:
+    def __init__(
+        self,
+        node: SourceNode,
+        opset: int,
+        fresh: Callable[[str], str],
+        ranges: Ranges | None = None,
+    ) -> None:
         """Open a site; `fresh` returns an unused name, given a base."""
+        self._ranges = ranges
         self.node = node
         self.opset = opset
         self.made: list[NewNode] = []
@@ -141,6 +149,16 @@ class Site:
     def text(self, name: str, default: str) -> str:
         """Return a string attribute."""
         return str(self.node.attributes.get(name, default))
+
+    def range(self, position: int) -> Range | None:
+        """Return bounds of an integer input; None for other dtypes and absent inputs."""
+        found = self.tensor(position)
+        return None if found is None or self._ranges is None else self._ranges.of(found)
+
+    def result_range(self, position: int = 0) -> Range | None:
+        """Return bounds of an integer output; None for other dtypes and absent outputs."""
+        found = self.output(position)
+        return None if found is None or self._ranges is None else self._ranges.of(found)
 
     @property
     def element(self) -> DType:

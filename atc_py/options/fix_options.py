@@ -26,6 +26,7 @@ class FixOptions:
         dry_run: whether nothing is written.
         seeds: number of random inputs on which both models run; 0 for no proof.
         bind: values of inputs that become constants, by name.
+        ranges: bounds of integer inputs, both included, by name.
         external: whether weights go into a file beside the model.
     """
 
@@ -37,4 +38,5 @@ class FixOptions:
     dry_run: bool = False
     seeds: int = 3
     bind: Mapping[str, float] = field(default_factory=dict)
+    ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     external: bool = False
