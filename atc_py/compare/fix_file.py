@@ -72,9 +72,7 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
     conditions = Conditions(check.precision_mode, find_soc(check.soc))
     file = read_model(model, lenient=True)
     ranges = {name: Range(*bounds) for name, bounds in options.ranges.items()}
-    choice = Choice(
-        options.only, options.skip, options.approximate, options.all_findings, ranges
-    )
+    choice = Choice(options.only, options.skip, options.approximate, options.all_findings, ranges)
     fixed = Fixer(file, conditions, library, choice).fix(check.input_shapes, options.bind)
     if not fixed.settled or fixed.model is None:
         rules = ", ".join(dict.fromkeys(each.rule.name for each in fixed.applied[-8:]))
@@ -144,7 +142,7 @@ def _prove(fixed: Fixed, model: Path, written: Path, options: FixOptions) -> Pro
         if each.name in options.bind
     }
     models = open_reference(model), open_reference(written)
-    return prove(*models, ports, found, range(options.seeds), bound)
+    return prove(*models, ports, found, range(options.seeds), bound, options.ranges)
 
 
 def _refuse_differences(fixed: Fixed, proof: Proof | None, model: Path) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from atc_py.compare.input_roles import input_roles
 from atc_py.compare.inputs import fitting_feeds
 from atc_py.compare.reference import Piece, ReferenceRun
+from atc_py.tensor.shapes import closed_shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -100,6 +101,7 @@ def prove(
     regions: Sequence[Region],
     seeds: Iterable[int],
     bound: Mapping[str, NDArray[Any]],
+    ranges: Mapping[str, tuple[int, int]],
 ) -> Proof:
     """Run both models on random data that fit them; return the differences.
 
@@ -110,6 +112,7 @@ def prove(
         regions: the regions of the fixed model.
         seeds: one run each.
         bound: data of inputs that are constants of the fixed model.
+        ranges: bounds of integer inputs, both included, by name.
 
     Raises:
         AtcError: REFERENCE_FAILED where neither engine runs one of the models.
@@ -120,7 +123,7 @@ def prove(
     deviations: dict[int, Deviation] = {}
     used = tuple(seeds)
     for seed in used:
-        feeds = {**fitting_feeds(ports, roles, seed), **bound}
+        feeds = {**fitting_feeds(ports, roles, seed), **_within(ports, ranges, seed), **bound}
         first, second = ReferenceRun(original, feeds), ReferenceRun(fixed, feeds)
         names = [*outputs, *{n for piece in pieces.values() for n in (*piece.reads, *piece.writes)}]
         first.expect(dict.fromkeys(names, 1))
@@ -134,6 +137,21 @@ def prove(
                 deviations.setdefault(key, Deviation()).add(found, wanted)
     unproved = tuple(each.key for each in regions if each.key not in deviations)
     return Proof(used, outputs, deviations, unproved)
+
+
+def _within(ports: Sequence[Port], ranges: Mapping[str, tuple[int, int]], seed: int) -> Feeds:
+    """Return data of the integer inputs with bounds; both bounds are among them."""
+    found: Feeds = {}
+    for position, port in enumerate(ports):
+        if port.name not in ranges:
+            continue
+        low, high = ranges[port.name]
+        drawn = np.random.default_rng([seed, position, 1]).integers(
+            low, high, closed_shape(port.shape), endpoint=True
+        )
+        drawn.reshape(-1)[:1], drawn.reshape(-1)[1:2] = high, low
+        found[port.name] = drawn.astype(port.dtype.numpy)
+    return found
 
 
 def _piece(fixed: ReferenceModel, region: Region) -> Piece:

@@ -50,6 +50,9 @@ _LIMITS = {
 }
 """Numbers that a dtype can hold."""
 
+_SELECT = frozenset({"Gather", "GatherElements", "Scatter", "ScatterElements"})
+"""Operators whose second input selects from an axis of the first."""
+
 _LONGEST = 2**31 - 1
 """Largest dim that a tensor of a device can have."""
 
@@ -110,7 +113,7 @@ class Ranges:
 
     def _note_index(self, node: SourceNode) -> None:
         """Note the axis that an input of a node selects from."""
-        if node.op_type not in {"Gather", "GatherElements"} or node.domain:
+        if node.op_type not in _SELECT or node.domain:
             return
         data, indices = (*node.inputs, None, None)[:2]
         if data is None or indices is None or data.dims is None:
