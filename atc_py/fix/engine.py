@@ -223,7 +223,7 @@ class Fixer:
         for rule in rules_of_operator(label):
             if not self._choice.allows(rule):
                 continue
-            site = Site(node, writer.graph.opsets.get("", 0), writer.fresh, self._ranges)
+            site = Site(node, writer.graph.opsets.get("", 0), writer.fresh, self._ranges, work)
             try:
                 results = rule.apply(site)
             except UnfitError as error:

@@ -10,6 +10,7 @@ import numpy as np
 from atc_py.fix.rule import require
 from atc_py.frontend.reading.history import history
 from atc_py.frontend.rewriting.function_body import function_body
+from atc_py.frontend.rewriting.graph_body import graph_bodies
 from atc_py.ir import DenseConst
 from atc_py.tensor.dtypes import DType
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from atc_py.fix.ranges import Range, Ranges
+    from atc_py.frontend.folding.graph import WorkNode
+    from atc_py.frontend.rewriting.function_body import BodyNode
+    from atc_py.frontend.rewriting.graph_body import GraphBody
     from atc_py.ir import ConstData
     from atc_py.source import SourceNode, SourceTensor
     from atc_py.tensor.shapes import Dims, Shape
@@ -68,9 +72,11 @@ class Site:
         opset: int,
         fresh: Callable[[str], str],
         ranges: Ranges | None = None,
+        work: WorkNode | None = None,
     ) -> None:
         """Open a site; `fresh` returns an unused name, given a base."""
         self._ranges = ranges
+        self._work = work
         self.node = node
         self.opset = opset
         self.made: list[NewNode] = []
@@ -222,17 +228,52 @@ class Site:
             found is not None, "ONNX defines the operator as a function", "ONNX 以函数定义该算子"
         )
         names: dict[str, str] = {each.name: each.name for each in node.inputs if each is not None}
-        for each in found or ():
-            if each.value is not None:
-                names[each.outputs[0]] = self._const_of(each.value)
-                continue
-            inputs = [names.get(name, "") for name in each.inputs]
-            made = self.ops(each.op_type, inputs, len(each.outputs), **each.attributes)
-            names.update(zip(each.outputs, made, strict=True))
+        self._write(found or (), names)
         return tuple(
             names.get(each.name if each is not None else f"{node.op_type}:absent:{at}", "")
             for at, each in enumerate(node.outputs)
         )
+
+    def graph(self, attribute: str) -> GraphBody:
+        """Return a graph that the node holds.
+
+        Raises:
+            UnfitError: it holds none of that name, or one with graphs inside in turn.
+        """
+        found = {} if self._work is None else graph_bodies(self._work)
+        require(attribute in found, f"the node has {attribute}", f"节点有 {attribute}")
+        body = found[attribute]
+        require(not body.nested, "no node of the graph holds a graph", "子图内不再含子图")
+        return body
+
+    def inline(self, body: GraphBody, inputs: Sequence[str]) -> tuple[str, ...]:
+        """Write the nodes of a graph, given values for its inputs; return its outputs.
+
+        Names that the graph takes from around it stay.
+        """
+        names = dict(zip(body.inputs, inputs, strict=True))
+        names.update({name: self._const_of(value) for name, value in body.constants.items()})
+        self._write(body.nodes, names, around=True)
+        return tuple(names.get(name, name) for name in body.outputs)
+
+    def _write(
+        self, nodes: Sequence[BodyNode], names: dict[str, str], *, around: bool = False
+    ) -> None:
+        """Write nodes whose values are called otherwise in the model; `names` gains theirs.
+
+        Args:
+            nodes: producers first.
+            names: names in the model by those in the nodes.
+            around: whether other names are those of the model; else they are absent inputs.
+        """
+        for each in nodes:
+            require(not each.domain, "all operators are ONNX's own", "均为 ONNX 自有算子")
+            if each.value is not None:
+                names[each.outputs[0]] = self._const_of(each.value)
+                continue
+            inputs = [names.get(name, name if around else "") for name in each.inputs]
+            made = self.ops(each.op_type, inputs, len(each.outputs), **each.attributes)
+            names.update((name, new) for name, new in zip(each.outputs, made, strict=True) if name)
 
     def _const_of(self, value: NDArray[Any]) -> str:
         """Return the name of a new constant in its own dtype."""

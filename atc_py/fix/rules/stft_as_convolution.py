@@ -24,7 +24,8 @@ __all__: list[str] = []
 
 
 _FLOATS = frozenset({DType.FLOAT16, DType.FLOAT32})
-_SIGNALS = 3
+_REAL = (2, 3)
+"""Ranks of real signals: onnxruntime takes them without an axis for their one part, too."""
 
 
 @fix_rule(
@@ -60,7 +61,7 @@ def stft_as_convolution(site: Site) -> Sequence[str]:
     require(
         site.element in _FLOATS, "the signal is float16 or float32", "信号为 float16 或 float32"
     )
-    require(len(dims) == _SIGNALS and dims[2] == 1, "the signal is real", "信号为实数")
+    require(len(dims) in _REAL and dims[2:] in {(), (1,)}, "the signal is real", "信号为实数")
     step = int(site.constant(1))
     window = site.constant(2).astype(np.float64) if site.tensor(2) is not None else None
     if site.tensor(3) is not None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from atc_py.source import SourceNode
 
-__all__ = ["BodyNode", "function_body"]
+__all__ = ["BodyNode", "body_node", "function_body"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +24,11 @@ class BodyNode:
     """A node of a body.
 
     Attributes:
-        op_type: its operator, of ONNX's own domain.
+        op_type: its operator.
         inputs: names by position; "" for one that is absent.
         outputs: names by position.
         attributes: by name.
+        domain: "" for ONNX's own.
         value: the data of a Constant; None for other operators.
     """
 
@@ -35,6 +36,7 @@ class BodyNode:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     attributes: Mapping[str, Any]
+    domain: str = ""
     value: NDArray[Any] | None = None
 
 
@@ -73,7 +75,7 @@ def function_body(node: SourceNode, attributes: Mapping[str, Any]) -> Sequence[B
     )
     if any(each.op_type == node.op_type for each in found.graph.node):
         return None
-    return [_body_node(each) for each in found.graph.node]
+    return [body_node(each) for each in found.graph.node]
 
 
 def _element(name: str) -> str:
@@ -81,14 +83,15 @@ def _element(name: str) -> str:
     return {"float32": "FLOAT", "float64": "DOUBLE"}.get(name, name.upper())
 
 
-def _body_node(node: onnx.NodeProto) -> BodyNode:
+def body_node(node: onnx.NodeProto) -> BodyNode:
     """Return one node as plain values."""
     attributes = {each.name: _plain(helper.get_attribute_value(each)) for each in node.attribute}
     value = None
     if node.op_type == "Constant":
         value = _constant(attributes)
         attributes = {}
-    return BodyNode(node.op_type, tuple(node.input), tuple(node.output), attributes, value)
+    domain = "" if node.domain == "ai.onnx" else node.domain
+    return BodyNode(node.op_type, tuple(node.input), tuple(node.output), attributes, domain, value)
 
 
 def _constant(attributes: Mapping[str, Any]) -> NDArray[Any]:
