@@ -83,7 +83,7 @@ fuzz: $(VENV)/.dev ## Try mutated models; print failures, their seeds, and the c
 	    -max_total_time=$${FUZZ_SECONDS:-600} -timeout=10 -artifact_prefix=$(OUT)/fuzz/ $(OUT)/fuzz; \
 	fi
 
-# COUNT and SEED choose the round.
+# COUNT, SEED and LIST choose the round.
 agree: $(VENV)/.dev ## Try random models with check and convert; print where the two contradict each other
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.agree
 
