@@ -110,11 +110,11 @@ class _AlongAxes(Family):
         return Plan(tiling, tiling.core_num, buffers(tiling.buffer_length), launch.moved)
 
     def covers(self, kernel: KernelFacts) -> bool:
-        """Return True for floats; of integers for the extremes, which lose nothing on the way."""
+        """Return True for floats; of integers where elements are only compared, which is exact."""
         dtype = kernel.inputs[0].dtype
         if kernel.op in _EXTREMES:
             return dtype in _FLOATS | _BYTES | {DType.INT32}
-        return dtype in _FLOATS
+        return dtype in _FLOATS | ({DType.INT32} if kernel.op in _POSITIONS else set())
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
         """Return the type that is computed in, and how operands become it."""

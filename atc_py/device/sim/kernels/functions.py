@@ -38,10 +38,9 @@ def _natural_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _round_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the type of x, a float without decimals."""
-    require_float(node.x)
+    """Return the type of x, numbers that keep no decimals."""
     node.expect("decimals", 0)
-    return (node.x,)
+    return _number_types(node)
 
 
 def _declare(
@@ -72,12 +71,18 @@ _declare("Floor", np.floor, rounding=Rounding.ON_GRID)
 _declare("Log", np.log, _natural_types)
 _declare("Neg", np.negative, _number_types, Rounding.ON_GRID)
 _declare("Reciprocal", np.reciprocal)
-_declare("Round", np.rint, _round_types, Rounding.ON_GRID)
-_declare("Sign", np.sign, rounding=Rounding.ON_GRID)
+_declare("Sign", np.sign, _number_types, Rounding.ON_GRID)
 _declare("Sin", np.sin)
 _declare("Sinh", np.sinh)
 _declare("Sqrt", np.sqrt)
 _declare("Tanh", np.tanh)
+
+
+@kernel("Round", _round_types, rounding=Rounding.ON_GRID, in_place=True, finishes=True)
+def rounded(call: Call) -> None:
+    """Find the nearest integers, the even ones of two; integers stay as they are."""
+    round_ = np.rint if call.x.dtype.kind == "f" else np.positive
+    by_blocks(call, lambda x, out, _: round_(x, out=out))
 
 
 def _erf_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
