@@ -122,7 +122,7 @@ graph @g phase lowered {
 
 
 def test_white_list_narrows_the_floats_beside_other_dtypes(run_pass: RunPass) -> None:
-    """A tensor that is no float keeps its dtype; the others of the node become 16 bits."""
+    """A tensor that is not float keeps its dtype; the others of the node become 16 bits."""
     graph, _ = run_pass(AssignPrecisionPass, CHOICE, mode="allow_mix_precision", soc="Ascend910_95")
     assert dtypes(graph) == {"choice": F16, "count": DType.INT32}
 

@@ -69,7 +69,7 @@ class Kernel {
     (void)step;
     // to write: i = f(x[t] Wi + h Ri + bi), fg = f(x[t] Wf + h Rf + bf), j = g(x[t] Wc + h Rc + bc)
     //   c = fg * c + i * j, o = f(x[t] Wo + h Ro + bo), h = o * h(c)
-    //   y[t] = h while the sequence runs, 0 behind its end, where the state stays
+    //   y[t] = h while the sequence runs, 0 after its end, where the state stays
   }
 
   const Tiling* row_ = nullptr;
