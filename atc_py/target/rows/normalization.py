@@ -83,6 +83,27 @@ ROWS = (
             "counts as larger than all"
         ),
     ),
+    # CANN's also outputs the statistics.
+    TargetOp(
+        "InstanceNorm",
+        inputs("x", "gamma", "beta"),
+        Y,
+        Unit.VECTOR,
+        "Elements less the mean of their channel in their image, divided by its deviation, times "
+        "gamma, plus beta.",
+        attributes=(
+            Attribute("data_format", "string", "NDHWC"),
+            Attribute("epsilon", "float", 1e-6),
+        ),
+        columns=same(*FLOATS, inputs=3),
+        kernels=on("310 310P 310B 610 910 A2 A3: f16 f32; CS: -", "T T T > T"),
+        family="rows",
+        formula=(
+            "y = (x - mean[n, c]) / sqrt(variance[n, c] + epsilon) * gamma[c] + beta[c], n the "
+            "image (axis 0), c the channel (axis 1)"
+        ),
+        passes=9.0,
+    ),
     TargetOp(
         "LRN",
         inputs("x"),

@@ -1,6 +1,6 @@
-"""Normalization of rows by statistics of their own: LayerNorm and RmsNorm.
+"""Normalization of rows by statistics of their own: LayerNorm, InstanceNorm and RmsNorm.
 
-Both compute in float32 where the operands are float16 or bfloat16, and are rounded once.
+All compute in float32 where the operands are float16 or bfloat16, and are rounded once.
 """
 
 from __future__ import annotations
@@ -83,6 +83,43 @@ def _layer_norm(call: Call, gamma: NDArray[Any], beta: NDArray[Any]) -> Launch:
 def layer_norm(call: Call) -> None:
     """Compute `y = (x - mean) / sqrt(mean((x - mean)^2) + epsilon) * gamma + beta`, row by row."""
     _bind(call, _layer_norm)()
+
+
+_CHANNEL_AXES = 2
+"""Axes that InstanceNorm keeps: image and channel."""
+
+
+def _instance_norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """Return the type of x; gamma and beta have one element per channel."""
+    require_float(node.x)
+    one_dtype(node.present)
+    node.expect("data_format", "NCHW")
+    if node.x.rank < _CHANNEL_AXES:
+        raise NodeError(f"x must have a channel axis, found {node.x}")
+    for position, name in enumerate(("gamma", "beta"), start=1):
+        facts = node.required(position)
+        if facts.shape != node.x.shape[1:2]:
+            raise NodeError(f"{name} must have shape {node.x.shape[1]}, found {facts}")
+    return (node.x,)
+
+
+@kernel("InstanceNorm", _instance_norm_types, in_place=True)
+def instance_norm(call: Call) -> None:
+    """Compute `y = (x - mean) / sqrt(mean((x - mean)^2) + epsilon) * gamma + beta` by channel.
+
+    A mean is that of one channel of one image.
+    """
+    images, channels = call.x.shape[:_CHANNEL_AXES]
+    if not call.x.size:
+        return
+    gamma, beta = (np.tile(call.input(at), images)[:, np.newaxis] for at in (1, 2))
+    x, out = (each.reshape(images * channels, -1) for each in (call.x, call.out))
+    squares = call.workspace.take("squares", x.shape, x.dtype)
+    np.subtract(x, _means(x), out=out)
+    epsilon = gamma.dtype.type(call.node.number("epsilon"))
+    _scale(out, np.multiply(out, out, out=squares), epsilon, out)
+    np.multiply(out, gamma, out=out)
+    np.add(out, beta, out=out)
 
 
 def _rms_norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
