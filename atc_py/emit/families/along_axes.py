@@ -39,6 +39,7 @@ _NORMALIZATIONS = frozenset({
     "InstanceNorm", "LayerNorm", "LogSoftmaxV2", "LpNormalize", "MVNV2", "RmsNorm", "SoftmaxV2",
 })  # fmt: skip
 
+_OF_ROWS = frozenset({"LayerNorm", "RmsNorm"})
 _OF_CHANNELS = frozenset({"GlobalLpPool", "InstanceNorm"})
 _PIXELS = 2
 """The first axis that operators of channels run along, after batch and channel."""
@@ -122,10 +123,14 @@ class _AlongAxes(Family):
     def plan(self, launch: Launch) -> Plan:
         """Take pieces as long as the unified buffer takes with all that is computed from them."""
         room, buffers = room_of(launch)
+        axes = folded(launch.inputs[0], _axes(launch))
         if launch.kernel.op == "InstanceNorm":
             tiling: AxesTiling = _channels_tiling(launch, room)
+        elif launch.kernel.op in _OF_ROWS and axes.lanes != 1:
+            rows = prod(launch.inputs[0])  # of one element each: parameters go along the row
+            tiling = axes_tiling(Folded(((rows, 1),), (), 1, 1), room, launch.soc)
         else:
-            tiling = axes_tiling(folded(launch.inputs[0], _axes(launch)), room, launch.soc)
+            tiling = axes_tiling(axes, room, launch.soc)
         return Plan(tiling, tiling.core_num, buffers(tiling.buffer_length), launch.moved)
 
     def covers(self, kernel: KernelFacts) -> bool:
@@ -229,6 +234,8 @@ class _AlongMatrices(_AlongAxes):
         x, y = kernel.inputs[0], kernel.outputs[0]
         nz = Storage(Format.FRACTAL_NZ)
         parameters = all(port.storage is None for port in kernel.inputs[1:])
+        if len(kernel.outputs) > 1:
+            return False
         return {x.storage, y.storage} == {nz} and parameters and super().covers(kernel)
 
     def fits(self, launch: Launch) -> bool:

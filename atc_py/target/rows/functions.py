@@ -201,6 +201,12 @@ ROWS = (
         vector=VectorFunction(Form.UNARY, zero_of_zeros=True),
     ),
     _of_floats(
+        "Rsqrt",
+        "One divided by the square root of each element.",
+        passes=2.0 + DIVISION,
+        vector=VectorFunction(Form.UNARY, "Rsqrt"),
+    ),
+    _of_floats(
         "Sign",
         "-1, 0 or 1.",
         kernels=on("310 310P 310B 610 910: f16 f32 i32; A2 A3: f16 f32 bf16 i32; CS: f16 i32"),

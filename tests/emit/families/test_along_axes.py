@@ -122,6 +122,20 @@ def test_normalizations_with_parameters_agree(
     assert wrong(checked) == []
 
 
+def test_layer_norm_with_its_statistics_agrees(add_node: AddNode, verified: Verified) -> None:
+    graph = Graph("statistics", Phase.TYPED)
+    for dtype, wide in ((F16, F16), (F32, F32), (F16, F32)):
+        for shape, first in (((3, 5, 31), 2), ((3, 5, 31), 1), ((2, 40_009), 1), ((3, 5, 1), 2)):
+            x, p = TensorType(dtype, shape), TensorType(wide, shape[first:])
+            row = TensorType(wide, shape[:first] + (1,) * (len(shape) - first))
+            place = {"begin_norm_axis": first, "begin_params_axis": first}
+            for outputs in ([x, row, row], [x]):
+                add_node(graph, "LayerNorm", [x, p, p], outputs, place)
+    checked = verified(graph)
+    assert len(checked) == 24
+    assert wrong(checked) == []
+
+
 def test_operators_of_channels_agree_whatever_dims_are_one(
     add_node: AddNode, verified: Verified
 ) -> None:

@@ -119,6 +119,13 @@ def _integer_power(base: NDArray[Any], exponent: NDArray[Any], out: NDArray[Any]
     np.copyto(out, np.where(inverted & (np.absolute(base) != 1), 0, powers))
 
 
+@kernel("Adds", same_float_as_x, in_place=True, finishes=True)
+def adds(call: Call) -> None:
+    """Compute `y = x + value`, with value in the carrier's dtype."""
+    addend = call.x.dtype.type(call.node.number("value"))
+    by_blocks(call, lambda x, out, _: np.add(x, addend, out=out))
+
+
 @kernel("Muls", same_float_as_x, in_place=True, finishes=True)
 def muls(call: Call) -> None:
     """Compute `y = x * value`, with value in the carrier's dtype."""
