@@ -38,9 +38,7 @@ def lower_layer_normalization(b: Builder) -> Sequence[Value]:
         parameters = _parameter(b, _SCALE, row, 1.0), _parameter(b, _SHIFT, row, 0.0)
         return _layer_norm(b, axis, parameters, b.output_name(0))
     dtype = b.output_type().dtype
-    ones, zeros = (
-        b.const(f"row.{value:g}", SplatConst(value, dtype, row)) for value in (1.0, 0.0)
-    )
+    ones, zeros = (b.const(f"row.{value:g}", SplatConst(value, dtype, row)) for value in (1.0, 0.0))
     y, *statistics = _layer_norm(b, axis, (ones, zeros), "normalized")
     shift = b.optional_input(_SHIFT)
     factors = [y, b.input(_SCALE)]

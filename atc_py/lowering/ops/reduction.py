@@ -114,7 +114,7 @@ def lower_global_lp_pool(b: Builder) -> Sequence[Value]:
     """
     p = get_int(b, "p", 2)
     if p < 1:
-        raise b.bad(f"takes p from 1 on, found {p}", "attribute p")
+        raise b.bad(f"takes a p of 1 or more, found {p}", "attribute p")
     x, result = b.input(0), b.output_type()
     attributes: dict[str, AttrValue] = {"p": float(p)}
     if x.type.rank in _POOLED_RANKS:

@@ -54,7 +54,7 @@ ROWS = (
         limits=_WINDOW_LIMITS,
         family="pool",
     ),
-    # CANN's kernel raises x to the power p with its sign; where p is odd, that is no norm.
+    # CANN's kernel raises x to the power p with its sign; where p is odd, that is another sum.
     TargetOp(
         "GlobalLpPool",
         inputs("x"),

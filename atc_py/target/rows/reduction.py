@@ -111,7 +111,6 @@ ROWS = (
         formula="y = m + log(sum of exp(x - m) over axes), m the largest x over them",
         takes=Layout.ROWS,
         passes=4 + EXP + LOG,
-        saturates=True,
     ),
     TargetOp(
         "ReduceMaxD",

@@ -133,6 +133,21 @@ def muls(call: Call) -> None:
     by_blocks(call, lambda x, out, _: np.multiply(x, factor, out=out))
 
 
+@kernel("Power", same_float_as_x, in_place=True, finishes=True)
+def power(call: Call) -> None:
+    """Compute `y = (scale * x + shift)^power`, NaN of what is negative unless power is whole."""
+    factor, addend, exponent = (
+        call.x.dtype.type(call.node.number(name)) for name in ("scale", "shift", "power")
+    )
+
+    def formula(x: NDArray[Any], out: NDArray[Any], _: object) -> None:
+        np.multiply(x, factor, out=out)
+        np.add(out, addend, out=out)
+        np.power(out, exponent, out=out)
+
+    by_blocks(call, formula)
+
+
 def _accumulate_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     """Return n inputs of one type, and the output has it."""
     if len(node.present) != node.integer("N") or len(node.inputs) != len(node.present):

@@ -191,7 +191,7 @@ _POOLED_FROM = 2
 
 
 def _global_pool_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the shape of x with size 1 behind the channels; p is positive."""
+    """Return the shape of x with size 1 after the channels; p is positive."""
     require_float(node.x)
     if node.x.rank < _POOLED_FROM or node.number("p") <= 0:
         raise NodeError(f"a channel axis and a positive p are needed, found {node.x}")
