@@ -134,7 +134,7 @@ def muls(call: Call) -> None:
 
 
 @kernel("Power", same_float_as_x, in_place=True, finishes=True)
-def power(call: Call) -> None:
+def power_of_affine(call: Call) -> None:
     """Compute `y = (scale * x + shift)^power`, NaN of what is negative unless power is whole."""
     factor, addend, exponent = (
         call.x.dtype.type(call.node.number(name)) for name in ("scale", "shift", "power")
