@@ -38,7 +38,16 @@ CUBE_LIST = frozenset(
 
 _REVERSED = frozenset({"ReverseSequence"})
 _TRAINING_BLACK = frozenset(
-    ["Log", "LogSoftmaxV2", "Pow", "ReduceMeanD", "ReduceProdD", "ReduceSum", "SquareSumV1"]
+    [
+        "Log",
+        "LogSoftmaxV2",
+        "Pow",
+        "Power",
+        "ReduceMeanD",
+        "ReduceProdD",
+        "ReduceSum",
+        "SquareSumV1",
+    ]
 )
 _GRU = CUBE_LIST | {"DynamicGRUV2"}
 _RECURRENT = _GRU | {"DynamicRNN"}
@@ -51,6 +60,7 @@ _OPEN_WHITE = frozenset(
         "Acos",
         "Add",
         "Addcmul",
+        "Adds",
         "AscendAntiQuant",
         "Asin",
         "Atan",
@@ -73,6 +83,7 @@ _OPEN_WHITE = frozenset(
         "GatherElements",
         "GatherNd",
         "GeluV2",
+        "GlobalLpPool",
         "Greater",
         "GreaterEqual",
         "HardSigmoid",
@@ -95,12 +106,14 @@ _OPEN_WHITE = frozenset(
         "PRelu",
         "PadV3",
         "Pow",
+        "Power",
         "ROIPooling",
         "Range",
         "RealDiv",
         "Reciprocal",
         "Relu",
         "Round",
+        "Rsqrt",
         "SelectV2",
         "Sigmoid",
         "Sign",
