@@ -88,8 +88,10 @@ Round          | 310 310P 310B 610 910: f16 f32 i32 | A2 A3: f16 f32 bf16 i32 | 
 ScaledMaskedSoftmax | 310 310P 910: f16 f32 | 310B 610 CS: - | A2 A3: f16 f32 bf16
 SelectV2       | 310 310P 310B 610 910 A2 A3 CS: b
 Selu           | 310 310P 310B 610 910: f16 f32 | A2 A3: f16 f32 bf16 | CS: -
+Shrink         | 310 CS: - | 310P 310B 610 910 A2 A3: f16 f32
 Sub            | 310 610: f16 f32 i32 | 310P 310B 910: f16 f32 i8 u8 i32 i64 | A2 A3: f16 f32 bf16 i8 u8 i32 i64 | CS: f16 i32
 Swish          | 610 CS: - | 310 310P 310B 910: f16 f32 | A2 A3: f16 f32 bf16
+Tan            | 310 310P 310B 610 910: f16 f32 i32 | A2 A3: f16 f32 bf16 i32 | CS: f16
 Tile           | 310 610: f16 f32 i32 b | 310P: f16 f32 i8 u8 i16 u16 i32 u32 i64 u64 b | 310B 910: f16 f32 i32 i64 b | A2 A3: f16 f32 bf16 i8 u8 i16 u16 i32 u32 i64 u64 b | CS: f16 i32 b
 TransData      | 310P 610: f16 f32 i8 u8 i16 u16 i32 u32 i64 u64 | 310 310B 910 A2 A3 CS: f16 f32 bf16 i8 u8 i16 u16 i32 u32 i64 u64
 TransposeD     | 310 310P 310B 610 910 CS: f16 f32 i8 u8 i16 u16 i32 u32 i64 u64 b | A2 A3: f16 f32 bf16 i8 u8 i16 u16 i32 u32 i64 u64 b

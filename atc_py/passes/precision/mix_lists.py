@@ -102,6 +102,7 @@ _OPEN_WHITE = frozenset(
         "Relu",
         "Round",
         "SelectV2",
+        "Shrink",
         "Sigmoid",
         "Sign",
         "Sin",
@@ -112,6 +113,7 @@ _OPEN_WHITE = frozenset(
         "Sqrt",
         "Sub",
         "Swish",
+        "Tan",
         "Tanh",
         "Threshold",
     ]

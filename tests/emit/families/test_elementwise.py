@@ -185,3 +185,15 @@ def test_both_forms_of_gelu_agree(add_node: AddNode, verified: Verified) -> None
     checked = verified(graph)
     assert len(checked) == 4
     assert wrong(checked) == []
+
+
+def test_newer_functions_agree_in_every_column(add_node: AddNode, verified: Verified) -> None:
+    graph = Graph("newer", Phase.TYPED)
+    attributes: dict[str, dict[str, AttrValue]] = {"Shrink": {"lambd": 0.7, "bias": 0.3}, "Tan": {}}
+    for op, given in attributes.items():
+        row = find_operator(op)
+        assert row is not None
+        for column in row.columns:
+            kind = TensorType(column.inputs[0], (3, 5, 31))
+            add_node(graph, op, [kind], [kind], given)
+    assert wrong(verified(graph)) == []

@@ -80,6 +80,26 @@ _declare("Sqrt", np.sqrt)
 _declare("Tanh", np.tanh)
 
 
+def _tan_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """Return the type of x, a float or int32."""
+    if node.x.dtype is not DType.INT32:
+        require_float(node.x)
+    return (node.x,)
+
+
+@kernel("Tan", _tan_types, in_place=True, finishes=True)
+def tan(call: Call) -> None:
+    """Compute the tangent; that of int32 in float32, with its fraction cut off."""
+
+    def of_integers(x: NDArray[Any], out: NDArray[Any], _: NDArray[Any]) -> None:
+        np.copyto(out, np.tan(x.astype(np.float32)), casting="unsafe")
+
+    def of_floats(x: NDArray[Any], out: NDArray[Any], _: NDArray[Any]) -> None:
+        np.tan(x, out=out)
+
+    by_blocks(call, of_floats if call.node.x.dtype.is_float else of_integers)
+
+
 def _erf_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     """Return the type of x, a float that float32 carries."""
     require_float(node.x)
