@@ -39,6 +39,7 @@ class _Functions(ElementwiseFamily):
             scratch=() if compute == "scalar" else scratch_of(function),
             along_channels=function.operands is Operands.CHANNELS,
             context=(
+                ("bits", function.bits),
                 ("signed", dtype in _SIGNED),
                 ("approximate", kernel.attributes.get("approximate")),
             ),

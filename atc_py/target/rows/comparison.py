@@ -142,7 +142,7 @@ ROWS = (
         "LogicalAnd",
         X1_X2,
         "Whether both elements are true, with broadcasting.",
-        vector=VectorFunction(Form.BINARY, "And", native=(BOOL,), linked=False),
+        vector=VectorFunction(Form.BINARY, "And", bits=True, linked=False),
     ),
     _logic(
         "LogicalNot",
@@ -156,7 +156,7 @@ ROWS = (
         "LogicalOr",
         X1_X2,
         "Whether one of two elements is true, with broadcasting.",
-        vector=VectorFunction(Form.BINARY, "Or", native=(BOOL,), linked=False),
+        vector=VectorFunction(Form.BINARY, "Or", bits=True, linked=False),
     ),
     TargetOp(
         "SelectV2",
