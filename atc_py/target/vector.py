@@ -14,14 +14,16 @@ class Form(Enum):
     """Form of a function: the template that writes its kernels.
 
     UNARY: a function of one tensor. ACTIVATION: a function of one tensor, each step in float32.
-    BINARY: arithmetic of two or more tensors. COMPARE: a comparison of two tensors. SELECT: a choice
-    between two tensors. CAST: a conversion to another dtype.
+    BINARY: arithmetic of two or more tensors. COMPARE: a comparison of two tensors. TEST: a question
+    about each element of one tensor. SELECT: a choice between two tensors. CAST: a conversion to
+    another dtype.
     """
 
     UNARY = "unary"
     ACTIVATION = "activation"
     BINARY = "binary"
     COMPARE = "compare"
+    TEST = "test"
     SELECT = "select"
     CAST = "cast"
 

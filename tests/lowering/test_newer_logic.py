@@ -10,6 +10,8 @@ import pytest
 from tests.lowering.newer_list import Case, hold_to_formulas, opsets_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     Array = NDArray[Any]
@@ -70,6 +72,44 @@ def test_shifted_bits_leave_the_integer(opset: int) -> None:
             given = {"direction": direction}
             cases.append(Case("BitShift", [integers(dtype, by.shape, 5), by], function, given))
             cases.append(Case("BitShift", [integers(dtype, (3, 1), 6), by], function, given))
+    hold_to_formulas(cases, opset)
+
+
+NUMBERS = [0.0, -0.0, 1.0, -1.0, 65504.0, 3e-8, np.inf, -np.inf, np.nan]
+
+
+@pytest.mark.parametrize("opset", opsets_of("IsNaN"))
+def test_nan_is_found(opset: int) -> None:
+    cases = [
+        Case("IsNaN", [np.array(NUMBERS, dtype).reshape(shape)], np.isnan)
+        for dtype in (np.float16, np.float32)
+        for shape in ((9,), (3, 1, 3))
+    ]
+    cases.append(Case("IsNaN", [np.zeros((0, 3), np.float32)], np.isnan))
+    hold_to_formulas(cases, opset)
+
+
+@pytest.mark.parametrize("opset", opsets_of("IsInf"))
+def test_infinities_of_the_signs_that_count_are_found(opset: int) -> None:
+    def formula(given: dict[str, int]) -> Callable[[Array], Any]:
+        counted = [
+            sign * np.inf
+            for sign, name in ((1, "detect_positive"), (-1, "detect_negative"))
+            if given.get(name, 1)
+        ]
+        return lambda x: np.isin(x, counted)
+
+    cases = []
+    for dtype in (np.float32, np.float64):
+        for given in (
+            {},
+            {"detect_negative": 0},
+            {"detect_positive": 0},
+            {"detect_negative": 0, "detect_positive": 0},
+            {"detect_negative": 1, "detect_positive": 1},
+        ):
+            arrays = (np.array(NUMBERS, dtype), np.array(-np.inf, dtype), np.zeros((0, 3), dtype))
+            cases += [Case("IsInf", [x], formula(given), given) for x in arrays]
     hold_to_formulas(cases, opset)
 
 

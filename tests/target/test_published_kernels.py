@@ -61,6 +61,8 @@ GreaterEqual   | 610: f16 f32 i8 u8 i32 | 310 310P 310B 910: f16 f32 i8 u8 i32 i
 HardSigmoid    | 310 310P 310B 610 910 CS: f16 f32 | A2 A3: f16 f32 bf16
 HardSwish      | 610 CS: - | 310 310P 310B 910: f16 f32 | A2 A3: f16 f32 bf16
 Invert         | 310 310P 310B 610 910 A2 A3 CS: i16 u16
+IsInf          | 310 310B 610 910 CS: - | 310P: f16 f32 | A2 A3: f16 f32 bf16
+IsNan          | 310 310P 610 910 CS: - | 310B: f16 f32 | A2 A3: f16 f32 bf16
 LRN            | 310 310P 310B 610 910 A2 A3: f16 f32 | CS: f16
 LeakyRelu      | 310 310P 310B 610 910: f16 f32 | A2 A3: f16 f32 bf16 | CS: f16
 LessEqual      | 310: f16 f32 i8 u8 i32 | 310P 610 910: f16 f32 i8 u8 i32 i64 u64 | 310B: f16 f32 i8 u8 i32 i64 | A2 A3: f16 f32 bf16 i8 u8 i32 i64 | CS: f16 i8 u8

@@ -42,7 +42,7 @@ _TRAINING_BLACK = frozenset(
 )
 _GRU = CUBE_LIST | {"DynamicGRUV2"}
 _RECURRENT = _GRU | {"DynamicRNN"}
-_A2_WHITE = _RECURRENT | {"MaxPoolV3", "RmsNorm"}
+_A2_WHITE = _RECURRENT | {"IsInf", "MaxPoolV3", "RmsNorm"}
 
 _OPEN_WHITE = frozenset(
     [
@@ -80,6 +80,8 @@ _OPEN_WHITE = frozenset(
         "GreaterEqual",
         "HardSigmoid",
         "HardSwish",
+        "IsInf",
+        "IsNan",
         "LeakyRelu",
         "Less",
         "LessEqual",
@@ -126,7 +128,7 @@ _OPEN_WHITE = frozenset(
 _WHITE = {
     SocFamily.ASCEND310: CUBE_LIST,
     SocFamily.ASCEND310B: _RECURRENT,
-    SocFamily.ASCEND310P: _GRU,
+    SocFamily.ASCEND310P: _GRU | {"IsInf"},
     SocFamily.ASCEND610: _GRU,
     SocFamily.ASCEND910: _RECURRENT,
     SocFamily.ASCEND910B: _A2_WHITE,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tests.emit.conftest import AddNode
     from tests.emit.families.conftest import Verified
 
-NAMES = ("unary", "activation", "binary", "compare", "select")
+NAMES = ("unary", "activation", "binary", "compare", "test", "select")
 OPERATORS = sorted({op for each in families() if each.name in NAMES for op in each.operators})
 SCALARS = {"ClipByValue": (1, 2)}
 """Positions of operands that are single values."""
@@ -191,7 +191,16 @@ def test_newer_functions_agree_in_every_column(add_node: AddNode, verified: Veri
     graph = Graph("newer", Phase.TYPED)
     attributes: dict[str, dict[str, AttrValue]] = {"Shrink": {"lambd": 0.7, "bias": 0.3}}
     soc = "Ascend910B1"
-    for op in ("BitwiseAnd", "BitwiseOr", "BitwiseXor", "Invert", "Shrink", "Tan"):
+    for op in (
+        "BitwiseAnd",
+        "BitwiseOr",
+        "BitwiseXor",
+        "Invert",
+        "IsInf",
+        "IsNan",
+        "Shrink",
+        "Tan",
+    ):
         row = find_operator(op)
         assert row is not None
         for column in row.columns_on(find_soc(soc)):
