@@ -119,7 +119,7 @@ WORDS = {
 }  # fmt: skip
 NO_ENTRY = {
     "CommonGRU", "CommonLSTM", "HardMax", "LeftShift", "LpNormalize", "MatrixDeterminant", "Multinomial",
-    "RandomUniform", "RightShift", "Size", "SqueezeV3", "StridedSliceV2", "TensorScatterUpdate", "TopK",
+    "RandomStandardNormal", "RandomUniform", "RightShift", "Size", "SqueezeV3", "StridedSliceV2", "TensorScatterUpdate", "TopK",
 }  # fmt: skip
 """Operators of which the information has no entry of this name."""
 
