@@ -135,7 +135,7 @@ def run_operator(
     return results
 
 
-_UNSEEDED = {"RandomUniform", "Multinomial", "NonMaxSuppressionV7"}
+_UNSEEDED = {"RandomStandardNormal", "RandomUniform", "Multinomial", "NonMaxSuppressionV7"}
 """Operators that need not repeat themselves, and one that fills up what is declared."""
 
 

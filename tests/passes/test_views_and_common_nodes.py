@@ -131,8 +131,12 @@ def test_transposition_that_moves_no_element_is_a_view() -> None:
             "%a = RandomUniform(%same) {dtype=float32} : float32[2,3,4] ND\n"
             "%b = RandomUniform(%same) {dtype=float32} : float32[2,3,4] ND"
         ),
+        (
+            "%a = RandomStandardNormal(%same) {dtype=float32} : float32[2,3,4] ND\n"
+            "%b = RandomStandardNormal(%same) {dtype=float32} : float32[2,3,4] ND"
+        ),
     ],
-    ids=["other operators", "other attributes", "random numbers"],
+    ids=["other operators", "other attributes", "random numbers", "normal numbers"],
 )
 def test_nodes_that_differ_stay_apart(body: str) -> None:
     graph, record = fuse(

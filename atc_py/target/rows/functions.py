@@ -256,4 +256,17 @@ ROWS = (
             Form.UNARY, "Sqrt", native=(F16,), rounded_once=True, zero_of_zeros=True
         ),
     ),
+    TargetOp(
+        "Tan",
+        inputs("x"),
+        Y,
+        Unit.VECTOR,
+        "Tangent of an angle in radians; that of an integer has its fraction cut off.",
+        columns=same(F16, F32, I32),
+        kernels=on("310 310P 310B 610 910: f16 f32 i32; A2 A3: bf16 f16 f32 i32; CS: f16"),
+        aicpu=(F16, F32, F64),
+        family="unary",
+        passes=2 * POLYNOMIAL,
+        vector=VectorFunction(Form.UNARY, native=(I32,), zero_of_zeros=True),
+    ),
 )
