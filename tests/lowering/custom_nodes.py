@@ -40,8 +40,19 @@ def run(
     *,
     mode: str = KEEP,
     constants: Sequence[str] = (),
+    listed: str = "base",
 ) -> list[Array]:
-    """Return results of a model of one node, which states types like those of `results`."""
+    """Return results of a model of one node, which states types like those of `results`.
+
+    Args:
+        op: the operator.
+        inputs: by name, None for an absent one.
+        results: what has the types of the results.
+        attributes: of the node.
+        mode: precision mode.
+        constants: names of inputs that become initializers.
+        listed: the operator list.
+    """
     names = [name if array is not None else "" for name, array in inputs.items()]
     there = {name: array for name, array in inputs.items() if array is not None}
     outputs = [f"y{position}" for position in range(len(results))]
@@ -55,7 +66,8 @@ def run(
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
     feeds = {name: array for name, array in there.items() if name not in constants}
     with tempfile.TemporaryDirectory() as folder:
-        found = run_with_atc_py(model, feeds, Path(folder), precision_mode=mode)
+        options = {"precision_mode": mode, "operator_list": listed}
+        found = run_with_atc_py(model, feeds, Path(folder), **options)
     return [found[name] for name in outputs]
 
 
