@@ -10,7 +10,9 @@ import numpy as np
 import onnx
 from onnx import helper
 
+from atc_py.spec import library
 from tests.end_to_end import run_with_atc_py
+from tests.spec.every_list import LISTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,19 +42,12 @@ def run(
     *,
     mode: str = KEEP,
     constants: Sequence[str] = (),
-    listed: str = "base",
 ) -> list[Array]:
     """Return results of a model of one node, which states types like those of `results`.
 
-    Args:
-        op: the operator.
-        inputs: by name, None for an absent one.
-        results: what has the types of the results.
-        attributes: of the node.
-        mode: precision mode.
-        constants: names of inputs that become initializers.
-        listed: the operator list.
+    The operator list is the first that has the operator.
     """
+    listed = next(name for name in LISTS if library(name).find(op))
     names = [name if array is not None else "" for name, array in inputs.items()]
     there = {name: array for name, array in inputs.items() if array is not None}
     outputs = [f"y{position}" for position in range(len(results))]

@@ -71,8 +71,7 @@ def test_adaptive_avg_pool(
         rows = slice(i * shape[2] // size[0], math.ceil((i + 1) * shape[2] / size[0]))
         columns = slice(j * shape[3] // size[1], math.ceil((j + 1) * shape[3] / size[1]))
         y[:, :, i, j] = x[:, :, rows, columns].mean(axis=(2, 3), dtype=np.float64)
-    options: dict[str, Any] = {"mode": mode, "listed": "cann-9.0"}
-    (found,) = run("AdaptiveAvgPool2D", {"x": x}, [y], {"output_size": size}, **options)
+    (found,) = run("AdaptiveAvgPool2D", {"x": x}, [y], {"output_size": size}, mode=mode)
     near(found, y, RELATIVE[FORCE if dtype is np.float16 else mode] * 4)  # two sums, a factor
 
 
@@ -80,9 +79,8 @@ def test_adaptive_avg_pool_spreads_what_is_not_finite_over_rows_and_columns() ->
     x = np.ones((1, 1, 4, 4), np.float32)
     x[0, 0, 0, 0] = np.inf
     expected = np.array([[np.inf, np.nan], [np.nan, np.nan]], np.float32)
-    options: dict[str, Any] = {"listed": "cann-9.0"}
     y = np.empty((1, 1, 2, 2), np.float32)
-    (found,) = run("AdaptiveAvgPool2D", {"x": x}, [y], {"output_size": [2, 2]}, **options)
+    (found,) = run("AdaptiveAvgPool2D", {"x": x}, [y], {"output_size": [2, 2]})
     np.testing.assert_array_equal(found[0, 0], expected)
 
 
