@@ -35,7 +35,7 @@ BOXES, SCORES = random_array(2, (1, 4, 4)), random_array(3, (1, 2, 4))
         ([X, ROIS[:, :4]], {}, "rois must have 5 columns"),
         ([X, ROIS.astype(np.float16)], {}, "inputs must have one dtype"),
         ([X, ROIS, np.array([2], np.int32)], {}, "a number of rois is not read"),
-        ([X, ROIS], {"roi_end_mode": 1}, "roi_end_mode must be 0"),
+        ([X, ROIS], {"roi_end_mode": 1}, "roi_end_mode must be 0 or 2, found 1"),
         ([X, ROIS], {"pool_mode": "sum"}, "pool_mode must be avg or max, found 'sum'"),
         ([X, ROIS], {"pooled_height": 0}, "at least 1 x 1, found [0, 3]"),
     ],
@@ -63,11 +63,15 @@ def test_regions_in_pieces_give_the_same(
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("op", ["ROIAlign", "ROIPooling"])
-def test_corners_that_are_nan_do_no_harm(op: str, value: float) -> None:
+@pytest.mark.parametrize(
+    ("op", "attributes"),
+    [("ROIAlign", ALIGN), ("ROIAlign", {**ALIGN, "roi_end_mode": 2}), ("ROIPooling", POOL)],
+)
+def test_corners_that_are_nan_do_no_harm(
+    op: str, attributes: dict[str, Any], value: float
+) -> None:
     rois = ROIS.copy()
     rois[0, 1:] = value
-    attributes = ALIGN if op == "ROIAlign" else POOL
     (found,) = run_operator(op, [X, rois], CELLS, attributes)
     (sound,) = run_operator(op, [X, ROIS], CELLS, attributes)
     np.testing.assert_array_equal(found[1], sound[1])
