@@ -86,6 +86,7 @@ RmsNorm        | 310 310B 610 CS: - | 310P 910: f16 f32 | A2 A3: f16 f32 bf16
 RoiExtractor   | 310 310P 310B 910 A2 A3: f16 f32 | 610 CS: -
 Round          | 310 310P 310B 610 910: f16 f32 i32 | A2 A3: f16 f32 bf16 i32 | CS: f16 i32
 ScaledMaskedSoftmax | 310 310P 910: f16 f32 | 310B 610 CS: - | A2 A3: f16 f32 bf16
+ScatterElements | 310 310P 610 CS: - | 310B 910: f16 f32 i8 u8 i32 | A2 A3: f16 f32 bf16 i8 u8 i32
 SelectV2       | 310 310P 310B 610 910 A2 A3 CS: b
 Selu           | 310 310P 310B 610 910: f16 f32 | A2 A3: f16 f32 bf16 | CS: -
 Sub            | 310 610: f16 f32 i32 | 310P 310B 910: f16 f32 i8 u8 i32 i64 | A2 A3: f16 f32 bf16 i8 u8 i32 i64 | CS: f16 i32
