@@ -112,7 +112,8 @@ WORDS = {
 }  # fmt: skip
 NO_ENTRY = {
     "CommonGRU", "CommonLSTM", "HardMax", "LpNormalize", "MatrixDeterminant", "Multinomial",
-    "RandomUniform", "Size", "SqueezeV3", "StridedSliceV2", "TensorScatterUpdate", "TopK",
+    "RandomUniform", "Size", "SqueezeV3", "StridedSliceV2", "TensorScatterUpdate", "TfIdfVectorizer",
+    "TopK", "Where",
 }  # fmt: skip
 """Operators of which the information has no entry of this name."""
 

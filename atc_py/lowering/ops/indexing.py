@@ -102,6 +102,40 @@ def lower_non_zero(b: Builder) -> Sequence[Value]:
     return [b.op("NonZero", [b.input(0)], b.output_type(), {"transpose": True})]
 
 
+@lowering("Compress")
+def lower_compress(b: Builder) -> Sequence[Value]:
+    """Lower Compress to GatherV2D with the places where the condition holds.
+
+    A constant condition gives constant indices; else Where finds them in the run, as CANN's
+    parser has it: then the result is as large as the condition says.
+    """
+    x, result = b.source(0), b.output_type()
+    axis = b.node.attributes.get("axis")
+    data = b.flat(b.input(0)) if axis is None else b.input(0)
+    at = 0 if axis is None else axis_of(b, get_int(b, "axis", 0), x.rank)
+    indices = _chosen(b, data.type.dims[at])
+    return [b.op("GatherV2D", [data, indices], result, {"axis": at})]
+
+
+def _chosen(b: Builder, dim: int | None) -> Value:
+    """Return the places along an axis of `dim` elements where the second input holds.
+
+    Raises:
+        AtcError: BAD_NODE when a constant condition holds after the end of the axis.
+    """
+    import numpy as np
+
+    condition = b.source(1)
+    if condition.const is None:
+        count = TensorType(DType.INT64, (None, 1))
+        rows = b.op("Where", [b.input(1)], count, label="rows")
+        return b.op("Squeeze", [rows], TensorType(DType.INT64, (None,)), {"axis": (1,)}, "chosen")
+    (chosen,) = np.nonzero(condition.const.numpy())
+    if dim is not None and chosen.size and chosen[-1] >= dim:
+        raise b.bad(f"chooses element {chosen[-1]} of an axis of {dim}", "input condition")
+    return b.const("chosen", chosen.astype(np.int64))
+
+
 @lowering("ReverseSequence")
 def lower_reverse_sequence(b: Builder) -> Sequence[Value]:
     """Lower ReverseSequence with ONNX's default axes, which are not the target's."""

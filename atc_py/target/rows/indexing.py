@@ -200,4 +200,15 @@ ROWS = (
         columns=_placed(*FLOATS, BOOL),
         family="move",
     ),
+    TargetOp(
+        "Where",
+        inputs("x"),
+        Y,
+        Unit.VECTOR,
+        "Indices of the elements that are not zero, in row-major order, a row for each element.",
+        aicpu=tuple(Column((dtype,), (I64,)) for dtype in ANY),
+        family="region",
+        selects=True,
+        formula="y[n] = indices of the n-th element of x that is not 0, in row-major order",
+    ),
 )

@@ -296,3 +296,29 @@ def non_zero(call: Call) -> None:
     if found[0].size != call.out.shape[1]:
         raise ValueError(f"{found[0].size} are not zero, the model says {call.out.shape[1]}")
     np.stack(found, out=call.out)
+
+
+def _where_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """Return as many rows as declared, which the run must keep, and a column for each axis."""
+    declared, rank = node.outputs[0].dims, node.x.rank
+    if len(declared) != 2 or declared[1] not in {rank, None}:  # noqa: PLR2004  (elements and axes)
+        raise NodeError(f"the result must have {rank} columns, found {node.outputs[0]}")
+    return (TensorFacts(DType.INT64, (declared[0], rank)),)
+
+
+@kernel(
+    "Where",
+    _where_types,
+    rounding=Rounding.ON_GRID,
+    results=lambda call: (np.ascontiguousarray(_found(call)[0].T),),
+)
+def where(call: Call) -> None:
+    """Find the indices of the elements other than 0, in row-major order.
+
+    Raises:
+        ValueError: there are not as many as the model declares.
+    """
+    found = np.argwhere(call.x)
+    if len(found) != call.out.shape[0]:
+        raise ValueError(f"{len(found)} are not zero, the model says {call.out.shape[0]}")
+    np.copyto(call.out, found)
