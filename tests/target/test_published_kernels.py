@@ -92,6 +92,7 @@ RmsNorm        | 310 310B 610 CS: - | 310P 910: f16 f32 | A2 A3: f16 f32 bf16
 RoiExtractor   | 310 310P 310B 910 A2 A3: f16 f32 | 610 CS: -
 Round          | 310 310P 310B 610 910: f16 f32 i32 | A2 A3: f16 f32 bf16 i32 | CS: f16 i32
 ScaledMaskedSoftmax | 310 310P 910: f16 f32 | 310B 610 CS: - | A2 A3: f16 f32 bf16
+ScatterElements | 310 310P 610 CS: - | 310B 910: f16 f32 i8 u8 i32 | A2 A3: f16 f32 bf16 i8 u8 i32
 SelectV2       | 310 310P 310B 610 910 A2 A3 CS: b
 Selu           | 310 310P 310B 610 910: f16 f32 | A2 A3: f16 f32 bf16 | CS: -
 Shrink         | 310 CS: - | 310P 310B 610 910 A2 A3: f16 f32
@@ -120,6 +121,7 @@ WORDS = {
 NO_ENTRY = {
     "CommonGRU", "CommonLSTM", "HardMax", "LeftShift", "LpNormalize", "MatrixDeterminant", "Multinomial",
     "RandomStandardNormal", "RandomUniform", "RightShift", "Size", "SqueezeV3", "StridedSliceV2", "TensorScatterUpdate", "TopK",
+    "TfIdfVectorizer", "Where",
 }  # fmt: skip
 """Operators of which the information has no entry of this name."""
 
