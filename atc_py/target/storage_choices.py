@@ -14,11 +14,13 @@ from atc_py.target.stored_nodes import (
     IMAGES,
     MATRICES,
     MATRIX_RANK,
+    VOLUMES,
     WEIGHTS,
     axes_along,
     filter_groups,
     is_image,
     is_matrix,
+    is_volume,
     numbers_of,
 )
 from atc_py.target.transfers import converts_back
@@ -174,6 +176,18 @@ def _conv_choices(node: StoredNode, soc: Soc) -> _Choices:
     return (StorageChoice(images, (images, weights), (images,)),)
 
 
+def _deep_conv_choices(node: StoredNode, soc: Soc) -> _Choices:
+    """Store volumes in NDC1HWC0 and a filter in FRACTAL_Z_3D."""
+    data, kind = (value.type for value in node.present_inputs[:2])
+    c0 = _cube_c0(node, soc)
+    volumes = replace(VOLUMES, c0=c0)
+    weights = Storage(Format.FRACTAL_Z_3D, filter_groups(node), c0)
+    fits = is_volume(data) and is_volume(node.outputs[0].type)
+    if not fits or why_impossible(kind.dims, kind.format, weights):
+        return (ROWS,)
+    return (StorageChoice(volumes, (volumes, weights), (volumes,)),)
+
+
 def _has_few_channels(node: StoredNode) -> bool:
     """Return True if the filter of a Conv2D can be FRACTAL_Z_C04, which is made when it is loaded.
 
@@ -245,6 +259,8 @@ def _alike_choices(node: StoredNode, _soc: Soc) -> _Choices:
     choices = [ROWS]
     if is_image(result):
         choices += _followed(node, IMAGES, lambda kind: _image_operand(kind, result))
+    if is_volume(result):
+        choices += _followed(node, VOLUMES, lambda kind: _image_operand(kind, result))
     if is_matrix(result):
         choices += _followed(node, MATRICES, lambda kind: _matrix_operand(kind, result))
     return tuple(choices)
@@ -264,7 +280,7 @@ def _followed(
 
 
 def _image_operand(kind: StoredType, result: StoredType) -> bool | None:
-    """Return True for an image like the result, False for what is row by row, None for neither.
+    """Return True for an image or volume like the result, False for rows, None for neither.
 
     Single numbers and vectors of channels are row by row. Channels must not be repeated: in a block
     the first stands beside others.
@@ -272,11 +288,11 @@ def _image_operand(kind: StoredType, result: StoredType) -> bool | None:
     dims = kind.shape
     if element_count(dims) == 1:
         return False
-    channels = result.shape[_CHANNELS]
-    if len(dims) < IMAGE_RANK:
-        vector = (1,) * (IMAGE_RANK - len(dims)) + dims
-        return False if vector == (1, channels, 1, 1) else None
-    if not is_image(kind) or dims[_CHANNELS] != channels:
+    channels, rank = result.shape[_CHANNELS], result.rank
+    if len(dims) < rank:
+        vector = (1,) * (rank - len(dims)) + dims
+        return False if vector == (1, channels, *[1] * (rank - _HEIGHT)) else None
+    if kind.format is not result.format or dims[_CHANNELS] != channels:
         return None
     pairs = zip(dims, result.shape, strict=True)
     return True if all(dim in {1, full} for dim, full in pairs) else None
@@ -303,7 +319,7 @@ def _last_axis_choices(node: StoredNode, soc: Soc) -> _Choices:
     if axes_along(node) != {node.outputs[0].type.rank - 1}:
         return (ROWS,)
     choices = _alike_choices(node, soc)
-    return tuple(choice for choice in choices if choice.storage != IMAGES)
+    return tuple(choice for choice in choices if choice.storage not in {IMAGES, VOLUMES})
 
 
 def _reduce_choices(node: StoredNode, _soc: Soc) -> _Choices:
@@ -326,6 +342,8 @@ def _join_choices(node: StoredNode, _soc: Soc) -> _Choices:
     choices = [ROWS]
     if all(is_image(kind) for kind in kinds) and not _cuts_channels(kinds, axis):
         choices.append(_where(node, IMAGES, is_image))
+    if all(is_volume(kind) for kind in kinds) and not _cuts_channels(kinds, axis):
+        choices.append(_where(node, VOLUMES, is_volume))
     if axis < rank - MATRIX_RANK:
         choices.append(_where(node, MATRICES, is_matrix))
     return tuple(choices)
@@ -377,6 +395,7 @@ _RULES: dict[Layout, Callable[[StoredNode, Soc], _Choices]] = {
     Layout.IMAGE: _image_choices,
     Layout.SPATIAL: _spatial_choices,
     Layout.CONV: _conv_choices,
+    Layout.CONV_3D: _deep_conv_choices,
     Layout.MATRIX: _matrix_choices,
     Layout.QUANT: _quant_choices,
     Layout.LAST_AXIS: _last_axis_choices,
