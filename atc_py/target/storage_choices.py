@@ -161,31 +161,24 @@ def _spatial_choices(node: StoredNode, _soc: Soc) -> _Choices:
 
 
 def _conv_choices(node: StoredNode, soc: Soc) -> _Choices:
-    """Store images in NC1HWC0 and a filter in FRACTAL_Z; sim has a storage for depthwise ones."""
+    """Store images in NC1HWC0 and a filter in FRACTAL_Z; sim has a storage for depthwise ones.
+
+    Volumes and their filters have formats of their own.
+    """
     data, kind = (value.type for value in node.present_inputs[:2])
     c0 = _cube_c0(node, soc)
-    form = Format.FRACTAL_Z
+    deep = is_volume(data)
+    form = Format.FRACTAL_Z_3D if deep else Format.FRACTAL_Z
     if node.op == DEPTHWISE and soc.storage.depthwise_blocks:
         form = Format.C1HWNCOC0
-    images, weights = replace(IMAGES, c0=c0), Storage(form, filter_groups(node), c0)
+    images = replace(VOLUMES if deep else IMAGES, c0=c0)
+    weights = Storage(form, filter_groups(node), c0)
     if soc.storage.small_channel and _has_few_channels(node):
         weights = Storage(Format.FRACTAL_Z_C04)
-    fits = is_image(data) and is_image(node.outputs[0].type)
+    fits = (deep or is_image(data)) and node.outputs[0].type.format is data.format
     if not fits or why_impossible(kind.dims, kind.format, weights):
         return (ROWS,)
     return (StorageChoice(images, (images, weights), (images,)),)
-
-
-def _deep_conv_choices(node: StoredNode, soc: Soc) -> _Choices:
-    """Store volumes in NDC1HWC0 and a filter in FRACTAL_Z_3D."""
-    data, kind = (value.type for value in node.present_inputs[:2])
-    c0 = _cube_c0(node, soc)
-    volumes = replace(VOLUMES, c0=c0)
-    weights = Storage(Format.FRACTAL_Z_3D, filter_groups(node), c0)
-    fits = is_volume(data) and is_volume(node.outputs[0].type)
-    if not fits or why_impossible(kind.dims, kind.format, weights):
-        return (ROWS,)
-    return (StorageChoice(volumes, (volumes, weights), (volumes,)),)
 
 
 def _has_few_channels(node: StoredNode) -> bool:
@@ -395,7 +388,7 @@ _RULES: dict[Layout, Callable[[StoredNode, Soc], _Choices]] = {
     Layout.IMAGE: _image_choices,
     Layout.SPATIAL: _spatial_choices,
     Layout.CONV: _conv_choices,
-    Layout.CONV_3D: _deep_conv_choices,
+    Layout.CONV_3D: _conv_choices,
     Layout.MATRIX: _matrix_choices,
     Layout.QUANT: _quant_choices,
     Layout.LAST_AXIS: _last_axis_choices,

@@ -47,7 +47,9 @@ def dtype_among(rule: DtypeAmong, node: BoundNode) -> Answer:
     return all_of(_has_one_of(rule, tensor, mode) for tensor in node.tensors(rule.tensor))
 
 
-def _has_one_of(rule: DtypeListed | DtypeAmong, tensor: SourceTensor, mode: PrecisionMode) -> Answer:
+def _has_one_of(
+    rule: DtypeListed | DtypeAmong, tensor: SourceTensor, mode: PrecisionMode
+) -> Answer:
     """Return True if one tensor has a dtype listed, or can be given one."""
     if not tensor.element:
         return unknown(_NOT_KNOWN)

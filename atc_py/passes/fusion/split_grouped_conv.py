@@ -37,9 +37,7 @@ class SplitGroupedConvPass(Pass):
     """
 
     name = "split-grouped-conv"
-    summary = (
-        "Splits Conv2D and Conv3D by groups, on `sim` alone: kernels of CANN take all groups at once."
-    )
+    summary = "Splits convolutions by groups, on `sim` alone: kernels of CANN take them at once."
     optional = False
 
     def run(self, graph: Graph, context: PassContext) -> int:

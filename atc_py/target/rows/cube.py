@@ -114,7 +114,8 @@ ROWS = (
         attributes=_DEEP_ATTRIBUTES,
         columns=cube(),
         kernels=on(
-            f"310 310P 910: f16 {_INT8} {_SUMS}; 310B: f16 {_INT8}; A2 A3: f16 f32 {_INT8} {_BF16}",
+            f"310 310P 910: f16 {_INT8} {_SUMS}; 310B: f16 {_INT8}; "
+            f"A2 A3: f16 f32 {_INT8} {_BF16}; 610 CS: ?",
             "T T T > T",
         ),
         family="conv",
@@ -132,7 +133,9 @@ ROWS = (
             Attribute("output_padding", "ints", (0, 0, 0, 0, 0)),
         ),
         columns=tuple(column for column in cube() if column.inputs[0].is_float),
-        kernels=on(f"310 310P 910: f16 {_SUMS}; 310B: f16; A2 A3: f16 {_BF16}", "T T T > T"),
+        kernels=on(
+            f"310 310P 910: f16 {_SUMS}; 310B: f16; A2 A3: f16 {_BF16}; 610 CS: ?", "T T T > T"
+        ),
         family="conv",
         takes=Layout.CONV_3D,
     ),

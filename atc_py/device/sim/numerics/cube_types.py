@@ -97,9 +97,7 @@ _FORMATS = {4: "NCHW", 5: "NCDHW"}
 """Format of the data of a convolution, by rank."""
 
 
-def convolution_operands(
-    node: NodeFacts, rank: int = 4
-) -> tuple[TensorFacts, TensorFacts, DType]:
+def convolution_operands(node: NodeFacts, rank: int = 4) -> tuple[TensorFacts, TensorFacts, DType]:
     """Return data, filter and dtype of the result, once what all convolutions share holds.
 
     Raises:
