@@ -18,6 +18,7 @@ from atc_py.spec.rule import (
     DimName,
     Level,
     Number,
+    OfRank,
     RewriteName,
     Rule,
     Scalar,
@@ -35,6 +36,7 @@ __all__ = [
     "DimIs",
     "Level",
     "Number",
+    "OfRank",
     "RewriteName",
     "Rule",
     "Scalar",
@@ -265,6 +267,13 @@ class DtypeExcluded(Rule, frozen=True, kw_only=True):
     dtypes: Annotated[tuple[DType, ...], msgspec.Meta(min_length=1)]
 
 
+class DtypeAmong(Rule, frozen=True, kw_only=True):
+    """The tensor has one of these dtypes, or the precision mode may give it one of them."""
+
+    tensor: Text
+    dtypes: Annotated[tuple[DType, ...], msgspec.Meta(min_length=1)]
+
+
 class ElementCountInRange(Rule, frozen=True, kw_only=True):
     """The number of elements of the tensor is between two bounds, both included."""
 
@@ -375,6 +384,7 @@ Constraint: TypeAlias = (
     | CountPerAxis
     | CountIsOneOrExtent
     | DtypeExcluded
+    | DtypeAmong
     | ElementCountInRange
     | ValuesAtLeast
     | KnownValuesAtLeast

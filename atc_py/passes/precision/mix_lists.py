@@ -30,6 +30,8 @@ CUBE_LIST = frozenset(
         "BatchMatMulV2",
         "Conv2D",
         "Conv2DTransposeD",
+        "Conv3D",
+        "Conv3DTransposeD",
         "DepthwiseConv2D",
         "MatMulV2",
     }
