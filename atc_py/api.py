@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from atc_py.options.choices import (
+    FixChoice,
     PrecisionChoice,
     chosen_mode,
+    fix_rules,
     input_shapes,
     optional_path,
     precision_options,
@@ -19,7 +21,7 @@ from atc_py.pipeline.convert import convert
 from atc_py.running.model import Model
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from typing_extensions import Unpack
 
@@ -103,42 +105,24 @@ def quantize_model(
     )
 
 
-def fix_model(  # noqa: PLR0913  (the options of a command)
+def fix_model(
     model: str | os.PathLike[str],
     output: str | os.PathLike[str] | None = None,
     *,
-    only: Iterable[str] = (),
-    skip: Iterable[str] = (),
-    approximate: bool = False,
-    all_findings: bool = False,
-    dry_run: bool = False,
-    seeds: int = 3,
-    bind: Mapping[str, float] | None = None,
-    ranges: Mapping[str, tuple[int, int]] | None = None,
-    external_data: bool = False,
     soc: str = "sim",
     input_shape: str | Mapping[str, Sequence[int]] = "",
     op_specs: str | os.PathLike[str] | None = None,
-    **precision: Unpack[PrecisionChoice],
+    **choice: Unpack[FixChoice],
 ) -> Fixing:
     """Write an ONNX model in an equivalent form that the operator list takes, as far as rules can.
 
     Args:
         model: path of the .onnx file.
         output: path of the .onnx file to write; by default `NAME.fixed.onnx` beside the model.
-        only: names of the rules that may apply; empty for all.
-        skip: names of rules that do not apply.
-        approximate: apply rules whose error has no bound, too.
-        all_findings: remove findings of level rewrite, too.
-        dry_run: write nothing.
-        seeds: number of random inputs on which both models run; 0 for no proof.
-        bind: values of inputs that become constants, by name; every element gets the value.
-        ranges: bounds of integer inputs, both included, by name.
-        external_data: put weights into a separate file, which is always done for 1.8 GB or more.
-        soc: as in `check_models`.
-        input_shape: as in `check_models`.
-        op_specs: as in `check_models`.
-        **precision: as in `check_models`.
+        soc: as in `check_models`, and so are the next two.
+        input_shape: dims for inputs.
+        op_specs: folder of specifications.
+        **choice: the rules, the proof, and the options of `check_models`; see `FixChoice`.
 
     Returns:
         The record: each rewritten node with its rules and its error, and the findings that are left.
@@ -149,27 +133,22 @@ def fix_model(  # noqa: PLR0913  (the options of a command)
             original.
     """
     from atc_py.compare.fix_file import fix_file
-    from atc_py.options.fix_options import FixOptions
+    from atc_py.options.fix_options import SEEDS, FixOptions
 
-    reject_unknown("fix_model", precision, PrecisionChoice)
+    reject_unknown("fix_model", choice, FixChoice)
     check = CheckOptions(
         soc=soc,
-        precision_mode=chosen_mode(precision),
+        precision_mode=chosen_mode(choice),
         input_shapes=input_shapes(input_shape),
         op_specs=optional_path(op_specs),
-        precision=precision_options(precision),
+        precision=precision_options(choice),
     )
     options = FixOptions(
         check=check,
-        only=frozenset(only),
-        skip=frozenset(skip),
-        approximate=approximate,
-        all_findings=all_findings,
-        dry_run=dry_run,
-        seeds=seeds,
-        bind=bind or {},
-        ranges=ranges or {},
-        external=external_data,
+        rules=fix_rules(choice),
+        dry_run=choice.get("dry_run", False),
+        seeds=choice.get("seeds", SEEDS),
+        external=choice.get("external_data", False),
     )
     return fix_file(Path(model), output, options)
 

@@ -14,7 +14,7 @@ from atc_py.options.compile_options import PrecisionMode
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from atc_py.options.choices import PrecisionChoice
+    from atc_py.options.choices import FixChoice
 
 __all__ = ["fix"]
 
@@ -25,24 +25,12 @@ __all__ = ["fix"]
     "-o", "--output", type=click.Path(),
     help="ONNX file to write; by default NAME.fixed.onnx in the folder of MODEL.",
 )  # fmt: skip
-@click.option("--only", multiple=True, metavar="RULE", help="Apply this rule; may be repeated.")
-@click.option("--skip", multiple=True, metavar="RULE", help="Leave this rule out; may be repeated.")
-@click.option(
-    "--allow-approximate", is_flag=True, help="Apply rules whose error has no bound, too."
-)
+@options.rule_choice
 @click.option("--all", "all_findings", is_flag=True, help="Remove findings of level rewrite, too.")
 @click.option("--dry-run", is_flag=True, help="Write nothing.")
 @click.option(
     "--seeds", type=click.IntRange(min=0), default=3, show_default=True,
     help="Random inputs on which both models run; 0 for no proof.",
-)  # fmt: skip
-@click.option(
-    "--bind", multiple=True, metavar="NAME=VALUE",
-    help="Make an input a constant of this value; may be repeated.",
-)  # fmt: skip
-@click.option(
-    "--range", "ranges", multiple=True, metavar="NAME=LOW:HIGH",
-    help="Bounds of an integer input, both included; may be repeated.",
 )  # fmt: skip
 @click.option("--external-data", is_flag=True, help="Write weights to a separate file.")
 @options.precision_mode(PrecisionMode, default=None)
@@ -59,21 +47,12 @@ def fix(  # noqa: PLR0913  (one parameter an option)
     *,
     model: Path,
     output: str | None,
-    only: tuple[str, ...],
-    skip: tuple[str, ...],
-    allow_approximate: bool,
-    all_findings: bool,
-    dry_run: bool,
-    seeds: int,
-    bind: tuple[str, ...],
-    ranges: tuple[str, ...],
-    external_data: bool,
     soc: str,
     input_shape: str,
     op_specs: Path | None,
     lang: str,
     as_json: bool,
-    **precision: Unpack[PrecisionChoice],
+    **choice: Unpack[FixChoice],
 ) -> None:
     """Write MODEL, an ONNX file, in an equivalent form that the operator list takes.
 
@@ -81,25 +60,15 @@ def fix(  # noqa: PLR0913  (one parameter an option)
     3 a file cannot be read or written, 4 a rewrite differs from the original.
     """
     from atc_py import api
-    from atc_py.options.bound_values import bound_values, value_ranges
     from atc_py.report.fix.tables import fixing_tables
 
     done = api.fix_model(
         model,
         output,
-        only=only,
-        skip=skip,
-        approximate=allow_approximate,
-        all_findings=all_findings,
-        dry_run=dry_run,
-        seeds=seeds,
-        bind=bound_values(bind),
-        ranges=value_ranges(ranges),
-        external_data=external_data,
         soc=soc,
         input_shape=input_shape,
         op_specs=op_specs,
-        **precision,
+        **choice,
     )
     if as_json:
         print_json(done.as_json())

@@ -11,11 +11,8 @@ from atc_py.check.bound_node import Conditions
 from atc_py.check.findings import Standing
 from atc_py.compare.proof import Region, prove
 from atc_py.compare.reference import open_reference
-from atc_py.diag.codes import BAD_OPTION, FIX_DIFFERS, FIX_NOT_SETTLED
-from atc_py.diag.suggestions import nearest
-from atc_py.fix.engine import Choice, Fixer
-from atc_py.fix.ranges import Range
-from atc_py.fix.registry import load_rules
+from atc_py.diag.codes import FIX_DIFFERS, FIX_NOT_SETTLED
+from atc_py.fix.engine import Fixer
 from atc_py.fix.restate import best_opset, changed_operators, restate_graph
 from atc_py.fix.rule import Exactness
 from atc_py.frontend.reading.read import read_model
@@ -29,10 +26,10 @@ from atc_py.target import find_soc
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from atc_py.compare.proof import Deviation, Proof
+    from atc_py.compare.proof import Proof, ResultGap
     from atc_py.fix.engine import Applied, Fixed
     from atc_py.options.fix_options import FixOptions
     from atc_py.spec import Library
@@ -65,15 +62,12 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
         AtcError: FIX_DIFFERS where a region differs beyond its class, FIX_NOT_SETTLED where rules
             undo each other; BAD_OPTION for an unknown rule; what reading and writing raise.
     """
-    _check_rules(options.only | options.skip)
     path = rewritten_output(model, output, "fixed", ("fixed",))
     check = options.check
     library = specifications(check.op_specs, check.precision.operator_list)
     conditions = Conditions(check.precision_mode, find_soc(check.soc))
     file = read_model(model, lenient=True)
-    ranges = {name: Range(*bounds) for name, bounds in options.ranges.items()}
-    choice = Choice(options.only, options.skip, options.approximate, options.all_findings, ranges)
-    fixed = Fixer(file, conditions, library, choice).fix(check.input_shapes, options.bind)
+    fixed = Fixer(file, conditions, library, options.rules).fix(check.input_shapes)
     if not fixed.settled or fixed.model is None:
         rules = ", ".join(dict.fromkeys(each.rule.name for each in fixed.applied[-8:]))
         raise FIX_NOT_SETTLED.error(
@@ -84,12 +78,12 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
     gone = changed_operators({node.op_type for node in file.nodes}, before, after)
     with work_folder() as folder:
         trial = folder / "fixed.onnx"
-        write_onnx(file, fixed.graph, trial, gone=gone, bound=options.bind)
+        write_onnx(file, fixed.graph, trial, gone=gone, bound=options.rules.bind)
         proof = _prove(fixed, model, trial, options) if options.seeds else None
     _refuse_differences(fixed, proof, model)
     if not options.dry_run:
         write_onnx(
-            file, fixed.graph, path, external=options.external, gone=gone, bound=options.bind
+            file, fixed.graph, path, external=options.external, gone=gone, bound=options.rules.bind
         )
     return Fixing(
         model=model,
@@ -102,14 +96,6 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
         seeds=proof.seeds if proof else (),
         outputs={n: _difference(each) for n, each in proof.outputs.items()} if proof else {},
     )
-
-
-def _check_rules(names: Iterable[str]) -> None:
-    """Refuse names that no rule has."""
-    known = load_rules()
-    for name in sorted(set(names) - known.keys()):
-        hint = "".join(f"; the nearest is {each}" for each in nearest(name, known, 1))
-        raise BAD_OPTION.error(f"no rule is called {name!r}{hint}")
 
 
 def _restate(fixed: Fixed, library: Library) -> int:
@@ -136,13 +122,13 @@ def _prove(fixed: Fixed, model: Path, written: Path, options: FixOptions) -> Pro
     found = [Region(key, frozenset(names)) for key, names in regions.items()]
     bound = {
         each.name: np.broadcast_to(
-            np.asarray(options.bind[each.name], each.required_dtype.numpy), each.shape
+            np.asarray(options.rules.bind[each.name], each.required_dtype.numpy), each.shape
         )
         for each in source.inputs
-        if each.name in options.bind
+        if each.name in options.rules.bind
     }
     models = open_reference(model), open_reference(written)
-    return prove(*models, ports, found, range(options.seeds), bound, options.ranges)
+    return prove(*models, ports, found, range(options.seeds), bound, options.rules.ranges)
 
 
 def _refuse_differences(fixed: Fixed, proof: Proof | None, model: Path) -> None:
@@ -191,7 +177,6 @@ def _left(fixed: Fixed) -> Iterable[Left]:
     for finding in fixed.after.check.findings:
         if finding.standing is Standing.ERROR:
             node = finding.place.node
-            unfit: Sequence[tuple[str, object]] = ()
             unfit = tuple(
                 dict.fromkeys(
                     (each.rule.name, each.reason) for each in fixed.unfit if each.node.index == node
@@ -200,11 +185,11 @@ def _left(fixed: Fixed) -> Iterable[Left]:
             yield Left(node, finding.place.op_type or "", finding.message, unfit)
 
 
-def _difference(found: Deviation) -> Difference:
+def _difference(found: ResultGap) -> Difference:
     """Return the figures of the record."""
     return Difference(found.error, found.differing, found.elements)
 
 
-def _errors(counts: object) -> int:
+def _errors(counts: Mapping[Standing, int]) -> int:
     """Return the number of errors among the findings."""
-    return dict(counts).get(Standing.ERROR, 0)  # type: ignore[call-overload]
+    return counts.get(Standing.ERROR, 0)

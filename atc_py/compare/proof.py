@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from atc_py.compare.reference import ReferenceModel
     from atc_py.running.model import Port
 
-__all__ = ["Deviation", "Proof", "Region", "prove"]
+__all__ = ["Proof", "Region", "ResultGap", "prove"]
 
 Feeds = dict[str, "NDArray[Any]"]
 
@@ -43,7 +43,7 @@ class Region:
 
 
 @dataclass(slots=True)
-class Deviation:
+class ResultGap:
     """Largest difference between two values over all runs.
 
     Attributes:
@@ -89,12 +89,12 @@ class Proof:
     """
 
     seeds: tuple[int, ...]
-    outputs: Mapping[str, Deviation]
-    regions: Mapping[int, Deviation]
+    outputs: Mapping[str, ResultGap]
+    regions: Mapping[int, ResultGap]
     unproved: tuple[int, ...]
 
 
-def prove(
+def prove(  # noqa: PLR0913  (two models, and what they are fed)
     original: ReferenceModel,
     fixed: ReferenceModel,
     ports: Sequence[Port],
@@ -118,9 +118,9 @@ def prove(
         AtcError: REFERENCE_FAILED where neither engine runs one of the models.
     """
     roles = input_roles(original)
-    outputs = {name: Deviation() for name in fixed.outputs}
+    outputs = {name: ResultGap() for name in fixed.outputs}
     pieces = {each.key: _piece(fixed, each) for each in regions}
-    deviations: dict[int, Deviation] = {}
+    deviations: dict[int, ResultGap] = {}
     used = tuple(seeds)
     for seed in used:
         feeds = {**fitting_feeds(ports, roles, seed), **_within(ports, ranges, seed), **bound}
@@ -134,7 +134,7 @@ def prove(
                 deviation.add(found, wanted)
         for key, piece in pieces.items():
             for found, wanted in _region_values(fixed, piece, first):
-                deviations.setdefault(key, Deviation()).add(found, wanted)
+                deviations.setdefault(key, ResultGap()).add(found, wanted)
     unproved = tuple(each.key for each in regions if each.key not in deviations)
     return Proof(used, outputs, deviations, unproved)
 

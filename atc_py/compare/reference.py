@@ -89,6 +89,7 @@ class ReferenceModel:
     Attributes:
         path: the file.
         form: the form that runs, where that is not the file's own; empty where it is.
+        bound: inputs that are not fed but filled with one value, by name.
         nodes: its nodes, in the file's order; functions that the model defines are inlined.
         inputs: names of the inputs.
         outputs: names of the outputs.
@@ -107,6 +108,7 @@ class ReferenceModel:
     ) -> None:
         self.path = path
         self.form = ""
+        self.bound: Mapping[str, float] = {}
         self.amendment = amendment
         self._proto = proto
         self._weight_limit = weight_bytes
@@ -123,7 +125,7 @@ class ReferenceModel:
     def with_amendment(self, amendment: Amendment) -> ReferenceModel:
         """Copy the model; runs of the copy take some values from `amendment`."""
         found = ReferenceModel(self.path, self._proto, self._weight_limit, amendment)
-        found.form, found.nodes = self.form, self.nodes
+        found.form, found.nodes, found.bound = self.form, self.nodes, self.bound
         return found
 
     def standing_for(self, other: ReferenceModel, form: str) -> ReferenceModel:
@@ -162,15 +164,26 @@ class ReferenceModel:
         return None
 
     def as_declared(self, feeds: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """Return `feeds` in the dtypes that the file declares: a compiled model may take others."""
+        """Return `feeds` in the dtypes that the file declares, and the bound inputs.
+
+        A compiled model may take other dtypes. Open dims of bound inputs are 1.
+        """
         declared = {
             each.name: each.type.tensor_type.elem_type
             for each in self._proto.graph.input
             if each.type.HasField("tensor_type")
         }
+        bound = {
+            each.name: np.full(
+                [dim.dim_value or 1 for dim in each.type.tensor_type.shape.dim],
+                self.bound[each.name],
+            )
+            for each in self._proto.graph.input
+            if each.name in self.bound
+        }
         return {
             name: np.asarray(array, onnx.helper.tensor_dtype_to_np_dtype(declared[name]))
-            for name, array in feeds.items()
+            for name, array in (*feeds.items(), *bound.items())
             if name in declared
         }
 
@@ -213,7 +226,7 @@ class ReferenceModel:
             try:
                 engine = start(model, piece.writes)
                 return engine, engine.run(feeds)
-            except Exception as error:  # noqa: BLE001  (both raise anything)
+            except Exception as error:  # noqa: BLE001, PERF203  (both raise anything)
                 reasons.append(" ".join(f"{type(error).__name__}: {error}".split())[:200])
         ops = ", ".join(dict.fromkeys(node.op_type for node in piece.nodes))
         raise REFERENCE_FAILED.error(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Case", "Fed", "Given", "data"]
+__all__ = ["Fed", "Given", "RuleCase", "data"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class RuleCase:
     """One node of one model.
 
     Attributes:

@@ -11,10 +11,11 @@ from atc_py.check.evaluate import check_view
 from atc_py.check.findings import Standing
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.fix.ranges import Range, Ranges
-from atc_py.fix.registry import rules_of_operator
-from atc_py.fix.rule import Exactness, UnfitError
+from atc_py.fix.registry import check_rules, rules_of_operator
+from atc_py.fix.rule import Exactness
 from atc_py.fix.site import Site
 from atc_py.fix.splice import splice
+from atc_py.fix.unfit import UnfitError
 from atc_py.frontend.folding.bind import observe_inputs
 from atc_py.frontend.folding.if_branches import fold_with_branches
 from atc_py.frontend.reading.history import history
@@ -35,39 +36,15 @@ if TYPE_CHECKING:
     from atc_py.frontend.folding.folded import FoldedModel
     from atc_py.frontend.folding.graph import WorkGraph, WorkNode
     from atc_py.frontend.reading.onnx_file import OnnxFile
+    from atc_py.options.fix_rules import FixRules
     from atc_py.source import SourceModel, SourceNode
     from atc_py.spec import Library
     from atc_py.tensor.shapes import Shape
 
-__all__ = ["Applied", "Choice", "Fixed", "Fixer", "Unfit"]
+__all__ = ["Applied", "Fixed", "Fixer", "Unfit"]
 
 _MOST_ROUNDS = 60
 """Rounds of rules; a form takes few, and rules that undo each other would take any number."""
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The user's choice of rules.
-
-    Attributes:
-        only: names of the rules that may apply; empty for all.
-        skip: names of rules that do not apply.
-        approximate: whether rules without a bound may apply.
-        all_findings: whether findings of level rewrite are removed as well.
-        ranges: bounds of integer inputs by name.
-    """
-
-    only: frozenset[str] = frozenset()
-    skip: frozenset[str] = frozenset()
-    approximate: bool = False
-    all_findings: bool = False
-    ranges: Mapping[str, Range] = field(default_factory=dict)
-
-    def allows(self, rule: FixRule) -> bool:
-        """Return True if `rule` may apply."""
-        if rule.name in self.skip or (self.only and rule.name not in self.only):
-            return False
-        return self.approximate or rule.exactness is not Exactness.APPROXIMATE
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,30 +101,30 @@ class Fixer:
     """Applies rules to one file."""
 
     def __init__(
-        self, file: OnnxFile, conditions: Conditions, library: Library, choice: Choice
+        self, file: OnnxFile, conditions: Conditions, library: Library, rules: FixRules
     ) -> None:
         self._file = file
         self._conditions = conditions
         self._library = library
-        self._choice = choice
+        self._rules = rules
+        check_rules(rules.only | rules.skip)
         self._applied: list[Applied] = []
         self._hopeless: dict[int, list[Unfit]] = {}
 
-    def fix(self, shapes: Mapping[str, Shape], bind: Mapping[str, float] | None = None) -> Fixed:
+    def fix(self, shapes: Mapping[str, Shape]) -> Fixed:
         """Return the model in its new form.
 
         A node of the file whose new form is still refused stays as it was.
 
         Args:
             shapes: dims of inputs that the model leaves open, by name.
-            bind: values of inputs that become constants, by name.
 
         Raises:
             AtcError: BAD_INPUT_SHAPE for shapes that fit no input; BAD_OPTION for a value of an
                 input that the model does not have, or whose dims are open.
         """
         while True:
-            found = self._fix(shapes, bind or {})
+            found = self._fix(shapes)
             hopeless = self._still_refused(found)
             if not hopeless:
                 return found
@@ -162,12 +139,12 @@ class Fixer:
         refused = {node.index for node in self._refused(found.model, found.after)}
         return refused & {each.node.index for each in found.applied}
 
-    def _fix(self, shapes: Mapping[str, Shape], bind: Mapping[str, float]) -> Fixed:
+    def _fix(self, shapes: Mapping[str, Shape]) -> Fixed:
         """Return the model with every rule applied that fits; hopeless nodes are left out."""
         file = self._file
         convention = file.bias_convention(None)
         graph = file.graph(observe_inputs(file.path, file.inputs, shapes), convention)
-        _bind(graph, bind)
+        _bind(graph, self._rules.bind)
         quantized = import_quantized(graph, file.tensors, FOLD_LIMIT)
 
         def look() -> tuple[FoldedModel, Checked]:
@@ -198,7 +175,9 @@ class Fixer:
         unfit: list[Unfit] = []
         changed = False
         refused = set(self._refused(model, checked))
-        self._ranges = Ranges(model, self._choice.ranges)
+        self._ranges = Ranges(
+            model, {name: Range(*each) for name, each in self._rules.ranges.items()}
+        )
         for work, node in zip(graph.nodes, model.nodes, strict=True):
             tried = node in refused and node.index not in self._hopeless
             done = tried and self._replace(writer, work, node, unfit)
@@ -210,10 +189,17 @@ class Fixer:
 
     def _refused(self, model: SourceModel, checked: Checked) -> Iterator[SourceNode]:
         """Yield the nodes with a finding that is to be removed."""
-        limit = Standing.REWRITE if self._choice.all_findings else Standing.ERROR
+        limit = Standing.REWRITE if self._rules.all_findings else Standing.ERROR
         for node, row in zip(model.all_nodes, checked.check.rows, strict=True):
             if row.standing.reaches(limit):
                 yield node
+
+    def _allows(self, rule: FixRule) -> bool:
+        """Return True if the user lets `rule` apply."""
+        chosen = self._rules
+        if rule.name in chosen.skip or (chosen.only and rule.name not in chosen.only):
+            return False
+        return chosen.approximate or rule.exactness is not Exactness.APPROXIMATE
 
     def _replace(
         self, writer: Writer, work: WorkNode, node: SourceNode, unfit: list[Unfit]
@@ -221,7 +207,7 @@ class Fixer:
         """Write the form of the first rule that fits `node`; return True if there is one."""
         label = f"{node.domain}::{node.op_type}" if node.domain else node.op_type
         for rule in rules_of_operator(label):
-            if not self._choice.allows(rule):
+            if not self._allows(rule):
                 continue
             site = Site(node, writer.graph.opsets.get("", 0), writer.fresh, self._ranges, work)
             try:

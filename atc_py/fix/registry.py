@@ -6,30 +6,32 @@ import importlib
 import pkgutil
 from typing import TYPE_CHECKING
 
+from atc_py.diag.codes import BAD_OPTION
+from atc_py.diag.suggestions import nearest
 from atc_py.fix.rule import FixRule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from atc_py.fix.case import Case
+    from atc_py.fix.case import RuleCase
     from atc_py.fix.rule import Exactness, RuleText
     from atc_py.fix.site import Site
 
     Apply = Callable[[Site], Sequence[str]]
 
-__all__ = ["fix_rule", "load_rules", "rules_of_operator"]
+__all__ = ["check_rules", "fix_rule", "load_rules", "rules_of_operator"]
 
 _RULES: dict[str, FixRule] = {}
 
 
-def fix_rule(
+def fix_rule(  # noqa: PLR0913  (a rule is its parts)
     name: str,
     operators: Sequence[str],
     exactness: Exactness,
     text: RuleText,
     *,
-    example: Case,
-    near_miss: Case,
+    example: RuleCase,
+    near_miss: RuleCase,
     last: bool = False,
 ) -> Callable[[Apply], Apply]:
     """Register a function as the rule called `name`; arguments are the attributes of `FixRule`.
@@ -62,3 +64,15 @@ def rules_of_operator(label: str) -> tuple[FixRule, ...]:
     """Return the rules for an operator, as `FixRule.operators` spells it, in the order tried."""
     found = (rule for rule in load_rules().values() if label in rule.operators)
     return tuple(sorted(found, key=lambda rule: rule.last))
+
+
+def check_rules(names: Iterable[str]) -> None:
+    """Refuse names that no rule has.
+
+    Raises:
+        AtcError: BAD_OPTION for the first of them, with the nearest name that a rule has.
+    """
+    known = load_rules()
+    for name in sorted(set(names) - known.keys()):
+        hint = "".join(f"; the nearest is {each}" for each in nearest(name, known, 1))
+        raise BAD_OPTION.error(f"no rule is called {name!r}{hint}")

@@ -85,13 +85,13 @@ def restate_graph(
         return failed
     writer.finish()
     graph.opsets = {**graph.opsets, "": opset}
-    for node in graph.nodes:
-        if not node.domain:
-            node.opset = opset
+    for each in graph.nodes:
+        if not each.domain:
+            each.opset = opset
     return []
 
 
-def _restate(
+def _restate(  # noqa: PLR0911  (one return a reason)
     writer: Writer, work: WorkNode, node: SourceNode, library: Library, opset: int
 ) -> Words | None:
     """Write one node in its form at `opset`; return why it has none."""
@@ -123,7 +123,7 @@ def _restate(
         found = restated_at(node, spec, history(), opset, moved)
         if isinstance(found, Words):
             return found
-        attributes = {**found.attributes}
+        attributes: dict[str, Any] = {**found.attributes}
         names = [tensor.name if tensor is not None else "" for tensor in found.inputs]
         names += [""] * (max(moved, default=-1) + 1 - len(names))
         for position, name in moved.items():
@@ -137,7 +137,7 @@ def _along_last_axis(site: Site, before: OperatorSchema) -> Sequence[str]:
     """Return the operator over the last axis, which means the same at every opset."""
     rank = len(site.dims(0))
     default = before.attributes["axis"].default
-    axis = site.int("axis", default if isinstance(default, int) else -1) % rank
+    axis = site.integer("axis", default if isinstance(default, int) else -1) % rank
     order = [*(each for each in range(rank) if each != axis), axis]
     x = site.transpose(site.name(0), order)
     y = site.op(site.node.op_type, [x], axis=rank - 1)
@@ -148,6 +148,7 @@ def _attributes_as_inputs(site: Site, after: OperatorSchema) -> Mapping[int, str
     """Return new constants, by position, for the attributes that became inputs."""
     names = [each.name for each in after.inputs]
     moved: dict[int, str] = {}
+    value: Any
     for name, value in site.node.attributes.items():
         if name in names and name not in after.attributes:
             position = names.index(name)

@@ -11,10 +11,10 @@ from atc_py.diag import Words
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from atc_py.fix.case import Case
+    from atc_py.fix.case import RuleCase
     from atc_py.fix.site import Site
 
-__all__ = ["Exactness", "FixRule", "RuleText", "UnfitError", "require"]
+__all__ = ["Exactness", "FixRule", "RuleText"]
 
 
 class Exactness(Enum):
@@ -44,28 +44,6 @@ _EXACTNESS = {
     Exactness.BOUNDED: Words("bounded", "误差有界"),
     Exactness.APPROXIMATE: Words("approximate", "近似"),
 }
-
-
-class UnfitError(Exception):
-    """A node that a rule does not fit.
-
-    Attributes:
-        reason: the condition that does not hold, as a clause without a final period.
-    """
-
-    def __init__(self, reason: Words) -> None:
-        super().__init__(reason.en)
-        self.reason = reason
-
-
-def require(condition: object, en: str, zh: str) -> None:
-    """Refuse the node unless `condition` is true.
-
-    Raises:
-        UnfitError: with the condition in words, such as `W is constant`.
-    """
-    if not condition:
-        raise UnfitError(Words(en, zh))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +85,7 @@ class FixRule:
     operators: frozenset[str]
     exactness: Exactness
     text: RuleText
-    example: Case
-    near_miss: Case
+    example: RuleCase
+    near_miss: RuleCase
     apply: Apply
     last: bool = False

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from atc_py.fix.rule import require
+from atc_py.fix.unfit import require
 from atc_py.frontend.reading.history import history
 from atc_py.frontend.rewriting.function_body import function_body
 from atc_py.frontend.rewriting.graph_body import graph_bodies
@@ -140,15 +140,15 @@ class Site:
         require(found.const is not None, f"{found.name} is constant", "该输入为常量")
         return cast("ConstData", found.const).numpy()
 
-    def ints(self, name: str, default: Sequence[int] = ()) -> tuple[int, ...]:
+    def integers(self, name: str, default: Sequence[int] = ()) -> tuple[int, ...]:
         """Return an attribute that is a list of integers."""
         return cast("tuple[int, ...]", self.node.attributes.get(name, tuple(default)))
 
-    def int(self, name: str, default: int) -> int:
+    def integer(self, name: str, default: int) -> int:
         """Return an integer attribute."""
         return cast("int", self.node.attributes.get(name, default))
 
-    def float(self, name: str, default: float) -> float:
+    def number(self, name: str, default: float) -> float:
         """Return a float attribute."""
         return float(cast("float", self.node.attributes.get(name, default)))
 

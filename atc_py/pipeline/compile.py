@@ -18,6 +18,7 @@ from atc_py.cost.network import network_cost
 from atc_py.diag.codes import ASSUMED_KERNELS, CANNOT_WRITE, SMALL_CHANNEL_WITHOUT_EFFECT
 from atc_py.emit.kernels import emit_kernels
 from atc_py.emit.writing import write_kernels
+from atc_py.fix.in_memory import fixed_file
 from atc_py.frontend.reading.history import history
 from atc_py.frontend.reading.read import read_model
 from atc_py.ir.launches import launch_positions
@@ -82,7 +83,14 @@ def compile_model(
     clock = _Clock(on_stage)
     with clock.stage("read"):
         file = read_model(model)
-    judge = Judge(Conditions(options.precision_mode, soc), specs, options.precision.quant_bias)
+    conditions = Conditions(options.precision_mode, soc)
+    if options.fix is not None:
+        with clock.stage("fix"):
+            file = fixed_file(file, conditions, specs, options.fix, options.input_shapes)
+            bound = options.fix.bind.keys()
+            shapes = {k: each for k, each in options.input_shapes.items() if k not in bound}
+            options = replace(options, input_shapes=shapes)
+    judge = Judge(conditions, specs, options.precision.quant_bias)
     with misfits_explained(file, options.input_shapes, judge):
         checked, source, controls = _checked_source(file, options, judge, clock)
     with clock.stage("lower"):

@@ -12,12 +12,12 @@ from atc_py.fix.case import Fed, Given
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from atc_py.fix.case import Case
+    from atc_py.fix.case import RuleCase
 
 __all__ = ["write_case"]
 
 
-def write_case(case: Case, path: Path) -> Path:
+def write_case(case: RuleCase, path: Path) -> Path:
     """Write the model of `case`: its node alone, its fed inputs, its constants."""
     names, inputs, constants = [], [], []
     for position, each in enumerate(case.inputs):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from atc_py.fix.rule import require
+from atc_py.fix.unfit import require
 
 if TYPE_CHECKING:
     from atc_py.fix.site import Site
 
-__all__ = ["Axis", "H", "Images", "W", "images_of"]
+__all__ = ["H", "ImageAxis", "Images", "W", "images_of"]
 
 H, W = 0, 1
 """The axes of an image in lists of two."""
@@ -19,7 +19,7 @@ _IMAGES = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class ImageAxis:
     """One axis of a convolution.
 
     Attributes:
@@ -65,10 +65,10 @@ class Images:
     channels: int
     filters: int
     group: int
-    axes: tuple[Axis, Axis]
+    axes: tuple[ImageAxis, ImageAxis]
 
     @property
-    def attributes(self) -> dict[str, object]:
+    def attributes(self) -> dict[str, Any]:
         """Attributes of a Conv node of this geometry."""
         return {
             "auto_pad": None,
@@ -88,8 +88,8 @@ def images_of(site: Site) -> Images:
     """
     x, w = site.shape(0), site.shape(1)
     require(len(x) == _IMAGES and len(w) == _IMAGES, "X and W have rank 4", "X、W 的秩为 4")
-    strides, dilations = site.ints("strides", (1, 1)), site.ints("dilations", (1, 1))
-    pads = list(site.ints("pads", (0, 0, 0, 0)))
+    strides, dilations = site.integers("strides", (1, 1)), site.integers("dilations", (1, 1))
+    pads = list(site.integers("pads", (0, 0, 0, 0)))
     mode = site.text("auto_pad", "NOTSET")
     if mode in {"SAME_UPPER", "SAME_LOWER"}:
         for axis in (H, W):
@@ -101,8 +101,10 @@ def images_of(site: Site) -> Images:
     elif mode == "VALID":
         pads = [0, 0, 0, 0]
     axes = tuple(
-        Axis(x[2 + axis], w[2 + axis], strides[axis], dilations[axis], pads[axis], pads[2 + axis])
+        ImageAxis(
+            x[2 + axis], w[2 + axis], strides[axis], dilations[axis], pads[axis], pads[2 + axis]
+        )
         for axis in (H, W)
     )
     require(min(each.count for each in axes) > 0, "Y has elements", "Y 非空")
-    return Images(x[0], x[1], w[0], site.int("group", 1), (axes[H], axes[W]))
+    return Images(x[0], x[1], w[0], site.integer("group", 1), (axes[H], axes[W]))

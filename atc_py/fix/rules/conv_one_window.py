@@ -9,10 +9,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from atc_py.diag import Words
-from atc_py.fix.case import Case, Fed, data
-from atc_py.fix.parts.windows import Axis, H, W, images_of
+from atc_py.fix.case import Fed, RuleCase, data
+from atc_py.fix.parts.windows import H, ImageAxis, W, images_of
 from atc_py.fix.registry import fix_rule
-from atc_py.fix.rule import Exactness, RuleText, require
+from atc_py.fix.rule import Exactness, RuleText
+from atc_py.fix.unfit import require
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,12 +39,12 @@ __all__: list[str] = []
         ),
         condition=Words("dims are known; a tap meets the image", "形状已知；窗口与图像有重叠"),
     ),
-    example=Case(
+    example=RuleCase(
         "Conv",
         (Fed((1, 3, 6, 5)), data(4, 3, 3, 3), data(4)),
         {"strides": [5, 7], "pads": [1, 0, 0, 1], "dilations": [2, 1]},
     ),
-    near_miss=Case("Conv", (Fed((1, 3, 6, 5000)), data(4, 3, 3, 3)), {"strides": [2, 2]}),
+    near_miss=RuleCase("Conv", (Fed((1, 3, 6, 5000)), data(4, 3, 3, 3)), {"strides": [2, 2]}),
 )
 def conv_one_window(site: Site) -> Sequence[str]:
     """Write the convolution of the window alone."""
@@ -64,13 +65,13 @@ def conv_one_window(site: Site) -> Sequence[str]:
             x = site.slice(x, at, start, end, axis.dilation)
         if taps < axis.taps:
             w = site.slice(w, at, first, first + taps)
-        axes.append(Axis(taps, taps, 1, 1, 0, 0))
+        axes.append(ImageAxis(taps, taps, 1, 1, 0, 0))
     cut = replace(images, axes=(axes[H], axes[W]))
     rest = [site.name(position) for position in range(2, len(site.node.inputs))]
     return site.again([x, w, *rest], **cut.attributes)
 
 
-def _taps_inside(axis: Axis) -> tuple[int, int]:
+def _taps_inside(axis: ImageAxis) -> tuple[int, int]:
     """Return the first tap that meets the image, and how many do."""
     inside = [tap for tap in range(axis.taps) if 0 <= tap * axis.dilation - axis.begin < axis.size]
     return (inside[0], len(inside)) if inside else (0, 0)

@@ -10,10 +10,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from atc_py.diag import Words
-from atc_py.fix.case import Case, Fed, data
-from atc_py.fix.parts.windows import Axis, images_of
+from atc_py.fix.case import Fed, RuleCase, data
+from atc_py.fix.parts.windows import ImageAxis, images_of
 from atc_py.fix.registry import fix_rule
-from atc_py.fix.rule import Exactness, RuleText, require
+from atc_py.fix.rule import Exactness, RuleText
+from atc_py.fix.unfit import require
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,11 +42,11 @@ _LONGEST_STRIDE = 63
             "形状已知；X、W 的 H 为 1 且无填充；无膨胀",
         ),
     ),
-    example=Case(
+    example=RuleCase(
         "Conv", (Fed((1, 2, 1, 400)), data(3, 2, 1, 100), data(3)),
         {"strides": [1, 80], "pads": [0, 10, 0, 30]},
     ),
-    near_miss=Case("Conv", (Fed((1, 2, 200, 200)), data(3, 2, 5, 5)), {"strides": [70, 70]}),
+    near_miss=RuleCase("Conv", (Fed((1, 2, 200, 200)), data(3, 2, 5, 5)), {"strides": [70, 70]}),
 )  # fmt: skip
 def conv_stride_fold(site: Site) -> Sequence[str]:
     """Write the convolution of folded rows."""
@@ -53,7 +54,7 @@ def conv_stride_fold(site: Site) -> Sequence[str]:
     height, axis = images.axes
     step = axis.stride
     require(step > _LONGEST_STRIDE, "the stride along W is above 63", "W 方向步长超过 63")
-    require(height == Axis(1, 1, height.stride, height.dilation, 0, 0), "H is 1", "H 为 1")
+    require(height == ImageAxis(1, 1, height.stride, height.dilation, 0, 0), "H is 1", "H 为 1")
     require(axis.dilation == 1 or axis.taps == 1, "no dilation", "无膨胀")
     require(axis.count > 1, "there are several windows", "窗口多于一个")
     taps = -(-axis.taps // step)
@@ -62,12 +63,14 @@ def conv_stride_fold(site: Site) -> Sequence[str]:
     w = site.pad(site.name(1), [0, 0, 0, 0, 0, 0, 0, taps * step - axis.taps])
     x = _folded(site, x, images.batch, images.channels, length, step)
     w = _folded(site, w, images.filters, images.channels // images.group, taps, step)
-    folded = replace(images, axes=(Axis(1, 1, 1, 1, 0, 0), Axis(length, taps, 1, 1, 0, 0)))
+    folded = replace(
+        images, axes=(ImageAxis(1, 1, 1, 1, 0, 0), ImageAxis(length, taps, 1, 1, 0, 0))
+    )
     rest = [site.name(position) for position in range(2, len(site.node.inputs))]
     return site.again([x, w, *rest], **folded.attributes)
 
 
-def _fitted(site: Site, x: str, axis: Axis, length: int) -> str:
+def _fitted(site: Site, x: str, axis: ImageAxis, length: int) -> str:
     """Return rows with their zeros before them, of exactly `length` elements."""
     there = axis.begin + axis.size
     if there > length:

@@ -9,10 +9,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from atc_py.diag import Words
-from atc_py.fix.case import Case, Fed, data
+from atc_py.fix.case import Fed, RuleCase, data
 from atc_py.fix.parts.windows import images_of
 from atc_py.fix.registry import fix_rule
-from atc_py.fix.rule import Exactness, RuleText, require
+from atc_py.fix.rule import Exactness, RuleText
+from atc_py.fix.unfit import require
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,8 +42,8 @@ _LONGEST_ROW = 4096
         ),
         condition=Words("dims are known; H of X is at most 4096", "形状已知；X 的 H 不超过 4096"),
     ),
-    example=Case("Conv", (Fed((1, 3, 9, 4)), data(5, 3, 3, 4), data(5)), {"strides": [2, 1]}),
-    near_miss=Case("Conv", (Fed((1, 3, 4, 9)), data(5, 3, 4, 3)), {"strides": [1, 2]}),
+    example=RuleCase("Conv", (Fed((1, 3, 9, 4)), data(5, 3, 3, 4), data(5)), {"strides": [2, 1]}),
+    near_miss=RuleCase("Conv", (Fed((1, 3, 4, 9)), data(5, 3, 4, 3)), {"strides": [1, 2]}),
 )
 def conv_swap_axes(site: Site) -> Sequence[str]:
     """Write the convolution of the transposed images."""

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
-from atc_py.fix.case import Case, Fed
+from atc_py.fix.case import Fed, RuleCase
 from atc_py.fix.registry import fix_rule
-from atc_py.fix.rule import Exactness, RuleText, require
+from atc_py.fix.rule import Exactness, RuleText
+from atc_py.fix.unfit import require
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -47,8 +48,8 @@ _LONGEST = 4096
             "inputs are rounded to 11 bits, sums are float32", "输入舍入为 11 位，累加为 float32"
         ),
     ),
-    example=Case("DFT", (Fed((2, 10, 3, 1)), None), {"axis": 1, "onesided": 1}, opset=17),
-    near_miss=Case("DFT", (Fed((1, 5000, 1)), None), {"axis": 1}, opset=17),
+    example=RuleCase("DFT", (Fed((2, 10, 3, 1)), None), {"axis": 1, "onesided": 1}, opset=17),
+    near_miss=RuleCase("DFT", (Fed((1, 5000, 1)), None), {"axis": 1}, opset=17),
 )
 def dft_as_product(site: Site) -> Sequence[str]:
     """Write the transform as a product with cosines and sines."""
@@ -58,7 +59,7 @@ def dft_as_product(site: Site) -> Sequence[str]:
     )
     rank, parts = len(dims), dims[-1]
     if site.node.opset < _AXIS_AS_INPUT:
-        axis = site.int("axis", 1)
+        axis = site.integer("axis", 1)
     else:
         axis = int(site.constant(2)) if site.tensor(2) is not None else -2
     axis %= rank
@@ -66,7 +67,7 @@ def dft_as_product(site: Site) -> Sequence[str]:
     size = dims[axis]
     length = int(site.constant(1)) if site.tensor(1) is not None else size
     require(0 < length <= _LONGEST, "the length is at most 4096", "长度不超过 4096")
-    inverse, onesided = site.int("inverse", 0), site.int("onesided", 0)
+    inverse, onesided = site.integer("inverse", 0), site.integer("onesided", 0)
     require(not (inverse and onesided), "an inverse has both sides", "逆变换为双边")
     count = length // 2 + 1 if onesided else length
     matrix = _matrix(min(size, length), length, count, parts, inverse=bool(inverse))

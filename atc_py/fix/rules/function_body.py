@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.diag import Words
-from atc_py.fix.case import Case, Fed
+from atc_py.fix.case import Fed, RuleCase
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
 from atc_py.tensor.dtypes import DType
@@ -42,8 +42,8 @@ __all__: list[str] = []
             "输入的类型与秩已知；ONNX 在该 opset 定义了该函数",
         ),
     ),
-    example=Case("Mish", (Fed((2, 3, 4)),), opset=18),
-    near_miss=Case("Mish", (Fed((2, 3, 4), DType.FLOAT64),), opset=18),
+    example=RuleCase("Mish", (Fed((2, 3, 4)),), opset=18),
+    near_miss=RuleCase("Mish", (Fed((2, 3, 4), DType.FLOAT64),), opset=18),
     last=True,
 )  # fmt: skip
 def function_body(site: Site) -> Sequence[str]:

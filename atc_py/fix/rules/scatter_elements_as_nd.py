@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
-from atc_py.fix.case import Case, Fed, Given
+from atc_py.fix.case import Fed, Given, RuleCase
 from atc_py.fix.registry import fix_rule
-from atc_py.fix.rule import Exactness, RuleText, require
+from atc_py.fix.rule import Exactness, RuleText
+from atc_py.fix.unfit import require
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -45,12 +46,12 @@ _FLOATS = frozenset({DType.FLOAT16, DType.FLOAT32})
             "大于 2048 的整数至少以 float32 传递",
         ),
     ),
-    example=Case(
+    example=RuleCase(
         "ScatterElements",
         (Fed((3, 4)), Given(np.array([[1, 0, 2, 3]])), Fed((1, 4))),
         {"axis": 1},
     ),
-    near_miss=Case(
+    near_miss=RuleCase(
         "ScatterElements",
         (Fed((3, 4)), Fed((1, 4), DType.INT64, (0, 3)), Fed((1, 4))),
         {"axis": 1, "reduction": "add"},
@@ -62,7 +63,7 @@ def scatter_elements_as_nd(site: Site) -> Sequence[str]:
     require(site.text("reduction", "none") == "none", "no reduction", "无归约")
     dims, shape = site.dims(0), site.shape(1)
     rank = len(dims)
-    axis = site.int("axis", 0) % rank
+    axis = site.integer("axis", 0) % rank
     found = site.range(1)
     indices = site.name(1)
     if site.tensor(1) is not None and site.input(1).dtype is not DType.INT64:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
-from atc_py.fix.case import Case, Fed, Given, data
+from atc_py.fix.case import Fed, Given, RuleCase, data
 from atc_py.fix.registry import fix_rule
-from atc_py.fix.rule import Exactness, RuleText, require
+from atc_py.fix.rule import Exactness, RuleText
+from atc_py.fix.unfit import require
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -46,12 +47,12 @@ _REAL = (2, 3)
             "inputs are rounded to 11 bits, sums are float32", "输入舍入为 11 位，累加为 float32"
         ),
     ),
-    example=Case(
+    example=RuleCase(
         "STFT",
         (Fed((2, 60, 1)), Given(np.array(8)), data(16), Given(np.array(16))),
         opset=17,
     ),
-    near_miss=Case(
+    near_miss=RuleCase(
         "STFT", (Fed((2, 60, 2)), Given(np.array(8)), data(16)), {"onesided": 0}, opset=17
     ),
 )
@@ -70,7 +71,7 @@ def stft_as_convolution(site: Site) -> Sequence[str]:
         require(window is not None, "a window or a length is given", "给出窗或帧长")
         length = 0 if window is None else len(window)
     require(0 < length <= dims[1] and step > 0, "the signal has a frame", "信号至少含一帧")
-    count = length // 2 + 1 if site.int("onesided", 1) else length
+    count = length // 2 + 1 if site.integer("onesided", 1) else length
     angles = 2 * np.pi * np.outer(np.arange(count), np.arange(length)) / length
     waves = np.concatenate([np.cos(angles), -np.sin(angles)])
     if window is not None:

@@ -6,12 +6,13 @@ that the length is on W: a width of 1 with a height above 1 is refused.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from atc_py.diag import Words
-from atc_py.fix.case import Case, Fed, data
+from atc_py.fix.case import Fed, RuleCase, data
 from atc_py.fix.registry import fix_rule
-from atc_py.fix.rule import Exactness, RuleText, require
+from atc_py.fix.rule import Exactness, RuleText
+from atc_py.fix.unfit import require
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,12 +44,12 @@ _WITH_FILTERS = frozenset({"Conv", "ConvTranspose"})
             "X has rank 3; of a pool, Indices are not used", "X 的秩为 3；池化不使用 Indices"
         ),
     ),
-    example=Case(
+    example=RuleCase(
         "Conv",
         (Fed((1, 3, 16)), data(4, 3, 3), data(4)),
         {"pads": [1, 0], "strides": [2], "dilations": [2]},
     ),
-    near_miss=Case("Conv", (Fed((1, 2, 4, 4, 4)), data(3, 2, 2, 2, 2))),
+    near_miss=RuleCase("Conv", (Fed((1, 2, 4, 4, 4)), data(3, 2, 2, 2, 2))),
 )
 def window_1d(site: Site) -> Sequence[str]:
     """Write the operator on images of one row."""
@@ -61,13 +62,13 @@ def window_1d(site: Site) -> Sequence[str]:
     return [site.squeeze(site.again(inputs, **_as_image(site))[0], [2])]
 
 
-def _as_image(site: Site) -> dict[str, object]:
+def _as_image(site: Site) -> dict[str, Any]:
     """Return the attributes with a number for each axis, with that of an axis of 1 before it."""
     attributes = site.node.attributes
-    changed: dict[str, object] = {
-        name: [one, *site.ints(name)] for name, one in _OF_ONE.items() if name in attributes
+    changed: dict[str, Any] = {
+        name: [one, *site.integers(name)] for name, one in _OF_ONE.items() if name in attributes
     }
     if "pads" in attributes:
-        begin, end = site.ints("pads")
+        begin, end = site.integers("pads")
         changed["pads"] = [0, begin, 0, end]
     return changed

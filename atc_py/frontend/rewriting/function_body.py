@@ -49,9 +49,6 @@ def function_body(node: SourceNode, attributes: Mapping[str, Any]) -> Sequence[B
         node: a node of ONNX's own domain, all present inputs of known dtype and rank.
         attributes: those of the node, and the defaults of the others.
     """
-    schema = onnx.defs.get_schema(node.op_type, node.opset, node.domain)
-    if not (schema.has_function or schema.has_context_dependent_function):
-        return None
     inputs = [tensor.name if tensor is not None else "" for tensor in node.inputs]
     outputs = [
         tensor.name if tensor is not None else f"{node.op_type}:absent:{position}"

@@ -67,7 +67,7 @@ class Written:
     data: Path | None
 
 
-def write_onnx(
+def write_onnx(  # noqa: PLR0913  (a file and its variations)
     file: OnnxFile,
     graph: WorkGraph,
     output: Path,

@@ -32,7 +32,11 @@ def _rewrites(done: Fixing) -> Table:
         "Rewrites",
         ("nodes>", "operator", "rule", "new nodes", "class", "largest error>"),
         tuple(
-            (str(len(nodes)), *key, "not shown" if worst[key] != worst[key] else f"{worst[key]:.2g}")
+            (
+                str(len(nodes)),
+                *key,
+                "not shown" if worst[key] != worst[key] else f"{worst[key]:.2g}",
+            )
             for key, nodes in rows.items()
         ),
     )
@@ -49,7 +53,9 @@ def _left(done: Fixing, language: str) -> Table:
         unfit = "; ".join(f"{rule} needs: {said(why)}" for rule, why in each.unfit)
         node = "" if each.node is None else str(each.node)
         rows.append((node, each.operator, said(each.message), unfit))
-    return Table("Not fixed", ("node>", "operator", "finding", "rules that did not fit"), tuple(rows))
+    return Table(
+        "Not fixed", ("node>", "operator", "finding", "rules that did not fit"), tuple(rows)
+    )
 
 
 def _result(done: Fixing) -> Table:
@@ -70,6 +76,4 @@ def _difference(found: Difference) -> str:
     """Return a difference in words."""
     if not found.differing:
         return "equal to the original's"
-    return (
-        f"differs by {found.error:.2g} of its range, in {found.differing} of {found.elements} elements"
-    )
+    return f"differs by {found.error:.2g} of its range, in {found.differing} of {found.elements} elements"
