@@ -18,7 +18,7 @@ from atc_py.compare.targets import check_targets
 from atc_py.compare.trials import Compilation, Trial, Trials
 from atc_py.diag import Sink
 from atc_py.diag.codes import BAD_OPTION
-from atc_py.options.choices import CompareChoice, reject_unknown
+from atc_py.options.choices import CompareChoice, ConvertChoice, reject_unknown
 from atc_py.options.compile_options import AUTO
 from atc_py.package.reader import open_model
 from atc_py.running.feeds import odd_feeds, read_feeds
