@@ -31,7 +31,7 @@ def fix_rule(  # noqa: PLR0913  (a rule is its parts)
     text: RuleText,
     *,
     example: RuleCase,
-    near_miss: RuleCase,
+    near_miss: RuleCase | None,
     last: bool = False,
 ) -> Callable[[Apply], Apply]:
     """Register a function as the rule called `name`; arguments are the attributes of `FixRule`.

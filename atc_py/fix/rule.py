@@ -76,7 +76,7 @@ class FixRule:
         exactness: the difference that it makes in float32, on one engine.
         text: its words.
         example: a case that the list `base` refuses and the rule fits.
-        near_miss: a case of the same operator that the rule does not fit.
+        near_miss: a case of the same operator that the rule does not fit; None if it fits all.
         apply: writes the new form and returns the names of its results, one for each output of the node.
         last: whether the rules that are not are tried before it.
     """
@@ -86,6 +86,6 @@ class FixRule:
     exactness: Exactness
     text: RuleText
     example: RuleCase
-    near_miss: RuleCase
+    near_miss: RuleCase | None
     apply: Apply
     last: bool = False

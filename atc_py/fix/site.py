@@ -181,7 +181,7 @@ class Site:
 
     def const(self, array: ArrayLike, dtype: DType | None = None, label: str = "const") -> str:
         """Return the name of a new constant; int64 unless `dtype` says otherwise."""
-        data = np.ascontiguousarray(array, (dtype or DType.INT64).numpy)
+        data = np.array(array, (dtype or DType.INT64).numpy, order="C")
         name = self._fresh(self._label(label))
         self.consts[name] = DenseConst(data)
         return name
@@ -340,10 +340,15 @@ _ELEMENTS = {
     DType.FLOAT32: 1,
     DType.UINT8: 2,
     DType.INT8: 3,
+    DType.UINT16: 4,
+    DType.INT16: 5,
     DType.INT32: 6,
     DType.INT64: 7,
     DType.BOOL: 9,
     DType.FLOAT16: 10,
     DType.FLOAT64: 11,
+    DType.UINT32: 12,
+    DType.UINT64: 13,
+    DType.BFLOAT16: 16,
 }
 """ONNX's numbers of element types (onnx.proto, TensorProto.DataType)."""
