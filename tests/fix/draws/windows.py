@@ -61,3 +61,27 @@ def conv_one_window(rng: np.random.Generator) -> RuleCase:
     size = tuple(max(span + int(rng.integers(1, 4)), 2) for span in spans)
     strides = [dim + 5 for dim in size]
     return convolution(rng, size, tuple(taps), strides=strides, dilations=dilations, pads=pads)
+
+
+@draws("average-as-global")
+def average_as_global(rng: np.random.Generator) -> RuleCase:
+    dims = (int(rng.integers(1, 4)), int(rng.integers(4097, 4500)))
+    fed = Fed((1, int(rng.integers(1, 3)), *dims))
+    return RuleCase("AveragePool", (fed,), {"kernel_shape": list(dims)}, opset=11)
+
+
+@draws("conv-wide-kernel")
+def conv_wide_kernel(rng: np.random.Generator) -> RuleCase:
+    taps, step, rows = int(rng.integers(256, 600)), int(rng.integers(1, 4)), int(rng.integers(1, 3))
+    size = taps + step * int(rng.integers(1, 9)) + int(rng.integers(0, 3))
+    pads = [0, int(rng.integers(0, 9)), 0, int(rng.integers(0, 9))]
+    return convolution(rng, (rows + 1, size), (rows, taps), strides=[1, step], pads=pads)
+
+
+@draws("conv-long-row")
+def conv_long_row(rng: np.random.Generator) -> RuleCase:
+    taps, step, dilation = (int(each) for each in rng.integers(1, 9, 3))
+    pads = [0, int(rng.integers(0, 9)), 0, int(rng.integers(0, 9))]
+    size = int(rng.integers(4100, 20000))
+    lists = {"strides": [1, step], "dilations": [1, dilation], "pads": pads}
+    return convolution(rng, (1, size), (1, taps), **lists)
