@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Fed", "Given", "RuleCase", "data"]
+__all__ = ["CaseGraph", "Fed", "Given", "RuleCase", "data"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,21 @@ class Given:
     """
 
     value: NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CaseGraph:
+    """A graph that is an attribute of a node.
+
+    Attributes:
+        inputs: by name.
+        outputs: names.
+        nodes: operator, inputs, outputs and attributes of each node, producers first.
+    """
+
+    inputs: Mapping[str, Fed]
+    outputs: tuple[str, ...]
+    nodes: tuple[tuple[str, tuple[str, ...], tuple[str, ...], Mapping[str, Any]], ...]
 
 
 @dataclass(frozen=True, slots=True)

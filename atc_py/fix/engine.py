@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +28,8 @@ from atc_py.source.limits import FOLD_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
+
+    from numpy.typing import NDArray
 
     from atc_py.check.bound_node import Conditions
     from atc_py.check.evaluate import Checked
@@ -209,7 +212,10 @@ class Fixer:
         for rule in rules_of_operator(label):
             if not self._allows(rule):
                 continue
-            site = Site(node, writer.graph.opsets.get("", 0), writer.fresh, self._ranges, work)
+            opset = writer.graph.opsets.get("", 0)
+            site = Site(
+                node, opset, writer.fresh, self._ranges, work, partial(_known, writer.graph)
+            )
             try:
                 results = rule.apply(site)
             except UnfitError as error:
@@ -219,6 +225,12 @@ class Fixer:
             self._applied.append(Applied(rule, node, made, _boundary(made)))
             return True
         return False
+
+
+def _known(graph: WorkGraph, name: str) -> NDArray[Any] | None:
+    """Return the data of a constant."""
+    found = graph.consts.get(name)
+    return None if found is None else found.numpy()
 
 
 def _bind(graph: WorkGraph, values: Mapping[str, float]) -> None:

@@ -11,6 +11,7 @@ from atc_py.fix.unfit import require
 from atc_py.frontend.reading.history import history
 from atc_py.frontend.rewriting.function_body import function_body
 from atc_py.frontend.rewriting.graph_body import graph_bodies
+from atc_py.frontend.rewriting.loop_count import count_steps
 from atc_py.ir import DenseConst
 from atc_py.tensor.dtypes import DType
 
@@ -73,8 +74,19 @@ class Site:
         fresh: Callable[[str], str],
         ranges: Ranges | None = None,
         work: WorkNode | None = None,
+        known: Callable[[str], NDArray[Any] | None] = lambda _name: None,
     ) -> None:
-        """Open a site; `fresh` returns an unused name, given a base."""
+        """Open a site.
+
+        Args:
+            node: the node.
+            opset: the version at which new nodes are written.
+            fresh: returns an unused name, given a base.
+            ranges: ranges of the model's integers.
+            work: the node with its graphs.
+            known: returns the data of a constant of the model by its name.
+        """
+        self._known = known
         self._ranges = ranges
         self._work = work
         self.node = node
@@ -245,6 +257,26 @@ class Site:
         body = found[attribute]
         require(not body.nested, "no node of the graph holds a graph", "子图内不再含子图")
         return body
+
+    def count_steps(self, most: int, *, going: bool, first: int) -> int | None:
+        """Return how often the body of a Loop runs, one more than `most` at most.
+
+        It is None where values that are not constant decide it.
+
+        Args:
+            most: limit of the steps.
+            going: the condition before the first step.
+            first: position of the first state among the inputs.
+        """
+        if self._work is None:
+            return None
+        states = [
+            None if each is None or each.const is None else each.const.numpy()
+            for each in self.node.inputs[first:]
+        ]
+        known = {name: self._known(name) for name in self._work.captured}
+        constants = {name: value for name, value in known.items() if value is not None}
+        return count_steps(self._work, constants, states, most, condition=going)
 
     def inline(self, body: GraphBody, inputs: Sequence[str]) -> tuple[str, ...]:
         """Write the nodes of a graph, given values for its inputs; return its outputs.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import onnx
 from onnx import helper
 
-from atc_py.fix.case import Fed, Given
+from atc_py.fix.case import CaseGraph, Fed, Given
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,9 +29,11 @@ def write_case(case: RuleCase, path: Path) -> Path:
         elif isinstance(each, Given):
             constants.append(onnx.numpy_helper.from_array(each.value, name))
     outputs = [f"y{position}" for position in range(case.outputs)]
-    node = helper.make_node(
-        case.op_type, names, outputs, "node", domain=case.domain, **case.attributes
-    )
+    attributes = {
+        name: graph_of(value, name) if isinstance(value, CaseGraph) else value
+        for name, value in case.attributes.items()
+    }
+    node = helper.make_node(case.op_type, names, outputs, "node", domain=case.domain, **attributes)
     graph = helper.make_graph(
         [node], "case", inputs, [onnx.ValueInfoProto(name=name) for name in outputs], constants
     )
@@ -43,3 +45,19 @@ def write_case(case: RuleCase, path: Path) -> Path:
         model = onnx.shape_inference.infer_shapes(model)
     onnx.save(model, path)
     return path
+
+
+def graph_of(graph: CaseGraph, name: str) -> onnx.GraphProto:
+    """Return the message of a graph that is an attribute."""
+    inputs = [
+        helper.make_tensor_value_info(
+            each, helper.np_dtype_to_tensor_dtype(fed.dtype.numpy), fed.dims
+        )
+        for each, fed in graph.inputs.items()
+    ]
+    nodes = [
+        helper.make_node(op, list(reads), list(writes), **attributes)
+        for op, reads, writes, attributes in graph.nodes
+    ]
+    outputs = [onnx.ValueInfoProto(name=each) for each in graph.outputs]
+    return helper.make_graph(nodes, name, inputs, outputs)
