@@ -13,6 +13,7 @@ from atc_py.compare.proof import Region, prove
 from atc_py.compare.reference import open_reference
 from atc_py.diag.codes import FIX_DIFFERS, FIX_NOT_SETTLED
 from atc_py.fix.engine import Fixer
+from atc_py.fix.registry import load_rules
 from atc_py.fix.restate import best_opset, changed_operators, restate_graph
 from atc_py.fix.rule import Exactness
 from atc_py.frontend.reading.read import read_model
@@ -38,16 +39,6 @@ __all__ = ["fix_file"]
 
 PREFERRED = 12
 """Opset at which every operator of the list `base` is listed."""
-
-LIMITS = {
-    Exactness.EQUAL: 0.0,
-    Exactness.REORDERED: 1e-5,
-    Exactness.BOUNDED: 1e-3,
-    Exactness.APPROXIMATE: float("inf"),
-}
-"""Largest difference of a region by class, as a part of the largest magnitude, in float32."""
-
-_ORDER = list(Exactness)
 
 
 def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOptions) -> Fixing:
@@ -136,7 +127,7 @@ def _refuse_differences(fixed: Fixed, proof: Proof | None, model: Path) -> None:
     if proof is None:
         return
     for rewrite in _rewrites(fixed, proof):
-        limit = LIMITS[Exactness(rewrite.exactness)]
+        limit = sum(load_rules()[name].limit for name in rewrite.rules)
         if rewrite.difference is not None and rewrite.difference.error > limit:
             raise FIX_DIFFERS.error(
                 f"{model}: node {rewrite.node} ({rewrite.operator}) differs by "
@@ -159,7 +150,7 @@ def _rewrites(fixed: Fixed, proof: Proof | None) -> Iterable[Rewrite]:
     origin = {node.index: node for node in fixed.file.nodes}
     for index in sorted(rules):
         first = rules[index][0].node
-        widest = max((each.rule.exactness for each in rules[index]), key=_ORDER.index)
+        widest = max((each.rule.exactness for each in rules[index]), key=list(Exactness).index)
         found = None if proof is None else proof.regions.get(index)
         yield Rewrite(
             node=index,

@@ -33,6 +33,7 @@ def fix_rule(  # noqa: PLR0913  (a rule is its parts)
     example: RuleCase,
     near_miss: RuleCase | None,
     last: bool = False,
+    bound: float = 0.0,
 ) -> Callable[[Apply], Apply]:
     """Register a function as the rule called `name`; arguments are the attributes of `FixRule`.
 
@@ -44,7 +45,7 @@ def fix_rule(  # noqa: PLR0913  (a rule is its parts)
 
     def register(apply: Apply) -> Apply:
         _RULES[name] = FixRule(
-            name, frozenset(operators), exactness, text, example, near_miss, apply, last
+            name, frozenset(operators), exactness, text, example, near_miss, apply, last, bound
         )
         return apply
 

@@ -79,6 +79,7 @@ class FixRule:
         near_miss: a case of the same operator that the rule does not fit; None if it fits all.
         apply: writes the new form and returns the names of its results, one for each output of the node.
         last: whether the rules that are not are tried before it.
+        bound: of a rule of class BOUNDED, its bound; see `limit`.
     """
 
     name: str
@@ -89,3 +90,17 @@ class FixRule:
     near_miss: RuleCase | None
     apply: Apply
     last: bool = False
+    bound: float = 0.0
+
+    @property
+    def limit(self) -> float:
+        """Largest difference in float32, as a part of the largest magnitude of a result."""
+        return self.bound if self.exactness is Exactness.BOUNDED else _LIMITS[self.exactness]
+
+
+_LIMITS = {
+    Exactness.EQUAL: 0.0,
+    Exactness.REORDERED: 1e-5,
+    Exactness.APPROXIMATE: float("inf"),
+}
+"""Differences that the classes allow."""

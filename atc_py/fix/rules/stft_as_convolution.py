@@ -1,6 +1,9 @@
 """Rule stft-as-convolution: a short-time Fourier transform as a convolution with sines and cosines.
 
 STFT-17 of ONNX: y[b, t, f] = sum over n of window[n] * x[b, t * step + n] * exp(-2 pi i f n / N).
+
+The bound is that of the reference: onnxruntime's own transform of 400 elements is 3e-5 of the range off
+what float64 gives, the product 2e-7.
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ _REAL = (2, 3)
 @fix_rule(
     "stft-as-convolution",
     ("STFT",),
-    Exactness.REORDERED,
+    Exactness.BOUNDED,
     RuleText(
         before=Words("STFT of real signals", "实信号的 STFT"),
         after=Words(
@@ -47,6 +50,7 @@ _REAL = (2, 3)
             "inputs are rounded to 11 bits, sums are float32", "输入舍入为 11 位，累加为 float32"
         ),
     ),
+    bound=1e-4,
     example=RuleCase(
         "STFT",
         (Fed((2, 60, 1)), Given(np.array(8)), data(16), Given(np.array(16))),

@@ -24,7 +24,7 @@ _FLOATS = frozenset({DType.FLOAT16, DType.FLOAT32})
 @fix_rule(
     "tan-as-quotient",
     ("Tan",),
-    Exactness.BOUNDED,
+    Exactness.REORDERED,
     RuleText(
         before=Words("Tan", "Tan"),
         after=Words("Sin, Cos, Div", "Sin、Cos、Div"),
