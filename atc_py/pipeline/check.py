@@ -16,6 +16,7 @@ from atc_py.frontend.reading.read import read_model
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, format_input_shapes
 from atc_py.passes.precision.control_files import find_controls
 from atc_py.passes.precision.model_names import ModelNames, check_soc
+from atc_py.pipeline.fixable import with_fixes
 from atc_py.pipeline.other_lists import with_other_lists
 from atc_py.pipeline.proposal.advice import advice_of, advise, with_shapes
 from atc_py.pipeline.proposal.judging import Judge
@@ -81,7 +82,8 @@ def check_files(models: Sequence[Path], options: CheckOptions) -> CheckReport:
             only_atc_passes=options.precision.only_atc_passes,
         )
         check = _apply_rules(trial, file, shapes, judge, survey)
-        checks.append(with_other_lists(check, survey.model, judge.conditions, options))
+        check = with_other_lists(check, survey.model, judge.conditions, options)
+        checks.append(with_fixes(check, file, judge.conditions, specs, shapes))
     if all(check.opsets for check in checks):  # a file that cannot be read may have the names
         unmatched.refuse()
         _refuse_unused(unused)
