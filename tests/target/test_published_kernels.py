@@ -118,8 +118,8 @@ WORDS = {
     "u8": DType.UINT8, "u16": DType.UINT16, "u32": DType.UINT32, "u64": DType.UINT64,
 }  # fmt: skip
 NO_ENTRY = {
-    "CommonGRU", "CommonLSTM", "HardMax", "LeftShift", "LpNormalize", "MatrixDeterminant", "Multinomial",
-    "RandomStandardNormal", "RandomUniform", "RightShift", "Size", "SqueezeV3", "StridedSliceV2", "TensorScatterUpdate", "TopK",
+    "CommonGRU", "CommonLSTM", "HardMax", "LeftShift", "LpNormalize", "MatrixDeterminant", "MatrixDiagV2", "Multinomial",
+    "RandomStandardNormal", "RandomUniform", "RightShift", "Size", "SqueezeV3", "StridedSliceV2", "TensorScatterUpdate", "TopK", "Trilu",
 }  # fmt: skip
 """Operators of which the information has no entry of this name."""
 

@@ -122,6 +122,7 @@ _OPEN_WHITE = frozenset(
         "Tan",
         "Tanh",
         "Threshold",
+        "Trilu",
     ]
 )
 
