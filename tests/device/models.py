@@ -122,7 +122,7 @@ def run_operator(
 ) -> list[Array]:
     """Return the outputs of one operator; inputs at the positions `constants` become constants.
 
-    The operator runs twice, with known and with open extents of its outputs: that must not matter.
+    The operator runs twice, with known and with open dims of its outputs: that must not matter.
     """
     results = _run_once(op, inputs, outputs, attributes, constants)
     if any(shape for _, shape in outputs) and op not in _UNSEEDED:

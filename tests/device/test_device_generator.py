@@ -70,7 +70,7 @@ def test_any_seed_but_two_zeros_repeats_itself(seeds: tuple[int, int]) -> None:
     np.testing.assert_array_equal(once, again)
 
 
-def test_logits_that_are_no_numbers_give_a_class_all_the_same() -> None:
+def test_logits_that_are_nan_give_a_class_all_the_same() -> None:
     x = np.array([[np.nan, 0], [-np.inf, -np.inf], [np.inf, 0]], np.float32)
     attributes = {"dtype": "int32"}
     (y,) = run_operator("Multinomial", [x, COUNT], [(I32, (3, 3))], attributes, [1])

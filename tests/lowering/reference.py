@@ -1,7 +1,7 @@
 """A model of one node held to a formula in double or exact integers, and to onnxruntime.
 
 The formula sees the operands in the dtype that the precision mode computes in. Results may then
-lie apart by what `tests.device.tolerances` allows a single rounding; a chain of nodes says how
+be apart by what `tests.device.tolerances` allows a single rounding; a chain of nodes says how
 many it has.
 """
 

@@ -24,8 +24,11 @@ if TYPE_CHECKING:
 
 F16, BF16, F32 = DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32
 
-CUBE = "BatchMatMul BatchMatMulV2 Conv2D Conv2DTransposeD DepthwiseConv2D MatMulV2"
-TRAINING = "Log LogSoftmaxV2 Pow ReduceMeanD ReduceProdD ReduceSum SquareSumV1"
+CUBE = (
+    "BatchMatMul BatchMatMulV2 Conv2D Conv2DTransposeD Conv3D Conv3DTransposeD DepthwiseConv2D "
+    "MatMulV2"
+)
+TRAINING = "Log LogSoftmaxV2 Pow Power ReduceMeanD ReduceProdD ReduceSum SquareSumV1"
 PUBLISHED = {
     "sim": (CUBE, "ReverseSequence"),
     "Ascend310": (CUBE, "ReduceMeanD"),
@@ -58,7 +61,7 @@ def test_newest_family_has_nearly_all_operators_on_its_white_list() -> None:
     found = {row.name: default_list(row.name, SocFamily.ASCEND910_95) for row in operators()}
     white = {op for op, place in found.items() if place is MixList.WHITE}
     assert {*NEWEST_WHITE.split(), *CUBE.split()} <= white
-    assert len(white) == 77 + 6
+    assert len(white) == 81 + 8
     assert {op for op, place in found.items() if place is MixList.BLACK} == {*NEWEST_BLACK.split()}
 
 
@@ -125,7 +128,7 @@ graph @g phase lowered {
 
 
 def test_white_list_narrows_the_floats_beside_other_dtypes(run_pass: RunPass) -> None:
-    """A tensor that is no float keeps its dtype; the others of the node become 16 bits."""
+    """A tensor that is not float keeps its dtype; the others of the node become 16 bits."""
     graph, _ = run_pass(AssignPrecisionPass, CHOICE, mode="allow_mix_precision", soc="Ascend910_95")
     assert dtypes(graph) == {"choice": F16, "count": DType.INT32}
 

@@ -26,7 +26,7 @@ CONSTANTS = """
 
 
 def _graph(body: str, x: str = "float32[2,3,4] ND") -> str:
-    """Return a graph with input `x` that hands out `y`."""
+    """Return a graph with input `x` that returns `y`."""
     lines = "\n".join(f"  {line.strip()}" for line in body.strip().splitlines())
     return f"graph @g phase lowered {{\n  input %x : {x}{CONSTANTS}{lines}\n  output %y\n}}"
 

@@ -92,6 +92,7 @@ RmsNorm        | 310 310B 610 CS: - | 310P 910: f16 f32 | A2 A3: f16 f32 bf16
 RoiExtractor   | 310 310P 310B 910 A2 A3: f16 f32 | 610 CS: -
 Round          | 310 310P 310B 610 910: f16 f32 i32 | A2 A3: f16 f32 bf16 i32 | CS: f16 i32
 ScaledMaskedSoftmax | 310 310P 910: f16 f32 | 310B 610 CS: - | A2 A3: f16 f32 bf16
+ScatterElements | 310 310P 610 CS: - | 310B 910: f16 f32 i8 u8 i32 | A2 A3: f16 f32 bf16 i8 u8 i32
 SelectV2       | 310 310P 310B 610 910 A2 A3 CS: b
 Selu           | 310 310P 310B 610 910: f16 f32 | A2 A3: f16 f32 bf16 | CS: -
 Shrink         | 310 CS: - | 310P 310B 610 910 A2 A3: f16 f32
@@ -118,8 +119,9 @@ WORDS = {
     "u8": DType.UINT8, "u16": DType.UINT16, "u32": DType.UINT32, "u64": DType.UINT64,
 }  # fmt: skip
 NO_ENTRY = {
-    "CommonGRU", "CommonLSTM", "HardMax", "LeftShift", "LpNormalize", "MatrixDeterminant", "MatrixDiagV2", "Multinomial",
-    "RandomStandardNormal", "RandomUniform", "RightShift", "Size", "SqueezeV3", "StridedSliceV2", "TensorScatterUpdate", "TopK", "Trilu",
+    "CommonGRU", "CommonLSTM", "HardMax", "LeftShift", "LpNormalize", "MatrixDeterminant", "MatrixDiagV2",
+    "Multinomial", "RandomStandardNormal", "RandomUniform", "RightShift", "Size", "SqueezeV3", "StridedSliceV2", "TensorScatterUpdate",
+    "TfIdfVectorizer", "TopK", "Trilu", "Where",
 }  # fmt: skip
 """Operators of which the information has no entry of this name."""
 

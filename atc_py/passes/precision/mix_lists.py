@@ -30,6 +30,8 @@ CUBE_LIST = frozenset(
         "BatchMatMulV2",
         "Conv2D",
         "Conv2DTransposeD",
+        "Conv3D",
+        "Conv3DTransposeD",
         "DepthwiseConv2D",
         "MatMulV2",
     }
@@ -38,7 +40,16 @@ CUBE_LIST = frozenset(
 
 _REVERSED = frozenset({"ReverseSequence"})
 _TRAINING_BLACK = frozenset(
-    ["Log", "LogSoftmaxV2", "Pow", "ReduceMeanD", "ReduceProdD", "ReduceSum", "SquareSumV1"]
+    [
+        "Log",
+        "LogSoftmaxV2",
+        "Pow",
+        "Power",
+        "ReduceMeanD",
+        "ReduceProdD",
+        "ReduceSum",
+        "SquareSumV1",
+    ]
 )
 _GRU = CUBE_LIST | {"DynamicGRUV2"}
 _RECURRENT = _GRU | {"DynamicRNN"}
@@ -51,6 +62,7 @@ _OPEN_WHITE = frozenset(
         "Acos",
         "Add",
         "Addcmul",
+        "Adds",
         "AscendAntiQuant",
         "Asin",
         "Atan",
@@ -76,6 +88,7 @@ _OPEN_WHITE = frozenset(
         "GatherElements",
         "GatherNd",
         "GeluV2",
+        "GlobalLpPool",
         "Greater",
         "GreaterEqual",
         "HardSigmoid",
@@ -100,6 +113,7 @@ _OPEN_WHITE = frozenset(
         "PRelu",
         "PadV3",
         "Pow",
+        "Power",
         "ROIPooling",
         "Range",
         "RealDiv",
@@ -107,6 +121,7 @@ _OPEN_WHITE = frozenset(
         "Relu",
         "RightShift",
         "Round",
+        "Rsqrt",
         "SelectV2",
         "Shrink",
         "Sigmoid",

@@ -114,11 +114,13 @@ def _logic(
 
 
 ROWS = (
+    # uint16, uint32 and uint64 on the AI CPU are inferred: the list of CANN 9.0 has them, the
+    # operator information of CANN 8.1 has not.
     _comparison(
         "Equal",
         "Whether two elements are equal, with broadcasting.",
         (F16, F32, I32, I64, U64, I8, U8, BOOL),
-        (F64, I16, I64),
+        (F64, I16, I64, U16, U32, U64),
         "310: f16 f32 i32 i8 u8 b; 310P 610: f16 f32 i32 i64 u64 i8 u8 b; "
         "310B: f16 f32 i32 i64 i8 u8 b; 910: f16 f32 i32 i64 u64 u32 i8 u8 b; "
         "A2 A3: f16 f32 bf16 i32 i64 i8 u8 b; CS: f16 i32 i8 u8 b",
