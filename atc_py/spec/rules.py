@@ -68,6 +68,13 @@ class AttrOdd(Rule, frozen=True, kw_only=True):
     attribute: Text
 
 
+class AttrMultiple(Rule, frozen=True, kw_only=True):
+    """The attribute is a whole multiple of `factor`."""
+
+    attribute: Text
+    factor: Annotated[int, msgspec.Meta(ge=2)]
+
+
 class AttrPositive(Rule, frozen=True, kw_only=True):
     """The attribute, a number, is more than 0 and finite."""
 
@@ -335,6 +342,7 @@ Constraint: TypeAlias = (
     AttrOneOf
     | AttrEachInRange
     | AttrOdd
+    | AttrMultiple
     | AttrPositive
     | AttrDistinct
     | AttrLength
