@@ -124,7 +124,7 @@ ROWS = (
             "310 310P 310B 610 910: f16 f32 i32 i8 u8 b; A2 A3: f16 f32 bf16 i32 i8 u8 b; "
             "CS: f16 i32 i8 u8 b",
         ),
-        aicpu=(F64,),
+        aicpu=(I64, F64),
         family="reduce",
         selects=True,
     ),
