@@ -34,6 +34,9 @@ def when_words(when: When) -> Words:
             Words(f"{attribute.name} is one of {values}", f"{attribute.name} 取值 {values}")
         )
     facts += [Words(f"{name} is given", f"给出 {name}") for name in when.present]
+    for ranked in when.ranks:
+        text = f"{ranked.tensor} has rank {ranked.rank}"
+        facts.append(Words(text, f"{ranked.tensor} 的秩为 {ranked.rank}"))
     for dim in when.dims:
         text = f"{dim.dim} of {dim.tensor} is {dim.equals}"
         facts.append(Words(text, f"{dim.tensor} 的 {dim.dim} 维为 {dim.equals}"))

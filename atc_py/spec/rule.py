@@ -16,6 +16,7 @@ __all__ = [
     "DimName",
     "Level",
     "Number",
+    "OfRank",
     "RewriteName",
     "Rule",
     "Scalar",
@@ -63,6 +64,13 @@ class DimIs(_Struct, frozen=True, kw_only=True):
     equals: int
 
 
+class OfRank(_Struct, frozen=True, kw_only=True):
+    """A condition: a tensor has this rank."""
+
+    tensor: Text
+    rank: Annotated[int, msgspec.Meta(ge=0, le=8)]
+
+
 class Deviation(_Struct, frozen=True, kw_only=True):
     """Deviation of CANN where a rule does not hold, and since when; atc-py follows ONNX."""
 
@@ -80,6 +88,7 @@ class When(_Struct, frozen=True, kw_only=True):
         opsets: first and last opset.
         attributes: values of attributes.
         dims: the shape of tensors.
+        ranks: the number of their dimensions.
         present: inputs or outputs that the node uses.
     """
 
@@ -89,6 +98,7 @@ class When(_Struct, frozen=True, kw_only=True):
     opsets: tuple[int, int] | None = None
     attributes: tuple[AttrIs, ...] = ()
     dims: tuple[DimIs, ...] = ()
+    ranks: tuple[OfRank, ...] = ()
     present: tuple[Text, ...] = ()
 
     @property

@@ -17,7 +17,7 @@ from tests.failures import Failures
 from tests.lowering.precise import KEEP, NARROW, agree, compiled, numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     import numpy.typing as npt
 
@@ -144,7 +144,8 @@ def test_logarithm_of_a_sum_of_exponentials_does_not_overflow() -> None:
 def test_global_norm_of_ranks_2_to_6(mode: str, dtype: str) -> None:
     shapes = (2, 3), (2, 3, 4), (2, 3, 4, 5), (1, 2, 3, 2, 2), (1, 2, 2, 2, 2, 3)
     for shape, opset, p in zip(shapes, (8, 11, 13, 16, 18), (2, 1, 3, None, 4), strict=True):
-        x, options = numbers(2, shape, dtype), {} if p is None else {"p": p}
+        x = numbers(2, shape, dtype)
+        options: dict[str, Any] = {} if p is None else {"p": p}
         axes, power = tuple(range(2, len(shape))), p or 2
         model = one_node_model("GlobalLpPool", {"x": x}, opset, **options)
         found = compiled(model, {"x": x}, mode)["y0"]
@@ -175,7 +176,8 @@ def test_norm_of_windows(mode: str, dtype: str) -> None:
 
 def test_norms_of_windows_and_channels_refuse_what_is_no_norm() -> None:
     x = numbers(1, (1, 2, 3, 3), "float16")
-    for op_type, options in (("GlobalLpPool", {}), ("LpPool", {"kernel_shape": [2, 2]})):
+    forms: dict[str, dict[str, Any]] = {"GlobalLpPool": {}, "LpPool": {"kernel_shape": [2, 2]}}
+    for op_type, options in forms.items():
         with pytest.raises(atc_py.AtcError, match=rf"p of {op_type} must be at least 1"):
             listed(op_type, {"x": x}, 13, KEEP, p=0, **options)
         with pytest.raises(atc_py.AtcError, match="takes a p of 1 or more, found 0"):
@@ -198,7 +200,7 @@ def test_softmax_cross_entropy_loss(mode: str, dtype: str) -> None:
     for at, (opset, form) in enumerate(zip(opsets, losses(), strict=True)):
         shape, index, options, weighted = form
         generator = np.random.default_rng(at)
-        labels = generator.integers(0, shape[1], (shape[0], *shape[2:])).astype(index)
+        labels: Array = generator.integers(0, shape[1], (shape[0], *shape[2:])).astype(index)
         if options.get("ignore_index", 0) < 0:
             labels.reshape(-1)[0] = options["ignore_index"]
         feeds = {"x": numbers(4, shape, dtype), "labels": labels}
@@ -209,19 +211,19 @@ def test_softmax_cross_entropy_loss(mode: str, dtype: str) -> None:
 
 def test_loss_counts_labels_that_are_no_class_for_nothing() -> None:
     x = np.array([[0, 0, 0, 0], [1, -INF, 0, 0], [5, 6, 7, 8]], np.float32)
-    feeds = {"x": x, "labels": np.array([3, 1, 9], np.int64)}
+    feeds: dict[str, Array] = {"x": x, "labels": np.array([3, 1, 9], np.int64)}
     options: dict[str, Any] = {"outputs": 2, "reduction": "none"}
     loss, logs = compiled(
         one_node_model("SoftmaxCrossEntropyLoss", feeds, 13, **options), feeds
     ).values()
     np.testing.assert_allclose(loss, [np.log(4), INF, 0], rtol=1e-6)
     assert logs.shape == x.shape
-    ignored = {"x": x, "labels": np.full(3, 2, np.int64)}
+    ignored: dict[str, Array] = {"x": x, "labels": np.full(3, 2, np.int64)}
     mean = one_node_model("SoftmaxCrossEntropyLoss", ignored, 13, ignore_index=2)
     assert np.isnan(compiled(mean, ignored)["y0"])
 
 
-REDUCTIONS = {
+REDUCTIONS: dict[str, Callable[[Array, tuple[int, ...]], Any]] = {
     "ReduceL1": lambda x, axes: np.abs(x).sum(axes, keepdims=True),
     "ReduceL2": lambda x, axes: np.sqrt((x * x).sum(axes, keepdims=True)),
     "ReduceMax": lambda x, axes: x.max(axes, keepdims=True),

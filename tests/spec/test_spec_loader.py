@@ -240,6 +240,12 @@ FAULTS = {
         "the rule is for numbers, mode is of type string",
         "int, ints, float, floats",
     ),
+    "rule for texts about a number": (
+        "rule: dim_in_range, tensor: X, dim: W, range: [1, 4096]",
+        "rule: equation_written_out, attribute: ¦group",
+        "the rule is for texts, group is of type int",
+        "type string",
+    ),
     "condition on no attribute": (
         "{name: group, one_of: [1]}]",
         "{name: ¦grop, one_of: [1]}]",

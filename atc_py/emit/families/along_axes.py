@@ -39,6 +39,8 @@ _NORMALIZATIONS = frozenset({
     "InstanceNorm", "LayerNorm", "LogSoftmaxV2", "LpNormalize", "MVNV2", "RmsNorm", "SoftmaxV2",
 })  # fmt: skip
 
+_SCANS = frozenset({"CumsumD", "HardMax"})
+
 _OF_ROWS = frozenset({"LayerNorm", "RmsNorm"})
 _OF_CHANNELS = frozenset({"GlobalLpPool", "InstanceNorm"})
 _PIXELS = 2
@@ -134,16 +136,16 @@ class _AlongAxes(Family):
         return Plan(tiling, tiling.core_num, buffers(tiling.buffer_length), launch.moved)
 
     def covers(self, kernel: KernelFacts) -> bool:
-        """Return True for floats; of integers for the extremes, which lose nothing on the way.
+        """Return True for floats; of integers for what loses nothing on the way.
 
         Axes that are an input must be constant.
         """
         if kernel.op == "ReduceLogSumExp" and "axes" not in kernel.attributes:
             return False
         dtype = kernel.inputs[0].dtype
-        if kernel.op in _EXTREMES:
+        if kernel.op in _EXTREMES or kernel.op == "CumsumD":
             return dtype in _FLOATS | _BYTES | {DType.INT32}
-        return dtype in _FLOATS
+        return dtype in _FLOATS | ({DType.INT32} if kernel.op in _POSITIONS else set())
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
         """Return the type that is computed in, and how operands become it."""
@@ -156,13 +158,15 @@ class _AlongAxes(Family):
             "high": {"int8": "127", "uint8": "255", "bool": "1"}.get(x.dtype.value),
             "p": kernel.attributes.get("p"),
             "axes": [each for each in _AXES if each in kernel.attributes],
+            "reverse": bool(kernel.attributes.get("reverse")),
+            "exclusive": bool(kernel.attributes.get("exclusive")),
             "lanes": 0,
             "block": 0,
         }
 
     def exact(self, kernel: KernelFacts) -> bool:
-        """Return True for operators that select elements or positions: they round nothing."""
-        return kernel.op in _EXTREMES | _POSITIONS
+        """Return True for what selects elements or positions, and for sums in the same order."""
+        return kernel.op in _EXTREMES | _POSITIONS | _SCANS
 
     def sums(self, kernel: KernelFacts) -> bool:
         """Return True for sums, which may cancel, and so may differences from a mean."""
@@ -257,4 +261,5 @@ FAMILIES = (
     _AlongImages("reduce", _REDUCTIONS),
     _AlongAxes("normalize", _NORMALIZATIONS),
     _AlongMatrices("normalize", _NORMALIZATIONS),
+    _AlongAxes("scan", _SCANS),
 )

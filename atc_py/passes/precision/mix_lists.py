@@ -30,6 +30,8 @@ CUBE_LIST = frozenset(
         "BatchMatMulV2",
         "Conv2D",
         "Conv2DTransposeD",
+        "Conv3D",
+        "Conv3DTransposeD",
         "DepthwiseConv2D",
         "MatMulV2",
     }
@@ -51,7 +53,7 @@ _TRAINING_BLACK = frozenset(
 )
 _GRU = CUBE_LIST | {"DynamicGRUV2"}
 _RECURRENT = _GRU | {"DynamicRNN"}
-_A2_WHITE = _RECURRENT | {"MaxPoolV3", "RmsNorm"}
+_A2_WHITE = _RECURRENT | {"IsInf", "MaxPoolV3", "RmsNorm"}
 
 _OPEN_WHITE = frozenset(
     [
@@ -67,6 +69,9 @@ _OPEN_WHITE = frozenset(
         "Atanh",
         "AvgPoolV2",
         "BatchNorm",
+        "BitwiseAnd",
+        "BitwiseOr",
+        "BitwiseXor",
         "Cast",
         "Ceil",
         "Celu",
@@ -88,6 +93,8 @@ _OPEN_WHITE = frozenset(
         "GreaterEqual",
         "HardSigmoid",
         "HardSwish",
+        "IsInf",
+        "IsNan",
         "LeakyRelu",
         "Less",
         "LessEqual",
@@ -112,9 +119,11 @@ _OPEN_WHITE = frozenset(
         "RealDiv",
         "Reciprocal",
         "Relu",
+        "RightShift",
         "Round",
         "Rsqrt",
         "SelectV2",
+        "Shrink",
         "Sigmoid",
         "Sign",
         "Sin",
@@ -125,6 +134,7 @@ _OPEN_WHITE = frozenset(
         "Sqrt",
         "Sub",
         "Swish",
+        "Tan",
         "Tanh",
         "Threshold",
     ]
@@ -133,7 +143,7 @@ _OPEN_WHITE = frozenset(
 _WHITE = {
     SocFamily.ASCEND310: CUBE_LIST,
     SocFamily.ASCEND310B: _RECURRENT,
-    SocFamily.ASCEND310P: _GRU,
+    SocFamily.ASCEND310P: _GRU | {"IsInf"},
     SocFamily.ASCEND610: _GRU,
     SocFamily.ASCEND910: _RECURRENT,
     SocFamily.ASCEND910B: _A2_WHITE,

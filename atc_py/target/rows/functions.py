@@ -39,6 +39,9 @@ _BASE = (
 )
 """Of Exp and Log: a base of -1 stands for e, and what the function takes is scale * x + shift."""
 
+_SIGNS = on("310 310P 310B 610 910: f16 f32 i32; A2 A3: f16 f32 bf16 i32; CS: f16 i32")
+"""Of Round and Sign, which take int32 besides floats."""
+
 
 def _of_floats(  # noqa: PLR0913  (what rows of functions differ in)
     name: str,
@@ -206,8 +209,8 @@ ROWS = (
         Unit.VECTOR,
         "Nearest integer, the even one of two.",
         attributes=(Attribute("decimals", "int", 0),),
-        columns=same(*FLOATS),
-        kernels=on("310 310P 310B 610 910: f16 f32 i32; A2 A3: f16 f32 bf16 i32; CS: f16 i32"),
+        columns=same(*FLOATS, I32),
+        kernels=_SIGNS,
         aicpu=(F64,),
         family="unary",
         selects=True,
@@ -219,10 +222,16 @@ ROWS = (
         passes=2.0 + DIVISION,
         vector=VectorFunction(Form.UNARY, "Rsqrt"),
     ),
-    _of_floats(
+    TargetOp(
         "Sign",
+        inputs("x"),
+        Y,
+        Unit.VECTOR,
         "-1, 0 or 1.",
-        kernels=on("310 310P 310B 610 910: f16 f32 i32; A2 A3: f16 f32 bf16 i32; CS: f16 i32"),
+        columns=same(*FLOATS, I32),
+        kernels=_SIGNS,
+        aicpu=(F64,),
+        family="unary",
         selects=True,
         passes=3.0,
         vector=VectorFunction(Form.UNARY, "Sign", native=(F16,), zero_of_zeros=True),
@@ -246,5 +255,18 @@ ROWS = (
         vector=VectorFunction(
             Form.UNARY, "Sqrt", native=(F16,), rounded_once=True, zero_of_zeros=True
         ),
+    ),
+    TargetOp(
+        "Tan",
+        inputs("x"),
+        Y,
+        Unit.VECTOR,
+        "Tangent of an angle in radians; that of an integer has its fraction cut off.",
+        columns=same(F16, F32, I32),
+        kernels=on("310 310P 310B 610 910: f16 f32 i32; A2 A3: bf16 f16 f32 i32; CS: f16"),
+        aicpu=(F16, F32, F64),
+        family="unary",
+        passes=2 * POLYNOMIAL,
+        vector=VectorFunction(Form.UNARY, native=(I32,), zero_of_zeros=True),
     ),
 )

@@ -37,7 +37,7 @@ _WIDE = (I32, I64, U32, U64, F64)
 
 _POSITION = (Attribute("dimension", "int"), Attribute("dtype", "dtype", I64))
 
-_POSITIONS = tuple(Column((dtype,), (I32,)) for dtype in FLOATS)
+_POSITIONS = tuple(Column((dtype,), (I32,)) for dtype in (*FLOATS, I32))
 """Positions are counted in int32."""
 
 _POSITION_KERNELS = on(
@@ -56,7 +56,7 @@ ROWS = (
         attributes=_POSITION,
         columns=_POSITIONS,
         kernels=_POSITION_KERNELS,
-        aicpu=_POSITIONS[1:],
+        aicpu=_POSITIONS[1:2],
         family="reduce",
         selects=True,
         takes=Layout.ROWS,
@@ -71,7 +71,7 @@ ROWS = (
         attributes=_POSITION,
         columns=_POSITIONS,
         kernels=_POSITION_KERNELS,
-        aicpu=_POSITIONS[1:],
+        aicpu=_POSITIONS[1:2],
         family="reduce",
         selects=True,
         takes=Layout.ROWS,
@@ -112,6 +112,8 @@ ROWS = (
         takes=Layout.ROWS,
         passes=4 + EXP + LOG,
     ),
+    # int64 and float64 on the AI CPU are inferred from the lists. With the axes as an input, some
+    # families have int64 on the AI Core; the operator that has them as an attribute has not.
     TargetOp(
         "ReduceMaxD",
         _X,
@@ -124,7 +126,7 @@ ROWS = (
             "310 310P 310B 610 910: f16 f32 i32 i8 u8 b; A2 A3: f16 f32 bf16 i32 i8 u8 b; "
             "CS: f16 i32 i8 u8 b",
         ),
-        aicpu=(I64, F64),
+        aicpu=(F64, I64),
         family="reduce",
         selects=True,
     ),
