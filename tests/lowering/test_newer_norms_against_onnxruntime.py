@@ -209,7 +209,7 @@ def test_softmax_cross_entropy_loss(mode: str, dtype: str) -> None:
         agree("SoftmaxCrossEntropyLoss", feeds, opset, mode, outputs=1 + at % 2, **options)
 
 
-def test_loss_counts_labels_that_are_no_class_for_nothing() -> None:
+def test_loss_counts_labels_outside_the_classes_for_nothing() -> None:
     x = np.array([[0, 0, 0, 0], [1, -INF, 0, 0], [5, 6, 7, 8]], np.float32)
     feeds: dict[str, Array] = {"x": x, "labels": np.array([3, 1, 9], np.int64)}
     options: dict[str, Any] = {"outputs": 2, "reduction": "none"}
