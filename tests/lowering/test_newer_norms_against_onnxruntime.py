@@ -223,6 +223,19 @@ def test_loss_counts_labels_outside_the_classes_for_nothing() -> None:
     assert np.isnan(compiled(mean, ignored)["y0"])
 
 
+def test_constants_give_what_inputs_give() -> None:
+    scores = numbers(4, (3, 4))
+    forms: list[tuple[str, dict[str, Array], dict[str, Any]]] = [
+        ("ReduceLogSumExp", {"x": np.array([[INF, 1], [-INF, -INF]], np.float32)}, {"axes": [1]}),
+        ("SoftmaxCrossEntropyLoss", {"x": scores, "labels": np.array([-1, 0, 7])}, {}),
+        ("GlobalLpPool", {"x": -np.ones((1, 2, 3), np.float32)}, {"p": 1}),
+    ]
+    for op_type, feeds, options in forms:
+        fed = compiled(one_node_model(op_type, feeds, 13, **options), feeds)["y0"]
+        constant = one_node_model(op_type, {}, 13, constants=feeds, **options)
+        np.testing.assert_allclose(compiled(constant, {})["y0"], fed, rtol=2**-20)
+
+
 REDUCTIONS: dict[str, Callable[[Array, tuple[int, ...]], Any]] = {
     "ReduceL1": lambda x, axes: np.abs(x).sum(axes, keepdims=True),
     "ReduceL2": lambda x, axes: np.sqrt((x * x).sum(axes, keepdims=True)),
