@@ -4,6 +4,8 @@ The struct says which arguments the predicate takes; the predicate itself, which
 belongs to checking. Arguments in OPERAND_ARGUMENTS name inputs or outputs of the operator, those in
 ATTRIBUTE_ARGUMENTS name attributes, and `dim` and `dims` are letters of the layout of `tensor` (and
 of `other`).
+
+Longer than 400 lines: a rule is one short struct, and one union lists them all.
 """
 
 # Annotations are not postponed here: msgspec reads them when the structs are made.
@@ -81,6 +83,13 @@ class AttrOdd(Rule, frozen=True, kw_only=True):
     """The attribute is an odd number."""
 
     attribute: Text
+
+
+class AttrMultiple(Rule, frozen=True, kw_only=True):
+    """The attribute is a whole multiple of `factor`."""
+
+    attribute: Text
+    factor: Annotated[int, msgspec.Meta(ge=2)]
 
 
 class AttrPositive(Rule, frozen=True, kw_only=True):
@@ -357,6 +366,7 @@ Constraint: TypeAlias = (
     AttrOneOf
     | AttrEachInRange
     | AttrOdd
+    | AttrMultiple
     | AttrPositive
     | AttrDistinct
     | AttrLength

@@ -16,6 +16,7 @@ from atc_py.spec.rules import (
     AttrDistinct,
     AttrEachInRange,
     AttrLength,
+    AttrMultiple,
     AttrOdd,
     AttrOneOf,
     AttrPositive,
@@ -156,6 +157,14 @@ def odd(rule: AttrOdd, ground: Ground) -> Iterator[Side]:
     for value in (1, 3, 5):
         yield inside(f"{rule.attribute} {value}", ground.set(rule.attribute, (value,)))
         yield outside(f"{rule.attribute} {value - 1}", ground.set(rule.attribute, (value - 1,)))
+
+
+@boundary(AttrMultiple, ATTR_OUT_OF_RANGE)
+def multiple(rule: AttrMultiple, ground: Ground) -> Iterator[Side]:
+    """Yield multiples, and what is next to them."""
+    for value in (rule.factor, 3 * rule.factor):
+        yield inside(f"{rule.attribute} {value}", ground.set(rule.attribute, (value,)))
+        yield outside(f"{rule.attribute} {value + 1}", ground.set(rule.attribute, (value + 1,)))
 
 
 @boundary(AttrDistinct, ATTR_OUT_OF_RANGE)

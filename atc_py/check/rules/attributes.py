@@ -16,6 +16,7 @@ from atc_py.spec.rules import (
     AttrDistinct,
     AttrEachInRange,
     AttrLength,
+    AttrMultiple,
     AttrOdd,
     AttrOneOf,
     AttrPositive,
@@ -132,6 +133,25 @@ def attr_each_in_range(rule: AttrEachInRange, node: BoundNode) -> Answer:
 def attr_odd(rule: AttrOdd, node: BoundNode) -> Answer:
     """Judge a node by an AttrOdd rule."""
     return _each_element(node, rule.attribute, lambda item: isinstance(item, int) and item % 2 == 1)
+
+
+@predicate(
+    AttrMultiple,
+    ATTR_OUT_OF_RANGE,
+    en="{attribute} of {op} must be a multiple of {factor}",
+    zh="{op} 的 {attribute} 须为 {factor} 的倍数",
+    help_=Words(
+        "choose a multiple of {factor} for {attribute} and train the model with it",
+        "将 {attribute} 改为 {factor} 的倍数，并据此重新训练模型",
+    ),
+)
+def attr_multiple(rule: AttrMultiple, node: BoundNode) -> Answer:
+    """Judge a node by an AttrMultiple rule."""
+    return _each_element(
+        node,
+        rule.attribute,
+        lambda item: isinstance(item, int) and item % rule.factor == 0,
+    )
 
 
 @predicate(
