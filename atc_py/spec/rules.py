@@ -111,6 +111,13 @@ class AttrLength(Rule, frozen=True, kw_only=True):
     length: Annotated[int, msgspec.Meta(ge=0)]
 
 
+class AttrLengthsEqual(Rule, frozen=True, kw_only=True):
+    """The attribute has as many elements as the attribute `along`."""
+
+    attribute: Text
+    along: Text
+
+
 class AttrPermutation(Rule, frozen=True, kw_only=True):
     """The attribute names every axis of the tensor once."""
 
@@ -229,6 +236,20 @@ class RankInRange(Rule, frozen=True, kw_only=True):
 
     tensor: Text
     range: tuple[Number, Number]
+
+
+class RanksEqual(Rule, frozen=True, kw_only=True):
+    """Two tensors have one rank."""
+
+    tensor: Text
+    other: Text
+
+
+class LastDimWithinRank(Rule, frozen=True, kw_only=True):
+    """The last dim of the tensor is at most the rank of `other`."""
+
+    tensor: Text
+    other: Text
 
 
 class RankOfUpdates(Rule, frozen=True, kw_only=True):
@@ -370,6 +391,7 @@ Constraint: TypeAlias = (
     | AttrPositive
     | AttrDistinct
     | AttrLength
+    | AttrLengthsEqual
     | AttrPermutation
     | ProductAtMost
     | EquationOneOf
@@ -388,6 +410,8 @@ Constraint: TypeAlias = (
     | PrimeDimBelow
     | RankIsNot
     | RankInRange
+    | RanksEqual
+    | LastDimWithinRank
     | RankOfUpdates
     | ShapesEqual
     | CountIsRank

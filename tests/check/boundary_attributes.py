@@ -16,6 +16,7 @@ from atc_py.spec.rules import (
     AttrDistinct,
     AttrEachInRange,
     AttrLength,
+    AttrLengthsEqual,
     AttrMultiple,
     AttrOdd,
     AttrOneOf,
@@ -184,6 +185,16 @@ def length(rule: AttrLength, ground: Ground) -> Iterator[Side]:
     for count in {0, rule.length - 1, rule.length, rule.length + 1}:
         change = ground.set(rule.attribute, tuple(islice(cycle(items), count)))
         make = inside if count == rule.length else outside
+        yield make(f"{count} elements of {rule.attribute}", change)
+
+
+@boundary(AttrLengthsEqual, ATTR_OUT_OF_RANGE)
+def lengths_equal(rule: AttrLengthsEqual, ground: Ground) -> Iterator[Side]:
+    """Yield just as many elements, one less and one more."""
+    items, wanted = ground.items(rule.attribute), len(ground.items(rule.along))
+    for count in (wanted - 1, wanted, wanted + 1):
+        change = ground.set(rule.attribute, tuple(islice(cycle(items), count)))
+        make = inside if count == wanted else outside
         yield make(f"{count} elements of {rule.attribute}", change)
 
 

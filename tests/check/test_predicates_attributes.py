@@ -14,6 +14,7 @@ from atc_py.spec.rules import (
     AttrDistinct,
     AttrEachInRange,
     AttrLength,
+    AttrLengthsEqual,
     AttrMultiple,
     AttrOdd,
     AttrOneOf,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 MODE = AttrOneOf(attribute="mode", one_of=("fast", "slow"))
 STRIDES = AttrEachInRange(attribute="strides", range=(1, 63))
 BARE = AttrInRange(attribute="bare", range=(0, math.inf))
+LENGTHS = AttrLengthsEqual(attribute="axes", along="strides")
 PRODUCT = ProductAtMost(attribute="strides", limit=256)
 SUMS = EquationOneOf(attribute="mode", one_of=("ab,cb->ac", "ba,b->a"))
 WRITTEN_OUT = EquationWrittenOut(attribute="mode")
@@ -95,6 +97,11 @@ CASES: list[tuple[Rule, Any, str]] = [
         (0,) * 10,
         "fails: 10 (axes = [0, 0, 0, 0, 0, 0, 0, 0, ...])",
     ),
+    (LENGTHS, (7, 7), "holds"),
+    (LENGTHS, (7,), "fails: 1 (strides = [1, 1])"),
+    (LENGTHS, (), "fails: 0 (strides = [1, 1])"),
+    (LENGTHS, "ab", "fails: ab"),
+    (AttrLengthsEqual(attribute="axes", along="factors"), (7,), "holds"),
     (PRODUCT, (16, 16), "holds"),
     (PRODUCT, (17, 16), "fails: 272 ([17, 16])"),
     (PRODUCT, (2**62, 2**62), "fails: >= 2^124 ([4611686018427387904, 4611686018427387904])"),
@@ -151,6 +158,7 @@ def test_predicate_on_an_attribute_says_what_it_saw(rule: Any, value: Any, expec
         AttrOdd(attribute="bare"),
         AttrDistinct(attribute="axes"),
         AttrLength(attribute="axes", length=2),
+        AttrLengthsEqual(attribute="axes", along="strides"),
         ProductAtMost(attribute="factors", limit=0),
         AttrAtDefault(attribute="bare", default=None),
     ],

@@ -16,6 +16,7 @@ from atc_py.spec.rules import (
     AttrDistinct,
     AttrEachInRange,
     AttrLength,
+    AttrLengthsEqual,
     AttrMultiple,
     AttrOdd,
     AttrOneOf,
@@ -220,6 +221,28 @@ def attr_length(rule: AttrLength, node: BoundNode) -> Answer:
     if len(value) == rule.length:
         return HOLDS
     return fails(noted(len(value), f"{rule.attribute} = {shown(value)}"))
+
+
+@predicate(
+    AttrLengthsEqual,
+    ATTR_OUT_OF_RANGE,
+    en="{attribute} of {op} must have as many elements as {along}",
+    zh="{op} 的 {attribute} 的元素个数须与 {along} 相同",
+    help_=Words(
+        "write {attribute} and {along} with as many elements where the model is built",
+        "在构建模型处使 {attribute} 与 {along} 的元素个数一致",
+    ),
+)
+def attr_lengths_equal(rule: AttrLengthsEqual, node: BoundNode) -> Answer:
+    """Judge a node by an AttrLengthsEqual rule."""
+    value, other = attribute(node, rule.attribute), attribute(node, rule.along)
+    if value is None or not isinstance(other, tuple):
+        return HOLDS
+    if not isinstance(value, tuple):
+        return fails(shown(value))
+    if len(value) == len(other):
+        return HOLDS
+    return fails(noted(len(value), f"{rule.along} = {shown(other)}"))
 
 
 @predicate(
