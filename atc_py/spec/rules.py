@@ -107,6 +107,14 @@ class AttrPermutation(Rule, frozen=True, kw_only=True):
     tensor: Text
 
 
+class AttrElementsAre(Rule, frozen=True, kw_only=True):
+    """The attribute has `value` at each of these positions, as far as it is long enough."""
+
+    attribute: Text
+    positions: Annotated[tuple[int, ...], msgspec.Meta(min_length=1)]
+    value: Number
+
+
 class ProductAtMost(Rule, frozen=True, kw_only=True):
     """The product of the attribute's elements is at most `limit`."""
 
@@ -178,6 +186,15 @@ class DimInRange(Rule, frozen=True, kw_only=True):
     """A dimension of the tensor is between two bounds, both included."""
 
     tensor: Text
+    dim: DimName
+    range: tuple[Number, Number]
+
+
+class DimProductInRange(Rule, frozen=True, kw_only=True):
+    """The product of a dimension of two tensors is between two bounds, both included."""
+
+    tensor: Text
+    other: Text
     dim: DimName
     range: tuple[Number, Number]
 
@@ -353,6 +370,7 @@ Constraint: TypeAlias = (
     | AttrLength
     | AttrPermutation
     | ProductAtMost
+    | AttrElementsAre
     | EquationOneOf
     | EquationWrittenOut
     | AxisInRank
@@ -364,6 +382,7 @@ Constraint: TypeAlias = (
     | AttrSumIsExtent
     | ValuesSumIsExtent
     | DimInRange
+    | DimProductInRange
     | DimDivisible
     | DimsEqual
     | PrimeDimBelow
