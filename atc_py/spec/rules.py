@@ -4,6 +4,8 @@ The struct says which arguments the predicate takes; the predicate itself, which
 belongs to checking. Arguments in OPERAND_ARGUMENTS name inputs or outputs of the operator, those in
 ATTRIBUTE_ARGUMENTS name attributes, and `dim` and `dims` are letters of the layout of `tensor` (and
 of `other`).
+
+Over 400 lines because the type of any rule, by which files are read, lists them all.
 """
 
 # Annotations are not postponed here: msgspec reads them when the structs are made.

@@ -115,7 +115,7 @@ class Values:
     """The values of an attribute with which the AI Core kernel takes the node.
 
     Attributes:
-        attribute: an attribute that is no list.
+        attribute: an attribute other than a list.
         one_of: its values; the default is one of them.
     """
 
