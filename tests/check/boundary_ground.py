@@ -256,7 +256,9 @@ class Ground:
     def of_rank(self, name: str, rank: int) -> Change | None:
         """Return the node with an input of another rank, or an output by way of the inputs."""
         if self.is_input(name):
-            return self.resized(name, reranked(self.shape(name), rank))
+            return self.resized(name, reranked(self.shape(name), rank)).plus(
+                self._counted(name, rank)
+            )
         row = self.spec.operand(name)
         assert row is not None
         assert row.rank is not None
@@ -272,6 +274,15 @@ class Ground:
             if dims is not None and len(dims) == rank:
                 return change
         return None
+
+    def _counted(self, name: str, rank: int) -> Change:
+        """Return inputs that have numbers for each axis of `name` with those of another rank."""
+        change = NONE
+        for rule in self.spec.constraints:
+            counts = isinstance(rule, CountPerAxis) and rule.other == name
+            if counts and rule.tensor in self.given and self.shape(rule.tensor) != (0,):
+                change = change.plus(self.resized(rule.tensor, (rule.count * rank,)))
+        return change
 
     def _windows(self, more: int) -> Change:
         """Return attributes with one or two numbers for each axis but the first two."""

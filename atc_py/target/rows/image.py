@@ -124,6 +124,10 @@ ROWS = (
         ),
         columns=tuple(Column((dtype, F32, F32, I64), (dtype,)) for dtype in FLOATS),
         kernels=DECIDED_LATER,
+        aicpu=tuple(
+            Column((dtype, F32, F32, I64), (dtype,))
+            for dtype in (F16, F32, F64, I8, I16, I32, I64, U8, U16)
+        ),
         family="region",
         takes=Layout.SPATIAL,
         passes=8.0,
