@@ -79,6 +79,8 @@ def _conditions(spec: OpSpec, path: DataPath, when: When) -> Iterator[Problem]:
         yield from _attribute(spec, (*path, "attributes", position, "name"), attribute.name)
     for position, name in enumerate(when.present):
         yield from _tensor(spec, (*path, "present", position), name)
+    for position, ranked in enumerate(when.ranks):
+        yield from _tensor(spec, (*path, "ranks", position, "tensor"), ranked.tensor)
     for position, dim in enumerate(when.dims):
         where = (*path, "dims", position)
         yield from _tensor(spec, (*where, "tensor"), dim.tensor)
@@ -121,8 +123,9 @@ def _dim(spec: OpSpec, path: DataPath, dim: str, tensors: list[str]) -> Iterator
         operand = spec.operand(tensor)
         if operand is None:
             continue
-        if operand.layout is None:
+        letters = dict.fromkeys("".join(operand.all_layouts))
+        if not letters:
             yield Problem(path, f"{tensor} has no layout", f"write a layout for {tensor}")
-        elif dim not in operand.layout:
+        elif dim not in letters:
             message = f"{tensor} has no dimension {dim!r}"
-            yield Problem(path, message, f"its dimensions are {', '.join(operand.layout)}")
+            yield Problem(path, message, f"its dimensions are {', '.join(letters)}")

@@ -20,6 +20,7 @@ from atc_py.spec.rule import (
     DimName,
     Level,
     Number,
+    OfRank,
     RewriteName,
     Rule,
     Scalar,
@@ -37,6 +38,7 @@ __all__ = [
     "DimIs",
     "Level",
     "Number",
+    "OfRank",
     "RewriteName",
     "Rule",
     "Scalar",
@@ -284,6 +286,13 @@ class DtypeExcluded(Rule, frozen=True, kw_only=True):
     dtypes: Annotated[tuple[DType, ...], msgspec.Meta(min_length=1)]
 
 
+class DtypeAmong(Rule, frozen=True, kw_only=True):
+    """The tensor has one of these dtypes, or the precision mode may give it one of them."""
+
+    tensor: Text
+    dtypes: Annotated[tuple[DType, ...], msgspec.Meta(min_length=1)]
+
+
 class ElementCountInRange(Rule, frozen=True, kw_only=True):
     """The number of elements of the tensor is between two bounds, both included."""
 
@@ -396,6 +405,7 @@ Constraint: TypeAlias = (
     | CountPerAxis
     | CountIsOneOrExtent
     | DtypeExcluded
+    | DtypeAmong
     | ElementCountInRange
     | ValuesAtLeast
     | KnownValuesAtLeast

@@ -161,7 +161,7 @@ def test_attribute_without_value_or_default_keeps_every_rule(rule: Rule) -> None
     assert said(rule, bound()) == "holds"
 
 
-def test_default_of_an_attribute_that_is_not_set_is_held_against_the_rule() -> None:
+def test_default_of_an_attribute_that_is_not_set_is_compared_with_the_rule() -> None:
     assert said(AttrOneOf(attribute="flag", one_of=(True,)), bound()) == "fails: false"
     assert said(AttrInRange(attribute="axis", range=(2, 3)), bound()) == "fails: 1"
     assert said(AttrEachInRange(attribute="strides", range=(2, 3)), bound()) == "fails: [1, 1]"

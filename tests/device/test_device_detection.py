@@ -67,9 +67,7 @@ def test_regions_in_pieces_give_the_same(
     ("op", "attributes"),
     [("ROIAlign", ALIGN), ("ROIAlign", {**ALIGN, "roi_end_mode": 2}), ("ROIPooling", POOL)],
 )
-def test_corners_that_are_no_numbers_do_no_harm(
-    op: str, attributes: dict[str, Any], value: float
-) -> None:
+def test_corners_that_are_nan_do_no_harm(op: str, attributes: dict[str, Any], value: float) -> None:
     rois = ROIS.copy()
     rois[0, 1:] = value
     (found,) = run_operator(op, [X, rois], CELLS, attributes)
@@ -102,7 +100,7 @@ def test_bad_boxes_are_refused(
     assert words in refusal("NonMaxSuppressionV7", inputs, [(I32, shape)], attributes)
 
 
-def test_scores_that_are_no_numbers_come_last_or_not_at_all() -> None:
+def test_scores_that_are_nan_come_last_or_not_at_all() -> None:
     boxes = np.array([[[0, 0, 1, 1], [2, 2, 3, 3], [4, 4, 5, 5]]], np.float32)
     scores = np.array([[[np.nan, 0.5, np.inf]]], np.float32)
     inputs = [boxes, scores, np.array([3], np.int32), None, np.array([0.1], np.float32)]
@@ -112,7 +110,7 @@ def test_scores_that_are_no_numbers_come_last_or_not_at_all() -> None:
     np.testing.assert_array_equal(found[:, 2], [2, 1, 0])
 
 
-def test_many_boxes_are_held_against_each_other_quickly() -> None:
+def test_many_boxes_are_compared_with_each_other_quickly() -> None:
     generator = np.random.default_rng(7)
     low = generator.random((1, 20_000, 2), dtype=np.float32) * 50
     boxes = np.concatenate([low, low + 1], axis=-1)

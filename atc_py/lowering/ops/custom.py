@@ -159,9 +159,14 @@ def lower_deformable_conv(b: Builder) -> Sequence[Value]:
 
 @lowering("EmbeddingBag")
 def lower_embedding_bag(b: Builder) -> Sequence[Value]:
-    """Lower EmbeddingBag; a matrix of indices has a bag in each row, a list offsets."""
+    """Lower EmbeddingBag; a matrix of indices has a bag in each row, a list offsets.
+
+    Both are counted in int32, which the kernels of all SoCs have that have the operator.
+    """
     (result,) = _results(b)
-    inputs = [b.input(0), b.input(1), b.optional_input(2), b.optional_input(3)]
+    counts = [b.input(1), b.optional_input(2)]
+    narrow = [None if each is None else b.cast(each, DType.INT32) for each in counts]
+    inputs = [b.input(0), *narrow, b.optional_input(3)]
     attributes: dict[str, AttrValue] = {
         "mode": get_string(b, "mode", "mean"),
         "include_last_offset": get_int(b, "include_last_offset", 0) != 0,

@@ -125,8 +125,7 @@ ROWS = (
         columns=tuple(Column((dtype, F32, F32, I64), (dtype,)) for dtype in FLOATS),
         kernels=DECIDED_LATER,
         aicpu=tuple(
-            Column((dtype, F32, F32, I64), (dtype,))
-            for dtype in (F16, F32, F64, I8, I16, I32, I64, U8, U16)
+            Column((dtype, F32, F32, I64), (dtype,)) for dtype in (F64, I8, U8, I16, U16, I32, I64)
         ),
         family="region",
         takes=Layout.SPATIAL,
