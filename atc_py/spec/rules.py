@@ -5,7 +5,7 @@ belongs to checking. Arguments in OPERAND_ARGUMENTS name inputs or outputs of th
 ATTRIBUTE_ARGUMENTS name attributes, and `dim` and `dims` are letters of the layout of `tensor` (and
 of `other`).
 
-Longer than 400 lines: a rule is one short struct, and one union lists them all.
+Over 400 lines because the type of any rule, by which files are read, lists them all.
 """
 
 # Annotations are not postponed here: msgspec reads them when the structs are made.
@@ -125,6 +125,14 @@ class AttrPermutation(Rule, frozen=True, kw_only=True):
     tensor: Text
 
 
+class AttrElementsAre(Rule, frozen=True, kw_only=True):
+    """The attribute has `value` at each of these positions, as far as it is long enough."""
+
+    attribute: Text
+    positions: Annotated[tuple[int, ...], msgspec.Meta(min_length=1)]
+    value: Number
+
+
 class ProductAtMost(Rule, frozen=True, kw_only=True):
     """The product of the attribute's elements is at most `limit`."""
 
@@ -196,6 +204,15 @@ class DimInRange(Rule, frozen=True, kw_only=True):
     """A dimension of the tensor is between two bounds, both included."""
 
     tensor: Text
+    dim: DimName
+    range: tuple[Number, Number]
+
+
+class DimProductInRange(Rule, frozen=True, kw_only=True):
+    """The product of a dimension of two tensors is between two bounds, both included."""
+
+    tensor: Text
+    other: Text
     dim: DimName
     range: tuple[Number, Number]
 
@@ -394,6 +411,7 @@ Constraint: TypeAlias = (
     | AttrLengthsEqual
     | AttrPermutation
     | ProductAtMost
+    | AttrElementsAre
     | EquationOneOf
     | EquationWrittenOut
     | AxisInRank
@@ -405,6 +423,7 @@ Constraint: TypeAlias = (
     | AttrSumIsExtent
     | ValuesSumIsExtent
     | DimInRange
+    | DimProductInRange
     | DimDivisible
     | DimsEqual
     | PrimeDimBelow

@@ -13,6 +13,7 @@ from atc_py.spec.implied import AttrAtDefault, AttrInRange, AttrPresent
 from atc_py.spec.rules import (
     AttrDistinct,
     AttrEachInRange,
+    AttrElementsAre,
     AttrLength,
     AttrLengthsEqual,
     AttrMultiple,
@@ -32,6 +33,7 @@ STRIDES = AttrEachInRange(attribute="strides", range=(1, 63))
 BARE = AttrInRange(attribute="bare", range=(0, math.inf))
 LENGTHS = AttrLengthsEqual(attribute="axes", along="strides")
 PRODUCT = ProductAtMost(attribute="strides", limit=256)
+ENDS = AttrElementsAre(attribute="axes", positions=(0, 3), value=1)
 SUMS = EquationOneOf(attribute="mode", one_of=("ab,cb->ac", "ba,b->a"))
 WRITTEN_OUT = EquationWrittenOut(attribute="mode")
 LONG = (1,) * 12
@@ -124,6 +126,12 @@ CASES: list[tuple[Rule, Any, str]] = [
     (AttrAtDefault(attribute="bare", default=None), 0, "fails: 0"),
     (AttrAtDefault(attribute="bare", default=None), "<graph>", "fails: <graph>"),
     (AttrPresent(attribute="bare"), 0, "holds"),
+    (ENDS, (1, 9, 9, 1), "holds"),
+    (ENDS, (1, 9, 9, 2), "fails: [1, 9, 9, 2]"),
+    (ENDS, (2, 9), "fails: [2, 9]"),
+    (ENDS, (1,), "holds"),
+    (ENDS, (), "holds"),
+    (ENDS, 1, "fails: 1"),
     (SUMS, "ab,cb->ac", "holds"),
     (SUMS, "zY,AY->zA", "holds"),
     (SUMS, " i j , k j -> i k ", "holds"),

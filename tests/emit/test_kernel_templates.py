@@ -91,11 +91,11 @@ SHOWN: dict[str, Shown] = {
         {"is_training": False},
     ),
     "reduce": ("ReduceMeanD", [MAP], [(2, 32)], {"axes": (2, 3)}),
-    "region": (
+    "sample": (
         "ROIAlign",
         [MAP, (6, 5)],
         [(6, 32, 7, 7)],
-        {"spatial_scale": 0.25, "pooled_height": 7, "pooled_width": 7},
+        {"spatial_scale": 0.25, "pooled_height": 7, "pooled_width": 7, "roi_end_mode": 0},
     ),
     "scatter": ("ScatterElements", [MAP, (2, 6, 10, 12), (2, 6, 10, 12)], [MAP], {"axis": 1}),
     "select": ("SelectV2", [MAP, MAP, (32, 1, 1)], [MAP], {}),
