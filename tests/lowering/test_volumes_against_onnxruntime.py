@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 X = (2, 4, 5, 6, 4)
 MODES = ("force_fp16", "allow_fp32_to_fp16")
+_ALL_MODES = 11
 
 
 def small(*shape: int, seed: int = 0) -> Array:
@@ -55,15 +56,17 @@ def layer(op: str, weights: dict[str, Array], **attributes: Any) -> list[onnx.No
 
 
 def agree(nodes: list[onnx.NodeProto], weights: dict[str, Array], folder: Path, opset: int) -> None:
-    """Check float32 in two modes, and float16 whose dtypes are kept."""
+    """Check float32, at one opset in two modes, and float16 whose dtypes are kept."""
     feeds = {"x": small(*X, seed=9)}
     wide = model(nodes, weights, opset)
     (expected,) = run_with_onnxruntime(wide, feeds).values()
     narrow = expected.astype(np.float16)
-    for mode in MODES:
+    for mode in MODES if opset == _ALL_MODES else MODES[:1]:
         options = {"operator_list": "cann-9.0", "precision_mode": mode}
         (found,) = run_with_atc_py(wide, feeds, folder, **options).values()
         np.testing.assert_array_equal(found, narrow.astype(np.float32), strict=True)
+    if opset != _ALL_MODES:
+        return
     options = {"operator_list": "cann-9.0", "precision_mode": "must_keep_origin_dtype"}
     kept = model(nodes, weights, opset, np.float16)
     halves = {"x": feeds["x"].astype(np.float16)}
