@@ -57,8 +57,8 @@ def ask(rule: Rule, predicate: Predicate, node: BoundNode) -> Answer:
 def _conditions(when: When, node: BoundNode) -> Iterator[bool | None]:
     """Return True if each condition is met; None where that is not known."""
     here = node.conditions
-    if when.precision_mode is not None:
-        yield here.mode is when.precision_mode
+    if when.modes:
+        yield here.mode in when.modes
     if when.cube_float32 is not None:
         yield here.soc.cube_float32 is when.cube_float32
     if when.families:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from atc_py.lowering.builder import Builder
     from atc_py.tensor.shapes import Shape
 
-__all__ = ["POOLED_RANKS", "Pool", "pooled"]
+__all__ = ["POOLED_RANKS", "PoolForm", "pooled"]
 
 POOLED_RANKS = (3, 4, 5)
 """Ranks of signals, images and volumes."""
@@ -33,7 +33,7 @@ _ALONE = AxisWindow(1, 1, 1), (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class PoolForm:
     """A pool: the target operator, the window and padding of each spatial axis, and the rest.
 
     Attributes:
@@ -71,7 +71,7 @@ class Pool:
         )
 
 
-def pooled(b: Builder, pool: Pool) -> Value:
+def pooled(b: Builder, pool: PoolForm) -> Value:
     """Return the node's result as pools of images."""
     x = b.input(0)
     if b.source(0).rank == _IMAGE:
@@ -80,7 +80,7 @@ def pooled(b: Builder, pool: Pool) -> Value:
 
 
 @performs("pool-as-images")
-def _as_images(b: Builder, x: Value, pool: Pool) -> Value:
+def _as_images(b: Builder, x: Value, pool: PoolForm) -> Value:
     """Return a pool of a signal or a volume."""
     shape = closed_shape(b.source(0).required_dims)
     batch, channels, *dims = shape

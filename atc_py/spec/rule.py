@@ -28,6 +28,7 @@ Number: TypeAlias = int | float
 Scalar: TypeAlias = bool | int | float | str
 Text: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]
 RewriteName: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^[a-z]+(-[a-z]+)*\Z")]
+_Modes: TypeAlias = Annotated[tuple[PrecisionMode, ...], msgspec.Meta(min_length=1)]
 DimName: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^[A-Z]\Z")]
 
 
@@ -81,7 +82,7 @@ class When(_Struct, frozen=True, kw_only=True):
     """Conditions under which a rule applies; every one that is given must hold.
 
     Attributes:
-        precision_mode: the mode of the compilation.
+        precision_mode: the mode of the compilation, or several of which it is one.
         cube_float32: whether the SoC's cube multiplies float32.
         families: families of SoCs by CANN's short names, of which the SoC's is one.
         opsets: first and last opset.
@@ -91,7 +92,7 @@ class When(_Struct, frozen=True, kw_only=True):
         present: inputs or outputs that the node uses.
     """
 
-    precision_mode: PrecisionMode | None = None
+    precision_mode: PrecisionMode | _Modes | None = None
     cube_float32: bool | None = None
     families: tuple[Text, ...] = ()
     opsets: tuple[int, int] | None = None
@@ -99,6 +100,14 @@ class When(_Struct, frozen=True, kw_only=True):
     dims: tuple[DimIs, ...] = ()
     ranks: tuple[OfRank, ...] = ()
     present: tuple[Text, ...] = ()
+
+    @property
+    def modes(self) -> tuple[PrecisionMode, ...]:
+        """The precision modes of which the compilation's is one; none where any will do."""
+        if self.precision_mode is None:
+            return ()
+        given = self.precision_mode
+        return given if isinstance(given, tuple) else (given,)
 
 
 class Rule(_Struct, frozen=True, kw_only=True, tag_field="rule", tag=stem_of):

@@ -57,6 +57,19 @@ class AttrOneOf(Rule, frozen=True, kw_only=True):
     one_of: Annotated[tuple[Scalar, ...], msgspec.Meta(min_length=1)]
 
 
+class EquationOneOf(Rule, frozen=True, kw_only=True):
+    """The attribute, an equation of Einsum, is one of these up to the names of its letters."""
+
+    attribute: Text
+    one_of: Annotated[tuple[Text, ...], msgspec.Meta(min_length=1)]
+
+
+class EquationWrittenOut(Rule, frozen=True, kw_only=True):
+    """The attribute, an equation of Einsum, has no blanks and an arrow before the result."""
+
+    attribute: Text
+
+
 class AttrEachInRange(Rule, frozen=True, kw_only=True):
     """Every element of the attribute is between two bounds, both included."""
 
@@ -349,6 +362,8 @@ Constraint: TypeAlias = (
     | AttrLength
     | AttrPermutation
     | ProductAtMost
+    | EquationOneOf
+    | EquationWrittenOut
     | AxisInRank
     | AxesInRank
     | AxisIs

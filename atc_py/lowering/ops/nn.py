@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from atc_py.diag.codes import ATTR_OUT_OF_RANGE
 from atc_py.ir import SplatConst, Value
 from atc_py.lowering.attributes import get_float, get_int, get_ints, get_optional_ints, get_string
-from atc_py.lowering.pools import POOLED_RANKS, Pool, pooled
+from atc_py.lowering.pools import POOLED_RANKS, PoolForm, pooled
 from atc_py.lowering.registry import lowering
 from atc_py.lowering.windows import (
     AUTO_PADS,
@@ -285,12 +285,12 @@ def _pool(
     more: dict[str, AttrValue],
     *,
     dilated: bool = False,
-) -> Pool:
+) -> PoolForm:
     """Return the pool that the node asks for; SAME fixes the output, so ceil_mode is moot."""
     ceil = _auto_pad(b) not in SAME_PADS and get_int(b, "ceil_mode", 0) != 0
     pads = _pads(b, b.source(0), windows)
     _check_room(b, pads, windows, ceil=ceil)
-    return Pool(op, list(zip(windows, pads, strict=True)), ceil, more, dilated)
+    return PoolForm(op, list(zip(windows, pads, strict=True)), ceil, more, dilated)
 
 
 def _check_room(
