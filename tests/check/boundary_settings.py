@@ -48,9 +48,9 @@ def settings(ground: Ground) -> Iterator[Setting]:
     met = replace(_machine(when), met=applies)
     changes = [each.plus(_given(ground, when)) for each in _attributes_met(when) or [NONE]]
     for change in changes:
-            for mode in when.modes or (met.mode,):
-                found = _dims_met(ground, when, change.plus(_ranks_met(ground, when)))
-                yield replace(met, mode=mode, change=found)
+        for mode in when.modes or (met.mode,):
+            found = _dims_met(ground, when, change.plus(_ranks_met(ground, when)))
+            yield replace(met, mode=mode, change=found)
     for other in _lifted(ground, when, met):
         yield replace(other, met=False, text=f", {other.text}")
 
