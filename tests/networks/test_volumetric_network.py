@@ -144,7 +144,7 @@ def test_convolutions_of_volumes_keep_their_blocks(tmp_path: Path) -> None:
     convolutions = [node for node in nodes if node.op.startswith("Conv3D")]
     assert len(convolutions) == 5
     for node in convolutions:
-        found = [tensors[at].storage for at in (*node.inputs[:2], *node.outputs) if at is not None]
+        found = [tensors[at].storage for at in (*node.inputs[:2], *node.outputs)]
         assert [each.format for each in found if each is not None] == [
             "NDC1HWC0", "FRACTAL_Z_3D", "NDC1HWC0",
         ]  # fmt: skip

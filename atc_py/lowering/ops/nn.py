@@ -125,7 +125,7 @@ def lower_average_pool(b: Builder) -> Sequence[Value]:
             "attribute dilations",
             "export the model at opset 13, where AveragePool has no dilations",
         )
-    exclusive = {"exclusive": get_int(b, "count_include_pad", 0) == 0}
+    exclusive: dict[str, AttrValue] = {"exclusive": get_int(b, "count_include_pad", 0) == 0}
     return [pooled(b, _pool(b, "AvgPoolV2", windows, exclusive))]
 
 
