@@ -207,8 +207,9 @@ class Ground:
         """Return the position of a letter in the layout of an operand."""
         row = self.spec.operand(name)
         assert row is not None
-        layout = next(each for each in row.all_layouts if dim in each)
-        return layout.index(dim)
+        ranks = {len(shape) for shape in self.spec.example.inputs.values()}
+        layouts = (each for each in row.all_layouts if dim in each and len(each) in ranks)
+        return next(layouts).index(dim)
 
     def with_length(self, name: str, dim: str, length: int, change: Change = NONE) -> Change | None:
         """Return the node with a dim of an input, or of an output by way of larger inputs."""
