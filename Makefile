@@ -7,7 +7,7 @@ OUT ?= out
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all mutations check bench kernels fmt docs conformance networks fuzz agree clean \
+.PHONY: help demo test test-all mutations check bench kernels fmt docs conformance networks trained fuzz agree clean \
         kill-sweep
 
 help: ## List the targets
@@ -75,6 +75,9 @@ conformance: $(VENV)/.dev ## Run ONNX's conformance cases and write docs/conform
 networks: $(VENV)/.dev ## Compile and run the shared networks for each SoC; write docs/networks.md again
 	$(BIN)/python -m tests.networks.page --write
 
+trained: $(VENV)/.dev ## Download trained models, compile and run them; write docs/trained-models.md again
+	$(BIN)/python -m tests.trained.page --write
+
 # FUZZ_COUNT, FUZZ_SEED and FUZZ_SECONDS choose the round; with atheris, coverage guides a second one.
 fuzz: $(VENV)/.dev ## Try mutated models; print failures, their seeds, and the codes given
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.sweep
@@ -83,7 +86,7 @@ fuzz: $(VENV)/.dev ## Try mutated models; print failures, their seeds, and the c
 	    -max_total_time=$${FUZZ_SECONDS:-600} -timeout=10 -artifact_prefix=$(OUT)/fuzz/ $(OUT)/fuzz; \
 	fi
 
-# COUNT and SEED choose the round.
+# COUNT, SEED and LIST choose the round.
 agree: $(VENV)/.dev ## Try random models with check and convert; print where the two contradict each other
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.agree
 

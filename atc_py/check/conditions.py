@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.check.answers import HOLDS, State, unknown
+from atc_py.check.rules.reading import rank_of
 from atc_py.diag import Words
 from atc_py.spec.implied import OperandPresent
 from atc_py.spec.rules import ATTRIBUTE_ARGUMENTS, OPERAND_ARGUMENTS
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from atc_py.check.answers import Answer
     from atc_py.check.bound_node import BoundNode
     from atc_py.check.predicate import Predicate
+    from atc_py.source import SourceTensor
     from atc_py.spec import Rule, When
 
 __all__ = ["ask", "concerns"]
@@ -55,8 +57,8 @@ def ask(rule: Rule, predicate: Predicate, node: BoundNode) -> Answer:
 def _conditions(when: When, node: BoundNode) -> Iterator[bool | None]:
     """Return True if each condition is met; None where that is not known."""
     here = node.conditions
-    if when.precision_mode is not None:
-        yield here.mode is when.precision_mode
+    if when.modes:
+        yield here.mode in when.modes
     if when.cube_float32 is not None:
         yield here.soc.cube_float32 is when.cube_float32
     if when.families:
@@ -67,6 +69,16 @@ def _conditions(when: When, node: BoundNode) -> Iterator[bool | None]:
         yield node.value(attribute.name) in attribute.one_of
     for name in when.present:
         yield bool(node.tensors(name))
+    for ranked in when.ranks:
+        yield _has_rank(node.tensor(ranked.tensor), ranked.rank)
     for dim in when.dims:
         length = node.length(dim.tensor, dim.dim)
         yield None if length is None else length == dim.equals
+
+
+def _has_rank(tensor: SourceTensor | None, rank: int) -> bool | None:
+    """Return True if a tensor has that rank; None where its rank is open."""
+    if tensor is None:
+        return False
+    found = rank_of(tensor)
+    return None if found is None else found == rank

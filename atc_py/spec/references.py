@@ -12,6 +12,8 @@ from atc_py.spec.rules import (
     AttrDistinct,
     AttrLength,
     AttrOneOf,
+    EquationOneOf,
+    EquationWrittenOut,
 )
 
 if TYPE_CHECKING:
@@ -26,6 +28,9 @@ __all__ = ["check_references"]
 _LAID_OUT = ("tensor", "other")
 _OF_ANY_TYPE = (AttrDistinct, AttrLength, AttrOneOf)
 """Rules on attributes that need not be numbers."""
+
+_OF_TEXTS = (EquationOneOf, EquationWrittenOut)
+"""Rules on attributes that are texts."""
 
 _NUMBERS = {AttributeType.INT, AttributeType.FLOAT}
 
@@ -51,8 +56,7 @@ def _arguments(spec: OpSpec, path: DataPath, rule: Rule) -> Iterator[Problem]:
     for key in ATTRIBUTE_ARGUMENTS:
         if key in arguments:
             yield from _attribute(spec, (*path, key), str(arguments[key]))
-            if not isinstance(rule, _OF_ANY_TYPE):
-                yield from _number(spec, (*path, key), str(arguments[key]))
+            yield from _typed(spec, (*path, key), rule, str(arguments[key]))
     laid_out = [str(arguments[key]) for key in _LAID_OUT if key in arguments]
     if "dim" in arguments:
         yield from _dim(spec, (*path, "dim"), str(arguments["dim"]), laid_out)
@@ -75,6 +79,8 @@ def _conditions(spec: OpSpec, path: DataPath, when: When) -> Iterator[Problem]:
         yield from _attribute(spec, (*path, "attributes", position, "name"), attribute.name)
     for position, name in enumerate(when.present):
         yield from _tensor(spec, (*path, "present", position), name)
+    for position, ranked in enumerate(when.ranks):
+        yield from _tensor(spec, (*path, "ranks", position, "tensor"), ranked.tensor)
     for position, dim in enumerate(when.dims):
         where = (*path, "dims", position)
         yield from _tensor(spec, (*where, "tensor"), dim.tensor)
@@ -96,12 +102,19 @@ def _attribute(spec: OpSpec, path: DataPath, name: str) -> Iterator[Problem]:
         yield Problem(path, f"{spec.op} has no attribute {name!r}", help_)
 
 
-def _number(spec: OpSpec, path: DataPath, name: str) -> Iterator[Problem]:
-    """Yield a problem unless attribute `name` is a number or a list of numbers."""
+def _typed(spec: OpSpec, path: DataPath, rule: Rule, name: str) -> Iterator[Problem]:
+    """Yield a problem unless attribute `name` has a type that the rule is for."""
     row = spec.attribute(name)
-    if row is not None and row.type.element not in _NUMBERS:
-        message = f"the rule is for numbers, {name} is of type {row.type.value}"
-        yield Problem(path, message, "name an attribute of a type among int, ints, float, floats")
+    if row is None or isinstance(rule, _OF_ANY_TYPE):
+        return
+    if isinstance(rule, _OF_TEXTS):
+        fits, kind, known = row.type is AttributeType.STRING, "texts", "type string"
+    else:
+        fits, kind = row.type.element in _NUMBERS, "numbers"
+        known = "a type among int, ints, float, floats"
+    if not fits:
+        message = f"the rule is for {kind}, {name} is of type {row.type.value}"
+        yield Problem(path, message, f"name an attribute of {known}")
 
 
 def _dim(spec: OpSpec, path: DataPath, dim: str, tensors: list[str]) -> Iterator[Problem]:
@@ -110,8 +123,9 @@ def _dim(spec: OpSpec, path: DataPath, dim: str, tensors: list[str]) -> Iterator
         operand = spec.operand(tensor)
         if operand is None:
             continue
-        if operand.layout is None:
+        letters = dict.fromkeys("".join(operand.all_layouts))
+        if not letters:
             yield Problem(path, f"{tensor} has no layout", f"write a layout for {tensor}")
-        elif dim not in operand.layout:
+        elif dim not in letters:
             message = f"{tensor} has no dimension {dim!r}"
-            yield Problem(path, message, f"its dimensions are {', '.join(operand.layout)}")
+            yield Problem(path, message, f"its dimensions are {', '.join(letters)}")

@@ -18,6 +18,7 @@ from atc_py.spec.rule import (
     DimName,
     Level,
     Number,
+    OfRank,
     RewriteName,
     Rule,
     Scalar,
@@ -35,6 +36,7 @@ __all__ = [
     "DimIs",
     "Level",
     "Number",
+    "OfRank",
     "RewriteName",
     "Rule",
     "Scalar",
@@ -53,6 +55,19 @@ class AttrOneOf(Rule, frozen=True, kw_only=True):
 
     attribute: Text
     one_of: Annotated[tuple[Scalar, ...], msgspec.Meta(min_length=1)]
+
+
+class EquationOneOf(Rule, frozen=True, kw_only=True):
+    """The attribute, an equation of Einsum, is one of these up to the names of its letters."""
+
+    attribute: Text
+    one_of: Annotated[tuple[Text, ...], msgspec.Meta(min_length=1)]
+
+
+class EquationWrittenOut(Rule, frozen=True, kw_only=True):
+    """The attribute, an equation of Einsum, has no blanks and an arrow before the result."""
+
+    attribute: Text
 
 
 class AttrEachInRange(Rule, frozen=True, kw_only=True):
@@ -252,6 +267,13 @@ class DtypeExcluded(Rule, frozen=True, kw_only=True):
     dtypes: Annotated[tuple[DType, ...], msgspec.Meta(min_length=1)]
 
 
+class DtypeAmong(Rule, frozen=True, kw_only=True):
+    """The tensor has one of these dtypes, or the precision mode may give it one of them."""
+
+    tensor: Text
+    dtypes: Annotated[tuple[DType, ...], msgspec.Meta(min_length=1)]
+
+
 class ElementCountInRange(Rule, frozen=True, kw_only=True):
     """The number of elements of the tensor is between two bounds, both included."""
 
@@ -340,6 +362,8 @@ Constraint: TypeAlias = (
     | AttrLength
     | AttrPermutation
     | ProductAtMost
+    | EquationOneOf
+    | EquationWrittenOut
     | AxisInRank
     | AxesInRank
     | AxisIs
@@ -360,6 +384,7 @@ Constraint: TypeAlias = (
     | CountPerAxis
     | CountIsOneOrExtent
     | DtypeExcluded
+    | DtypeAmong
     | ElementCountInRange
     | ValuesAtLeast
     | KnownValuesAtLeast

@@ -18,6 +18,7 @@ import atc_py
 from atc_py.check.findings import Standing
 from atc_py.diag import AtcError
 from atc_py.diag.codes import NOT_LOWERED, UNKNOWN_SHAPE, UNSUPPORTED_FORM
+from atc_py.spec.lists import DEFAULT_LIST
 from atc_py.tensor.dtypes import DType
 from tests.end_to_end import run_with_onnxruntime
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     import numpy.typing as npt
+
+    from atc_py.check.findings import Finding
 
     Array = npt.NDArray[Any]
 
@@ -75,18 +78,30 @@ def cases() -> list[Path]:
     return sorted(path.parent for path in SUITE.glob("*/*/model.onnx"))
 
 
-def outcome_of(case: Path, mode: str) -> Outcome:
+def outcome_of(case: Path, mode: str, operator_list: str = DEFAULT_LIST) -> Outcome:
     """Check and compile the model of a case and run its data sets; anything unforeseen raises."""
     path = case / "model.onnx"
-    (check,) = atc_py.check_models(path, precision_mode=mode).models
-    rules = [f"{f.rule} [{f.source}]" for f in check.findings if f.standing is Standing.ERROR]
-    if rules:
-        return Outcome(Verdict.REFUSED, tuple(dict.fromkeys(rules)))
-    return compiled_outcome(case, path, mode, _as_they_are)
+    (check,) = atc_py.check_models(path, precision_mode=mode, operator_list=operator_list).models
+    errors = [each for each in check.findings if each.standing is Standing.ERROR]
+    listed = [f"{each.rule} [{each.source}]" for each in errors if not _is_of_compiler(each)]
+    if listed:
+        return Outcome(Verdict.REFUSED, tuple(dict.fromkeys(listed)))
+    if errors:
+        return Outcome(Verdict.NOT_YET, tuple(dict.fromkeys(each.message.en for each in errors)))
+    return compiled_outcome(case, path, mode, _as_they_are, operator_list)
+
+
+def _is_of_compiler(finding: Finding) -> bool:
+    """Return True if no line of the list refuses a node, but the compiler."""
+    return not finding.source and any(f"/{kind}/" in finding.rule for kind in _OF_COMPILER)
 
 
 def compiled_outcome(
-    case: Path, path: Path, mode: str, prepare: Callable[[dict[str, Array]], dict[str, Array]]
+    case: Path,
+    path: Path,
+    mode: str,
+    prepare: Callable[[dict[str, Array]], dict[str, Array]],
+    operator_list: str = DEFAULT_LIST,
 ) -> Outcome:
     """Compile the model at `path`, a form of the one of `case`, and run the data sets of that.
 
@@ -95,7 +110,7 @@ def compiled_outcome(
     with tempfile.TemporaryDirectory() as folder:
         om = Path(folder) / "model.om"
         try:
-            atc_py.convert(path, om, precision_mode=mode, verify=True)
+            atc_py.convert(path, om, precision_mode=mode, operator_list=operator_list, verify=True)
         except AtcError as error:
             if {each.code for each in error.diagnostics} <= _NOT_YET:
                 return Outcome(Verdict.NOT_YET, tuple(each.message for each in error.diagnostics))
@@ -112,6 +127,9 @@ def _as_they_are(feeds: dict[str, Array]) -> dict[str, Array]:
 
 _ORT_REFUSALS = (RuntimeError, ort.Fail, ort.InvalidArgument, ort.InvalidGraph, ort.NotImplemented)
 """What onnxruntime raises for what it does not take."""
+
+_OF_COMPILER = ("compiled", "kernel")
+"""What the rule of a finding is named that says what the compiler or the device lacks."""
 
 _NOT_YET = {UNKNOWN_SHAPE, NOT_LOWERED, UNSUPPORTED_FORM}
 """What the list allows and the compiler does not do so far."""

@@ -1,25 +1,39 @@
-"""docs/conformance.md: what becomes of ONNX's conformance cases, by mode and by rule.
+"""docs/conformance.md: what becomes of ONNX's conformance cases, by list, by mode and by rule.
 
-`python -m tests.conformance.page --write` makes it again.
+`python -m tests.conformance.page --write` makes it again; without `--write`, it is printed, and
+`--list cann-9.0` prints the sections of one list.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections import Counter, defaultdict
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import onnx
+
+from atc_py.spec.lists import DEFAULT_LIST, operator_lists
 from tests.conformance.cases import MODES, Verdict, cases, outcome_of
 from tests.conformance.hidden import hidden_outcome
+from tests.conformance.node_cases import listed_cases, node_outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from tests.conformance.cases import Outcome
 
-__all__ = ["PAGE", "hidden_outcomes", "hidden_section", "outcomes", "section"]
+__all__ = [
+    "PAGE",
+    "hidden_outcomes",
+    "hidden_section",
+    "list_sections",
+    "node_outcomes",
+    "outcomes",
+    "section",
+]
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "conformance.md"
 
@@ -32,6 +46,10 @@ ONNX's conformance cases whose operators are on the operator list, through the w
 on the simulated device. Right: every output agrees, integers and bools to the bit. Refused: a rule
 of the list refuses the model, and `atc-py check` says so. Not yet: the list allows it, and atc-py
 does not compile it.
+
+There are two collections. The stored cases, of opsets 6 to 13, follow first, by mode, for the list
+base. For each list there are then the node cases of the installed onnx, most of them of its newest
+opset; if only rules about constants refuse a case, its small inputs are made constants.
 """
 
 _HIDDEN = """\
@@ -45,9 +63,21 @@ _EXAMPLES = 3
 
 
 @cache
-def outcomes(mode: str) -> dict[str, Outcome]:
-    """Return the outcome of every case in one mode."""
-    return {f"{case.parent.name}/{case.name}": outcome_of(case, mode) for case in cases()}
+def outcomes(mode: str, operator_list: str = DEFAULT_LIST) -> dict[str, Outcome]:
+    """Return the outcome of every stored case in one mode."""
+    return {
+        f"{case.parent.name}/{case.name}": outcome_of(case, mode, operator_list) for case in cases()
+    }
+
+
+@cache
+def node_outcomes(mode: str, operator_list: str) -> dict[str, Outcome]:
+    """Return the outcome of every node case of the installed onnx that the list has."""
+    return {
+        f"{op}/{name}": node_outcome(name, mode, operator_list)
+        for op, names in listed_cases(operator_list).items()
+        for name in names
+    }
 
 
 def section(mode: str, found: Mapping[str, Outcome]) -> str:
@@ -71,20 +101,61 @@ def hidden_section(found: Mapping[str, Outcome]) -> str:
     return "\n".join([_HIDDEN, *_lines(found), ""])
 
 
+def list_sections(operator_list: str) -> Iterator[str]:
+    """Yield the parts of the page about one list: each collection in both modes."""
+    kinds: dict[str, Callable[[str, str], dict[str, Outcome]]] = {
+        f"node cases of onnx {onnx.__version__}": node_outcomes
+    }
+    if operator_list != DEFAULT_LIST:
+        kinds["stored cases"] = outcomes
+    for title, of in kinds.items():
+        found = {mode: of(mode, operator_list) for mode in MODES}
+        yield "\n".join([f"## {operator_list}: {title}", "", *_by_mode(found), ""])
+
+
+def _by_mode(found: Mapping[str, Mapping[str, Outcome]]) -> Iterator[str]:
+    """Yield counts of each mode, the reasons in the first, and what differs in the others."""
+    yield "| mode | cases | right | refused | not yet | wrong |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for mode, each in found.items():
+        yield f"| {mode} | {' | '.join(map(str, _counts(each)))} |"
+    first, *others = found
+    yield from _reasons(found[first])
+    for mode in others:
+        changed = {
+            name: outcome
+            for name, outcome in found[mode].items()
+            if outcome.verdict is not found[first][name].verdict
+        }
+        if changed:
+            yield from ("", f"Cases with another result in {mode}:")
+            yield from _reasons(changed)
+
+
 def _lines(found: Mapping[str, Outcome]) -> Iterator[str]:
     """Yield counts, then the reasons of each verdict."""
-    counts = Counter(outcome.verdict for outcome in found.values())
     yield "| cases | right | refused | not yet | wrong |"
     yield "| --- | --- | --- | --- | --- |"
-    cells = (len(found), *(counts[verdict] for verdict in Verdict))
-    yield f"| {' | '.join(map(str, cells))} |"
+    yield f"| {' | '.join(map(str, _counts(found)))} |"
+    yield from _reasons(found)
+
+
+def _counts(found: Mapping[str, Outcome]) -> list[int]:
+    """Return the number of cases, and of those with each verdict."""
+    counts = Counter(outcome.verdict for outcome in found.values())
+    return [len(found), *(counts[verdict] for verdict in Verdict)]
+
+
+def _reasons(found: Mapping[str, Outcome]) -> Iterator[str]:
+    """Yield the reasons of each verdict that has any."""
     for verdict, title in ((Verdict.REFUSED, "Rules that refuse"), (Verdict.NOT_YET, "Not yet")):
-        if not counts[verdict]:
+        by_reason = _by_reason(found, verdict)
+        if not by_reason:
             continue
         yield from ("", f"{title} (a case can have several reasons):", "")
         yield "| reason | cases | for example |"
         yield "| --- | --- | --- |"
-        for reason, names in sorted(_by_reason(found, verdict).items()):
+        for reason, names in sorted(by_reason.items()):
             more = f" and {len(names) - _EXAMPLES} more" if len(names) > _EXAMPLES else ""
             yield f"| {reason} | {len(names)} | {', '.join(names[:_EXAMPLES])}{more} |"
 
@@ -98,15 +169,25 @@ def _by_reason(found: Mapping[str, Outcome], verdict: Verdict) -> dict[str, list
     return names
 
 
-def main() -> None:
-    """Write the page."""
+def _page() -> str:
+    """Return the whole page."""
     found = {mode: outcomes(mode) for mode in MODES}
-    sections = [section(mode, each) for mode, each in found.items()]
-    text = "\n".join([_HEAD, *sections, hidden_section(hidden_outcomes(found[MODES[0]]))])
-    if "--write" in sys.argv[1:]:
-        PAGE.write_text(text, encoding="utf-8")
+    parts = [section(mode, each) for mode, each in found.items()]
+    parts.append(hidden_section(hidden_outcomes(found[MODES[0]])))
+    parts += [part for each in operator_lists() for part in list_sections(each.name)]
+    return "\n".join([_HEAD, *parts])
+
+
+def main() -> None:
+    """Write the page, or print it or the sections of one list."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true", help="write the page")
+    parser.add_argument("--list", choices=[each.name for each in operator_lists()])
+    given = parser.parse_args()
+    if given.write:
+        PAGE.write_text(_page(), encoding="utf-8")
     else:
-        sys.stdout.write(text)
+        sys.stdout.write("\n".join(list_sections(given.list)) if given.list else _page())
 
 
 if __name__ == "__main__":

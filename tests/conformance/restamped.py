@@ -22,8 +22,6 @@ import onnx
 import onnx.checker
 import onnx.defs
 import onnx.shape_inference
-from onnx import numpy_helper
-from onnx.backend.test.case.node import collect_testcases
 from onnx.backend.test.runner import Runner
 
 from atc_py.backend import AtcBackend
@@ -31,10 +29,11 @@ from atc_py.check.refusal import RulesBrokenError
 from atc_py.diag import AtcError
 from atc_py.spec import ONNX_DOMAINS, all_specs
 from tests.conformance.cases import Outcome, Verdict, outcome_of
+from tests.conformance.node_cases import node_cases, nodes_of, store
 
 if TYPE_CHECKING:
     import unittest
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from onnx.backend.test.case.test_case import TestCase
 
@@ -88,7 +87,7 @@ class Selection:
 @cache
 def selection() -> Selection:
     """Return the cases of the installed onnx."""
-    return select(_cases().values())
+    return select(node_cases().values())
 
 
 def select(cases: Iterable[TestCase]) -> Selection:
@@ -110,14 +109,6 @@ def select(cases: Iterable[TestCase]) -> Selection:
     )
 
 
-@cache
-def _cases() -> Mapping[str, TestCase]:
-    """Return the node cases by name; their modules make the data, and at times divide by zero."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return {case.name: case for case in collect_testcases(None)}
-
-
 # Restamping -------------------------------------------------------------------------------------
 
 
@@ -125,7 +116,7 @@ def restamped(model: onnx.ModelProto | None) -> onnx.ModelProto | str:
     """Return the model at opset 13, or why it has no form there."""
     if model is None or not model.graph.node:
         return "it has no node"
-    nodes = list(_nodes(model.graph))
+    nodes = list(nodes_of(model.graph))
     if any(node.domain not in ONNX_DOMAINS for node in nodes) or model.functions:
         return "it has nodes of another domain"
     if not {node.op_type for node in nodes} <= LISTED:
@@ -151,15 +142,6 @@ def _in_form(model: onnx.ModelProto | None) -> onnx.ModelProto:
     if isinstance(found, str):
         raise TypeError(found)
     return found
-
-
-def _nodes(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
-    """Yield the nodes of a graph and of the graphs in their attributes."""
-    for node in graph.node:
-        yield node
-        for attribute in node.attribute:
-            if attribute.HasField("g"):
-                yield from _nodes(attribute.g)
 
 
 def _means_the_same(node: onnx.NodeProto, opset: int) -> bool:
@@ -253,25 +235,15 @@ def outcome(name: str) -> Outcome:
 
 def _verdicts(name: str) -> tuple[Outcome, Outcome | None]:
     """Return the verdicts on a case with its floats, and, if a rule refuses that, narrowed."""
-    case = _cases()[name]
+    case = node_cases()[name]
     model = _in_form(case.model)
     with tempfile.TemporaryDirectory() as folder:
         onnx.save(model, Path(folder) / "model.onnx")
         for number, arrays in enumerate(case.data_sets or ()):
-            _store(Path(folder) / f"test_data_set_{number}", *arrays)
+            store(Path(folder) / f"test_data_set_{number}", *arrays)
         exact = outcome_of(Path(folder), EXACT)
         refused = exact.verdict is Verdict.REFUSED
         return exact, outcome_of(Path(folder), NARROW) if refused else None
-
-
-def _store(folder: Path, inputs: Iterable[Any], outputs: Iterable[Any]) -> None:
-    """Write the arrays of one data set as the stored cases have them."""
-    folder.mkdir()
-    for kind, arrays in (("input", inputs), ("output", outputs)):
-        for number, array in enumerate(arrays):
-            is_tensor = isinstance(array, onnx.TensorProto)
-            tensor = array if is_tensor else numpy_helper.from_array(array)
-            onnx.save_tensor(tensor, folder / f"{kind}_{number}.pb")
 
 
 def main() -> None:

@@ -91,6 +91,7 @@ SHOWN: dict[str, Shown] = {
         [(6, 32, 7, 7)],
         {"spatial_scale": 0.25, "pooled_height": 7, "pooled_width": 7},
     ),
+    "scatter": ("ScatterElements", [MAP, (2, 6, 10, 12), (2, 6, 10, 12)], [MAP], {"axis": 1}),
     "select": ("SelectV2", [MAP, MAP, (32, 1, 1)], [MAP], {}),
     "trans_data": (
         "TransData",

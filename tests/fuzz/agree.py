@@ -2,7 +2,8 @@
 
 `check` without an error and without anything that is not decided means that `convert` succeeds; an
 error means that it does not. `python -m tests.fuzz.agree --count 20000 --seed 1` prints every
-contradiction with the number that makes its model again, and how the rest ended.
+contradiction with the number that makes its model again, and how the rest ended. `--list` takes
+the operators and the rules of another list.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atc_py.options.compile_options import PrecisionMode
+from atc_py.spec.lists import DEFAULT_LIST, operator_lists
 from atc_py.target import find_soc
 from tests.fuzz.random_forms import random_form
 from tests.fuzz.random_graphs import random_graph
@@ -115,43 +117,50 @@ class Tally:
         return found
 
 
-def random_model(seed: int, number: int) -> tuple[str, onnx.ModelProto]:
+def random_model(
+    seed: int, number: int, operator_list: str = DEFAULT_LIST
+) -> tuple[str, onnx.ModelProto]:
     """Return case `number` of a round: its label, and the model."""
     rng = random.Random(f"agree:{seed}:{number}")  # noqa: S311  (to be made again, not secret)
     (name,) = rng.choices(list(_SOURCES), _SHARES)
-    model = _SOURCES[name](rng)
+    model = _SOURCES[name](rng, operator_list)
     operators = ",".join(node.op_type for node in model.graph.node)
     return f"#{seed}:{number} {name} {operators}", model
 
 
-def tried(seed: int, numbers: Iterable[int]) -> Iterator[tuple[int, list[Asked]]]:
+def tried(
+    seed: int, numbers: Iterable[int], operator_list: str = DEFAULT_LIST
+) -> Iterator[tuple[int, list[Asked]]]:
     """Ask both commands about the cases `numbers` of a round, one after the other."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
         for number in numbers:
-            label, model = random_model(seed, number)
+            label, model = random_model(seed, number, operator_list)
             rng = random.Random(f"modes:{seed}:{number}")  # noqa: S311  (as above)
             shapes = _opened(model, rng)
             path.write_bytes(model.SerializeToString())
             asked = []
             for options in _combinations(model, path, rng):
                 started = time.perf_counter()
-                pair = verdicts(path, input_shape=shapes, **options)
+                pair = verdicts(path, input_shape=shapes, operator_list=operator_list, **options)
                 chosen = " ".join(str(value) for value in options.values())
                 asked.append(Asked(f"{label} {chosen}", pair, time.perf_counter() - started))
             yield number, asked
 
 
-def agreement(seed: int, numbers: Iterable[int]) -> Tally:
+def agreement(seed: int, numbers: Iterable[int], operator_list: str = DEFAULT_LIST) -> Tally:
     """Return the outcomes of the cases `numbers` of a round, in this process."""
     tally = Tally()
-    for _, asked in tried(seed, numbers):
+    for _, asked in tried(seed, numbers, operator_list):
         tally.take(asked)
     return tally
 
 
 def guarded_agreement(
-    seed: int, numbers: range, report: Callable[[Tally], None] | None = None
+    seed: int,
+    numbers: range,
+    report: Callable[[Tally], None] | None = None,
+    operator_list: str = DEFAULT_LIST,
 ) -> Tally:
     """Return the same in processes of their own: a case that ends one is a contradiction, too.
 
@@ -161,7 +170,7 @@ def guarded_agreement(
     while left:
         ours, theirs = multiprocessing.Pipe(duplex=False)
         process = multiprocessing.get_context("fork").Process(
-            target=_send, args=(theirs, seed, left[:_CHUNK])
+            target=_send, args=(theirs, seed, left[:_CHUNK], operator_list)
         )
         process.start()
         theirs.close()
@@ -182,9 +191,9 @@ def guarded_agreement(
     return tally
 
 
-def _send(connection: Connection, seed: int, numbers: range) -> None:
+def _send(connection: Connection, seed: int, numbers: range, operator_list: str) -> None:
     """Try cases and send what they come to."""
-    for _, asked in tried(seed, numbers):
+    for _, asked in tried(seed, numbers, operator_list):
         connection.send(asked)
 
 
@@ -242,9 +251,11 @@ def main(args: Sequence[str] | None = None) -> int:
     parser.add_argument("--count", type=int, default=int(os.environ.get("COUNT") or 20_000))
     parser.add_argument("--seed", type=int, default=int(os.environ.get("SEED") or 1))
     parser.add_argument("--first", type=int, default=0)
+    lists = [each.name for each in operator_lists()]
+    parser.add_argument("--list", choices=lists, default=os.environ.get("LIST") or DEFAULT_LIST)
     found = parser.parse_args(args)
     numbers = range(found.first, found.first + found.count)
-    tally = guarded_agreement(found.seed, numbers, _show_progress)
+    tally = guarded_agreement(found.seed, numbers, _show_progress, found.list)
     print("\n".join(tally.lines))  # noqa: T201
     return bool(tally.kinds)
 

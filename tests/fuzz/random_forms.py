@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atc_py.spec.lists import DEFAULT_LIST
 from tests.fuzz.drafts import Draft
 from tests.fuzz.forms import arithmetic, indices, movement, windows
 from tests.fuzz.forms.registry import FORMS
@@ -22,10 +23,12 @@ REGISTERING = (arithmetic, indices, movement, windows)
 """The modules that register forms; who imports them has all."""
 
 _OPSETS = (8, 9, 10, 11, 11, 12, 13, 13, 13, 14, 16, 18)
+_NEWER_OPSETS = (9, 11, 12, 13, 14, 14, 15, 16, 16, 17, 18, 18, 18, 21)
 
 
-def random_form(rng: random.Random) -> onnx.ModelProto:
-    """Return a model of one of FORMS."""
-    draft = Draft(rng, rng.choice(_OPSETS))
+def random_form(rng: random.Random, operator_list: str = DEFAULT_LIST) -> onnx.ModelProto:
+    """Return a model of one of FORMS, of the opsets that a list has, and of some that it has not."""
+    opsets = _OPSETS if operator_list == DEFAULT_LIST else _NEWER_OPSETS
+    draft = Draft(rng, rng.choice(opsets))
     FORMS[rng.choice(sorted(FORMS))](draft)
     return draft.model()

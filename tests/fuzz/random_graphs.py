@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from onnx import TensorProto, helper
 
+from atc_py.spec.lists import DEFAULT_LIST
 from tests.fuzz.drafts import Draft
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["random_graph"]
 
 _OPSETS = (9, 11, 11, 12, 13, 13, 13, 14, 17)
+_NEWER_OPSETS = (9, 11, 13, 14, 15, 16, 17, 18, 18)
 _UNARY = (
     "Relu", "Sigmoid", "Tanh", "Exp", "Sqrt", "Abs", "Neg", "Erf", "Softplus", "Elu", "Identity",
     "LeakyRelu", "HardSigmoid", "Floor", "Ceil", "Reciprocal", "Sin", "Round", "Sign", "Selu",
@@ -26,9 +28,10 @@ Value = tuple[str, str, list[int]]
 """A value: its name, dtype and shape."""
 
 
-def random_graph(rng: random.Random) -> onnx.ModelProto:
-    """Return a model of two to ten nodes."""
-    draft = Draft(rng, rng.choice(_OPSETS))
+def random_graph(rng: random.Random, operator_list: str = DEFAULT_LIST) -> onnx.ModelProto:
+    """Return a model of two to ten nodes, of the opsets of a list."""
+    opsets = _OPSETS if operator_list == DEFAULT_LIST else _NEWER_OPSETS
+    draft = Draft(rng, rng.choice(opsets))
     shape = rng.choice(([1, 3, 8, 8], [2, 4, 5, 7], [1, 16, 6, 6], [2, 6], [1, 5, 8], [3, 4, 5]))
     dtype = rng.choice((*["float32"] * 8, "float16", "float16", "bfloat16", "float64", "int32"))
     known: list[Value] = [(draft.fed(shape, dtype), dtype, list(shape))]

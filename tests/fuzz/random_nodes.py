@@ -1,4 +1,4 @@
-"""Models of one node: the example of any operator of the list, changed at random."""
+"""Models of one node: the example of any operator of a list, changed at random."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import onnx
 import onnx.defs
 
-from atc_py.spec import AttributeType, all_specs
+from atc_py.spec import AttributeType, library
+from atc_py.spec.lists import DEFAULT_LIST
 from atc_py.tensor.dtypes import DType
 from tests.spec.one_node import build
 
@@ -28,9 +29,9 @@ _OPSETS = range(7, 22)
 _MADE = {AttributeType.INT, AttributeType.FLOAT, AttributeType.BOOL, AttributeType.STRING}
 
 
-def random_node(rng: random.Random) -> onnx.ModelProto:
-    """Return a model of one node of any operator."""
-    spec = rng.choice(all_specs())
+def random_node(rng: random.Random, operator_list: str = DEFAULT_LIST) -> onnx.ModelProto:
+    """Return a model of one node of any operator of a list."""
+    spec = rng.choice(library(operator_list).all())
     while True:
         opset = _opset(spec, rng)
         changes = rng.choice((0, 1, 1, 1, 2, 2, 3, 4))

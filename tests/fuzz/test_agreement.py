@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from atc_py.spec import all_specs
+from atc_py.spec import all_specs, library
+from atc_py.spec.lists import operator_lists
 from tests.fuzz import agree
 from tests.fuzz.agree import Asked, Tally, agreement, guarded_agreement, random_model
 from tests.fuzz.forms.registry import FORMS
 from tests.fuzz.random_forms import random_form
 from tests.fuzz.verdict_pairs import Pair, Verdict, verdicts
+from tests.sampling import sampled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 SEED = 100
 CHUNKS, CHUNK = 4, 60
+NEWEST = operator_lists()[-1].name
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
@@ -33,6 +36,14 @@ def test_check_and_convert_do_not_contradict_each_other(chunk: int) -> None:
     assert min(shares["converted"], shares["refused by both"]) > 0.15, "it tries little"
 
 
+@pytest.mark.parametrize("chunk", sampled([0], range(1, CHUNKS)))
+def test_neither_do_they_by_the_newest_list(chunk: int) -> None:
+    tally = agreement(SEED, range(chunk * CHUNK, (chunk + 1) * CHUNK), NEWEST)
+    assert tally.models == CHUNK
+    assert not tally.kinds, "\n".join(tally.lines)
+    assert min(tally.outcomes["converted"], tally.outcomes["refused by both"]) > 15
+
+
 def test_case_is_the_same_whenever_it_is_made() -> None:
     first, again = (random_model(3, 17) for _ in range(2))
     assert first == again
@@ -42,6 +53,8 @@ def test_case_is_the_same_whenever_it_is_made() -> None:
 def test_every_operator_of_the_list_comes_up() -> None:
     found = {node.op_type for n in range(3000) for node in random_model(1, n)[1].graph.node}
     assert {spec.op for spec in all_specs()} <= found
+    newer = {n.op_type for at in range(3000) for n in random_model(1, at, NEWEST)[1].graph.node}
+    assert {spec.op for spec in library(NEWEST).all()} <= newer
 
 
 @pytest.mark.parametrize("operator", sorted(FORMS))
@@ -99,7 +112,7 @@ def test_contradiction_of_the_commands_is_found(monkeypatch: pytest.MonkeyPatch)
 def test_case_that_ends_its_process_is_a_contradiction(monkeypatch: pytest.MonkeyPatch) -> None:
     original = random_model
 
-    def ending(seed: int, number: int) -> tuple[str, onnx.ModelProto]:
+    def ending(seed: int, number: int, _: str) -> tuple[str, onnx.ModelProto]:
         if number == 2 and os.getpid() != parent:
             os._exit(3)
         return original(seed, number)

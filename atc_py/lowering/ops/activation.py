@@ -25,12 +25,20 @@ _SELU_ALPHA, _SELU_GAMMA = 1.6732631921768188, 1.0507010221481323
 
 @lowering("Selu")
 def lower_selu(b: Builder) -> Sequence[Value]:
-    """Lower Selu to Selu, or Elu with alpha and scale where they are not the usual ones."""
+    """Lower Selu to Selu, or Elu with alpha and scale where they are not the usual ones.
+
+    Integers, which the list has and ONNX has not, go through float32; fractions are dropped. CANN's
+    kernel takes them itself; how it rounds them is not published.
+    """
     alpha = get_float(b, "alpha", _SELU_ALPHA)
     gamma = get_float(b, "gamma", _SELU_GAMMA)
-    if (alpha, gamma) == (_SELU_ALPHA, _SELU_GAMMA):
-        return [b.op("Selu", [b.input(0)], b.output_type())]
-    return [b.op("Elu", [b.input(0)], b.output_type(), {"alpha": alpha, "scale": gamma})]
+    usual = (alpha, gamma) == (_SELU_ALPHA, _SELU_GAMMA)
+    op, attributes = ("Selu", {}) if usual else ("Elu", {"alpha": alpha, "scale": gamma})
+    x, result = b.input(0), b.output_type()
+    if result.dtype.is_float:
+        return [b.op(op, [x], result, attributes)]
+    wide = b.cast(x, DType.FLOAT32)
+    return [b.cast(b.op(op, [wide], wide.type, attributes, "wide"), result.dtype)]
 
 
 @lowering("Softplus")

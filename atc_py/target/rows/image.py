@@ -74,6 +74,9 @@ ROWS = (
         ),
         columns=tuple(Column((dtype, F32, F32, I64), (dtype,)) for dtype in FLOATS),
         kernels=DECIDED_LATER,
+        aicpu=tuple(
+            Column((dtype, F32, F32, I64), (dtype,)) for dtype in (F64, I8, U8, I16, U16, I32, I64)
+        ),
         family="region",
         takes=Layout.SPATIAL,
         passes=8.0,

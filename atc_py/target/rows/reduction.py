@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
-from atc_py.target.row import Attribute, Column, TargetOp, Unit
+from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
 from atc_py.target.rows.parts import (
     BOOL,
+    EXP,
     F16,
     F32,
     F64,
@@ -16,6 +17,7 @@ from atc_py.target.rows.parts import (
     I32,
     I64,
     LATER_KERNELS,
+    LOG,
     U8,
     U32,
     U64,
@@ -35,7 +37,7 @@ _WIDE = (I32, I64, U32, U64, F64)
 
 _POSITION = (Attribute("dimension", "int"), Attribute("dtype", "dtype", I64))
 
-_POSITIONS = tuple(Column((dtype,), (I32,)) for dtype in FLOATS)
+_POSITIONS = tuple(Column((dtype,), (I32,)) for dtype in (*FLOATS, I32))
 """Positions are counted in int32."""
 
 _POSITION_KERNELS = on(
@@ -54,7 +56,7 @@ ROWS = (
         attributes=_POSITION,
         columns=_POSITIONS,
         kernels=_POSITION_KERNELS,
-        aicpu=_POSITIONS[1:],
+        aicpu=_POSITIONS[1:2],
         family="reduce",
         selects=True,
         takes=Layout.ROWS,
@@ -69,7 +71,7 @@ ROWS = (
         attributes=_POSITION,
         columns=_POSITIONS,
         kernels=_POSITION_KERNELS,
-        aicpu=_POSITIONS[1:],
+        aicpu=_POSITIONS[1:2],
         family="reduce",
         selects=True,
         takes=Layout.ROWS,
@@ -94,6 +96,24 @@ ROWS = (
         takes=Layout.ROWS,
         passes=3.0,
     ),
+    # No form of it has its axes as an attribute. CANN's kernel does not subtract the largest element
+    # first, so that exponentials of what is above 88 overflow there.
+    TargetOp(
+        "ReduceLogSumExp",
+        (Operand("x"), Operand("axes", value_depend=True, compiled=True)),
+        Y,
+        Unit.VECTOR,
+        "Logarithm of the sum of exponentials over the axes of the second input.",
+        attributes=(Attribute("keep_dims", "bool", default=False),),
+        columns=tuple(Column((dtype, I64), (dtype,)) for dtype in FLOATS),
+        kernels=on("310 310P 310B 910 A2 A3: f16 f32; 610 CS: -", "T i64|i32 > T"),
+        family="reduce",
+        formula="y = m + log(sum of exp(x - m) over axes), m the largest x over them",
+        takes=Layout.ROWS,
+        passes=4 + EXP + LOG,
+    ),
+    # int64 and float64 on the AI CPU are inferred from the lists. With the axes as an input, some
+    # families have int64 on the AI Core; the operator that has them as an attribute has not.
     TargetOp(
         "ReduceMaxD",
         _X,
@@ -106,7 +126,7 @@ ROWS = (
             "310 310P 310B 610 910: f16 f32 i32 i8 u8 b; A2 A3: f16 f32 bf16 i32 i8 u8 b; "
             "CS: f16 i32 i8 u8 b",
         ),
-        aicpu=(F64,),
+        aicpu=(F64, I64),
         family="reduce",
         selects=True,
     ),

@@ -16,7 +16,7 @@ from atc_py.device.sim.kernel import Call, Rounding, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.numerics.rounding import is_rounded
 from atc_py.device.sim.primitives.moves import moving
-from atc_py.device.sim.typing_rules import require_float, require_rank
+from atc_py.device.sim.typing_rules import require_number, require_rank
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -163,7 +163,7 @@ _NEAREST: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
 
 def _resize_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     """Return the dims that sizes gives, or those of x times scales, rounded down."""
-    require_float(node.x)
+    require_number(node.x)
     for name, known in (
         ("coordinate_transformation_mode", [*_COORDINATES]),
         ("mode", ["linear", "nearest"]),
@@ -212,10 +212,13 @@ def _scales(node: NodeFacts) -> list[np.float32]:
 def resize(call: Call) -> None:
     """Resize axes in turn, the last first, while little is moved; round once where linear.
 
-    What is outside x under tf_crop_and_resize is set at the end, on the grid of the dtype.
+    What is outside x under tf_crop_and_resize is set at the end, on the grid of the dtype. Integers
+    are interpolated in float32 and their fractions dropped, as in onnxruntime; they saturate.
     """
     node, result = call.node, call.x
     crops, linear = _crops(node), node.text("mode") == "linear"
+    if linear and node.x.dtype.is_integer:
+        result = result.astype(np.float32)
     coordinates = _COORDINATES[node.text("coordinate_transformation_mode")]
     outside: list[tuple[int, NDArray[np.bool_]]] = []
     axes = [(at, axis) for at, axis in enumerate(_axes(call)) if axis.scale != 1 or crops]
@@ -230,11 +233,22 @@ def resize(call: Call) -> None:
             last = call.out if number == axes[0][0] else None
             result = result.take(nearest.astype(np.intp), axis=number, out=last, mode="clip")
     if result is not call.out:
-        np.copyto(call.out, result)
+        _store(result, call.out)
     for number, beyond in outside:
         call.out[(slice(None),) * number + (beyond,)] = node.number("extrapolation_value")
     if (linear or outside) and is_rounded(node.x.dtype):
         call.rounding(call.out, node.x.dtype)()
+
+
+def _store(values: NDArray[Any], out: NDArray[Any]) -> None:
+    """Put results into `out`; those that round to beyond the largest integer become it."""
+    if out.dtype.kind == "f":
+        np.copyto(out, values)
+        return
+    largest = np.iinfo(out.dtype).max
+    with np.errstate(invalid="ignore"):
+        np.copyto(out, values, casting="unsafe")
+    np.copyto(out, largest, where=values >= float(largest) + 1.0)
 
 
 def _axes(call: Call) -> list[_Axis]:
