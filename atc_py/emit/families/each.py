@@ -104,7 +104,9 @@ _DRAWN: Mapping[str, Draw] = {
 }
 """What draws inputs of operators that plain random numbers do not fit."""
 
-_SUMS = frozenset({"EmbeddingBag", "ROIAlign", "Range", "ReduceSum", "RoiExtractor"})
+_SUMS = frozenset(
+    {"EmbeddingBag", "MovingSumWithSigmoid", "ROIAlign", "Range", "ReduceSum", "RoiExtractor"}
+)
 """Operators whose results are rounded sums."""
 
 
@@ -113,9 +115,9 @@ class _Each(Family):
 
     name = template = "each"
     operators = frozenset({
-        "AdaptiveMaxPool2d", "Cumsum", "EmbeddingBag", "GatherElements", "Merge", "OneHot",
-        "PadV3", "ROIAlign", "ROIPooling", "Range", "ReduceSum", "ReverseSequence",
-        "RoiExtractor", "Shape", "Tile",
+        "AdaptiveMaxPool2d", "Cumsum", "DynSeqOuter", "EmbeddingBag", "GatherElements", "Merge",
+        "MovingSumWithSigmoid", "OneHot", "PadV3", "ROIAlign", "ROIPooling", "Range", "ReduceSum",
+        "ReverseSequence", "RoiExtractor", "Shape", "Tile",
     })  # fmt: skip
 
     def plan(self, launch: Launch) -> Plan:
@@ -123,7 +125,7 @@ class _Each(Family):
         ports, soc = launch.kernel.outputs, launch.soc
         total = prod(launch.outputs[0])
         per_block = BLOCK // min(port.dtype.itemsize for port in ports)
-        room = soc.ub_kib * 1024 // (DEPTH * sum(port.dtype.itemsize for port in ports))
+        room = (soc.ub_kib * 1024 - BLOCK) // (DEPTH * sum(port.dtype.itemsize for port in ports))
         share = -(-total // vector_cores(soc))
         length = max(1, min(room // per_block, -(-share // per_block))) * per_block
         tiling = EachTiling(
@@ -137,6 +139,8 @@ class _Each(Family):
             Buffer(f"{port.name}Queue", "ub", DEPTH * length * port.dtype.itemsize)
             for port in ports
         )
+        if launch.kernel.op == "MovingSumWithSigmoid":
+            buffers += (Buffer("value", "ub", BLOCK),)
         return Plan(tiling, tiling.core_num, buffers, launch.moved)
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
@@ -150,6 +154,7 @@ class _Each(Family):
             "attributes": attributes,
             "given": {port.name: port for port in kernel.inputs},
             "alive": kernel.op == "Merge",
+            "value": kernel.op == "MovingSumWithSigmoid",
             "mode": mode,
             "samples": attributes.get("sample_num"),
         }

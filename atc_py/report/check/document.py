@@ -139,7 +139,7 @@ class OtherList(_Part, frozen=True, kw_only=True):
 
 
 class Note(_Part, frozen=True, kw_only=True):
-    """Remark on a model that is no finding: verdict, counts and exit status are those without it.
+    """Remark on a model beside its findings: it changes no verdict, count or exit status.
 
     Attributes:
         name: of the kind of remark: kept, of operators that newer pages of the list do not have.
@@ -189,7 +189,7 @@ class CheckedModel(_Part, frozen=True, kw_only=True):
         network: every node.
         quant_bias: how biases of int8 layers are read; null for a model that has none.
         other_lists: what other operator lists say of a model with errors.
-        notes: remarks that are no findings.
+        notes: remarks beside the findings.
     """
 
     path: str

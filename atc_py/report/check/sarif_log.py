@@ -67,7 +67,7 @@ def check_sarif(document: CheckDocument) -> str:
 
 
 def _invocation(document: CheckDocument, files: Mapping[str, Json], *, successful: bool) -> Json:
-    """Return the run, with remarks on models as notifications: they are no results."""
+    """Return the run, with remarks on models as notifications, not as results."""
     notes = [
         {
             "descriptor": {"id": note.name},

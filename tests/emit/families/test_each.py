@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -14,9 +14,13 @@ from tests.emit.families.conftest import wrong
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from atc_py.ir import AttrValue
+    from numpy.typing import NDArray
+
+    from atc_py.ir import AttrValue, Value
     from atc_py.tensor.shapes import Shape
     from tests.emit.families.conftest import Verified
+
+    Array = NDArray[Any]
 
 F16, F32, BF16 = DType.FLOAT16, DType.FLOAT32, DType.BFLOAT16
 I8, I32, I64, U8, BOOL = DType.INT8, DType.INT32, DType.INT64, DType.UINT8, DType.BOOL
@@ -27,21 +31,27 @@ Typed = tuple[DType, tuple[int, ...]]
 def _add(
     graph: Graph,
     op: str,
-    inputs: Sequence[Typed | list[int] | None],
+    inputs: Sequence[Typed | Array | list[int] | None],
     outputs: Sequence[Typed],
     attributes: Mapping[str, AttrValue] | None = None,
 ) -> None:
-    """Add a node; a list is a constant of int64."""
-    values = [
-        None
-        if given is None
-        else graph.constant("numbers", DenseConst(np.array(given, np.int64)))
-        if isinstance(given, list)
-        else graph.add_input("in", TensorType(*given))
-        for given in inputs
-    ]
+    """Add a node; an array is a constant, a list one of int64."""
+    values = [None if given is None else _value(graph, given) for given in inputs]
     results = [("out", TensorType(*each)) for each in outputs]
     graph.add_node(op, values, results, dict(attributes or {})).engine = Engine.AICORE
+
+
+def _value(graph: Graph, given: Typed | Array | list[int]) -> Value:
+    """Return an input of the graph, or a constant."""
+    if isinstance(given, tuple):
+        return graph.add_input("in", TensorType(*given))
+    array = np.array(given, np.int64) if isinstance(given, list) else given
+    return graph.constant("numbers", DenseConst(array))
+
+
+def _words(numbers: list[int]) -> Array:
+    """Return numbers in int32."""
+    return np.array(numbers, np.int32)
 
 
 def test_elements_that_an_index_names(verified: Verified) -> None:
@@ -162,4 +172,21 @@ def test_windows_that_divide_an_image(verified: Verified) -> None:
         shape = (*x[:2], *size)
         results = [(F16, shape), (I32, shape)]
         _add(graph, "AdaptiveMaxPool2d", [(F16, x)], results, {"output_size": size})
+    assert wrong(verified(graph)) == []
+
+
+def test_sequences_of_different_lengths(verified: Verified) -> None:
+    graph = Graph("sequences", Phase.TYPED)
+    for dtype in (F16, F32):
+        for first, second in (([3, 0, 4], [2, 5, 1]), ([1], [1]), ([0], [3])):
+            rows = sum(one * other for one, other in zip(first, second, strict=True))
+            tables: list[Typed] = [(dtype, (sum(each), 13)) for each in (first, second)]
+            graph_inputs = [*tables, _words(first), _words(second)]
+            _add(graph, "DynSeqOuter", graph_inputs, [(dtype, (rows, 13))])
+        for beams, frames, ksize in (([1, 3], [5, 40], 4), ([2, 1], [3, 0], 9), ([1], [7], 1)):
+            total = sum(one * other for one, other in zip(beams, frames, strict=True))
+            lines = [(dtype, (total,))] * 2
+            results = [(dtype, (sum(beams), sum(frames)))]
+            inputs = [*lines, _words([*beams, *frames])]
+            _add(graph, "MovingSumWithSigmoid", inputs, results, {"ksize": ksize})
     assert wrong(verified(graph)) == []
