@@ -32,7 +32,7 @@ DOCUMENTS: dict[str, str] = {
     "ops validate": "specifications, diagnostics",
     "profile": "model, calibration, socs",
     "profile --calibrate": "soc, measurements, factors, error_before, error_after, operators",
-    "quantize": "model, output, data, format, opset, layers, nodes, bytes_before, bytes_after, "
+    "quantize": "model, output, data, format, opset, operator_list, layers, nodes, bytes_before, bytes_after, "
     "quant_bias",
     "run": "outputs, comparisons, nodes, seconds, warnings, diagnostics",
 }
