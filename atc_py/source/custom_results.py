@@ -235,6 +235,8 @@ def _dyn_seq_outer(inputs: Inputs, _attributes: Attributes) -> tuple[Result, ...
     first, second = (each.numbers for each in lengths)
     rows = None
     if first is not None and second is not None:
+        if len(first) != len(second):
+            raise ContradictionError("needs as many lengths of x2 as of x1", "input seq_len2")
         for name, x, numbers in (("seq_len1", x1, first), ("seq_len2", x2, second)):
             _check_lengths(name, x.dims[0], numbers)
         rows = sum(one * other for one, other in zip(first, second, strict=True))
@@ -247,6 +249,8 @@ def _moving_sum(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
     alpha, _, offset, data = (_input(inputs, position) for position in range(4))
     if _integer(attributes, "ksize", 0) < 1:
         raise ContradictionError("needs a positive ksize", "ksize")
+    if alpha.rank != 1:
+        raise ContradictionError(f"needs a vector, found {alpha}", "input alpha")
     numbers = offset.numbers
     if numbers is None:
         return ((alpha.dtype, (data.dims[0] if data.rank == _MATRIX else None, None)),)

@@ -66,6 +66,9 @@ def test_lengths_that_do_not_fit_are_refused() -> None:
     inputs = {"x1": rows, "x2": rows, "seq_len1": _words(1), "seq_len2": _words(2)}
     with pytest.raises(AtcError, match="lengths that add up to 2"):
         run("DynSeqOuter", inputs, [rows], {}, constants=("seq_len1", "seq_len2"))
+    uneven = {**inputs, "seq_len1": _words(1, 1)}
+    with pytest.raises(AtcError, match="as many lengths|must be equal|ATC"):
+        run("DynSeqOuter", uneven, [rows], {}, constants=("seq_len1", "seq_len2"))
     line = np.zeros(3, np.float32)
     windows = {"alpha": line, "energy": line, "offset": _words(1, 2), "dec_data": rows[:1]}
     with pytest.raises(AtcError, match="has 2 frames of beams"):
