@@ -67,7 +67,7 @@ def test_lengths_that_do_not_fit_are_refused() -> None:
     with pytest.raises(AtcError, match="lengths that add up to 2"):
         run("DynSeqOuter", inputs, [rows], {}, constants=("seq_len1", "seq_len2"))
     uneven = {**inputs, "seq_len1": _words(1, 1)}
-    with pytest.raises(AtcError, match="as many lengths|must be equal|ATC"):
+    with pytest.raises(AtcError, match="seq_len2"):
         run("DynSeqOuter", uneven, [rows], {}, constants=("seq_len1", "seq_len2"))
     line = np.zeros(3, np.float32)
     windows = {"alpha": line, "energy": line, "offset": _words(1, 2), "dec_data": rows[:1]}
