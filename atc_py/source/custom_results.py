@@ -310,6 +310,54 @@ def _embedding_bag(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]
     return ((weight.dtype, (bags, weight.dims[1])),)
 
 
+def _dyn_seq_outer(inputs: Inputs, _attributes: Attributes) -> tuple[Result, ...]:
+    """Return a row for each pair of rows of a sequence; open where only the run knows the lengths."""
+    x1, x2, *lengths = (_input(inputs, position) for position in range(4))
+    if x1.rank != _MATRIX or x2.rank != _MATRIX or not _may_be_equal(x1.dims[1:], x2.dims[1:]):
+        raise ContradictionError(f"needs matrices of as many columns, found {x1} and {x2}")
+    first, second = (each.numbers for each in lengths)
+    rows = None
+    if first is not None and second is not None:
+        if len(first) != len(second):
+            raise ContradictionError("needs as many lengths of x2 as of x1", "input seq_len2")
+        for name, x, numbers in (("seq_len1", x1, first), ("seq_len2", x2, second)):
+            _check_lengths(name, x.dims[0], numbers)
+        rows = sum(one * other for one, other in zip(first, second, strict=True))
+    columns = x2.dims[1] if x1.dims[1] is None else x1.dims[1]
+    return ((x1.dtype, (rows, columns)),)
+
+
+def _moving_sum(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
+    """Return a row for each beam and a column for each frame of all sequences."""
+    alpha, _, offset, data = (_input(inputs, position) for position in range(4))
+    if _integer(attributes, "ksize", 0) < 1:
+        raise ContradictionError("needs a positive ksize", "ksize")
+    if alpha.rank != 1:
+        raise ContradictionError(f"needs a vector, found {alpha}", "input alpha")
+    numbers = offset.numbers
+    if numbers is None:
+        return ((alpha.dtype, (data.dims[0] if data.rank == _MATRIX else None, None)),)
+    if len(numbers) % 2 or min(numbers, default=0) < 0:
+        raise ContradictionError(
+            f"needs beams and frames of each sequence, found {list(numbers)}", "input offset"
+        )
+    beams, frames = numbers[: len(numbers) // 2], numbers[len(numbers) // 2 :]
+    covered = sum(beam * frame for beam, frame in zip(beams, frames, strict=True))
+    if alpha.dims[0] not in {None, covered}:
+        raise ContradictionError(
+            f"has {covered} frames of beams by offset, found {alpha}", "input alpha"
+        )
+    return ((alpha.dtype, (sum(beams), sum(frames))),)
+
+
+def _check_lengths(name: str, rows: int | None, lengths: Sequence[int]) -> None:
+    """Refuse lengths that do not add up to the rows."""
+    if min(lengths, default=0) < 0 or rows not in {None, sum(lengths)}:
+        raise ContradictionError(
+            f"needs lengths that add up to {rows}, found {list(lengths)}", f"input {name}"
+        )
+
+
 def _roi_extractor(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
     """Return for each region the features of one map, of the height and width asked for."""
     *maps, rois = (_input(inputs, position) for position in range(len(inputs)))
@@ -342,7 +390,9 @@ CUSTOM_RESULTS: Mapping[str, Callable[[Inputs, Attributes], tuple[Result, ...]]]
     "BatchMatMul": _batch_mat_mul,
     "BatchMultiClassNMS": _batch_multi_class_nms,
     "DeformableConv2D": _deformable_conv,
+    "DynSeqOuter": _dyn_seq_outer,
     "EmbeddingBag": _embedding_bag,
+    "MovingSumWithSigmoid": _moving_sum,
     "RoiExtractor": _roi_extractor,
 }
 """By operator: the results of a node, from its inputs and attributes."""

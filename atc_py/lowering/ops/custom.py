@@ -16,7 +16,7 @@ from atc_py.source.custom_results import (
     deformable_window,
 )
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import MAX_RANK, closed_shape
+from atc_py.tensor.shapes import closed_shape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from atc_py.tensor.shapes import Shape
 
 __all__: list[str] = []
+
+_MOST_NUMBERS = 4096
+"""Numbers that are read as dims or lengths of sequences; a longer list is data."""
 
 _COUNT = 3
 """Position of the number of boxes among the results of BatchMultiClassNMS."""
@@ -157,6 +160,21 @@ def lower_deformable_conv(b: Builder) -> Sequence[Value]:
     return [b.op("Conv2D", inputs, result, steps)]
 
 
+@lowering("DynSeqOuter")
+def lower_dyn_seq_outer(b: Builder) -> Sequence[Value]:
+    """Lower DynSeqOuter to DynSeqOuter."""
+    (result,) = _results(b)
+    return [b.op("DynSeqOuter", [b.input(position) for position in range(4)], result)]
+
+
+@lowering("MovingSumWithSigmoid")
+def lower_moving_sum(b: Builder) -> Sequence[Value]:
+    """Lower MovingSumWithSigmoid to MovingSumWithSigmoid, which has no dec_data and reads none."""
+    (result,) = _results(b)
+    inputs = [b.input(position) for position in range(3)]
+    return [b.op("MovingSumWithSigmoid", inputs, result, {"ksize": get_int(b, "ksize", 0)})]
+
+
 @lowering("EmbeddingBag")
 def lower_embedding_bag(b: Builder) -> Sequence[Value]:
     """Lower EmbeddingBag; a matrix of indices has a bag in each row, a list offsets.
@@ -216,7 +234,7 @@ def _given(source: SourceTensor) -> Given:
     """Return an input as the rules on results see it."""
     short = source.const is not None and source.required_dtype.is_integer and source.rank == 1
     numbers = source.const.numpy() if short and source.const is not None else None
-    listed = None if numbers is None or numbers.size > MAX_RANK else tuple(map(int, numbers))
+    listed = None if numbers is None or numbers.size > _MOST_NUMBERS else tuple(map(int, numbers))
     return Given(source.required_dtype, source.required_dims, listed)
 
 
