@@ -86,7 +86,10 @@ def _number(*values: int) -> Callable[[], Array]:
 
 def _silero(file: str, purpose: str, **data: Callable[[], Array]) -> TrainedModel:
     """Return a variant of the detector of speech: 576 samples and a state."""
-    shared = {"input": partial(waveform, 576), "state": _zeros(2, 1, 128)}
+    shared: dict[str, Callable[[], Array]] = {
+        "input": partial(waveform, 576),
+        "state": _zeros(2, 1, 128),
+    }
     return TrainedModel(_SILERO, f"silero_vad/data/{file}.onnx", purpose, {**shared, **data})
 
 
