@@ -55,6 +55,12 @@ SHOWN: dict[str, Shown] = {
         [TensorType(F16, (2, 6, 10, 12))],
         {"dim": 1},
     ),
+    "loss": (
+        "SoftmaxCrossEntropyLoss",
+        [(48, 80), TensorType(DType.INT32, (48,))],
+        [(), (48, 80)],
+        {"ignore_index": -1, "reduction": "mean"},
+    ),
     "lrn": ("LRN", [MAP], [MAP], {"depth_radius": 2}),
     "mark": ("OneHotD", [(2, 6), (1,), (1,)], [(2, 6, 9)], {"depth": 9}),
     "masked_softmax": ("ScaledMaskedSoftmax", [MAP, (2, 1, 10, 12)], [MAP], {"scale": 0.125}),
@@ -97,8 +103,10 @@ SHOWN: dict[str, Shown] = {
         [(6, 32, 7, 7)],
         {"spatial_scale": 0.25, "pooled_height": 7, "pooled_width": 7, "roi_end_mode": 0},
     ),
+    "scan": ("CumsumD", [MAP], [MAP], {"axis": 1}),
     "scatter": ("ScatterElements", [MAP, (2, 6, 10, 12), (2, 6, 10, 12)], [MAP], {"axis": 1}),
     "select": ("SelectV2", [MAP, MAP, (32, 1, 1)], [MAP], {}),
+    "test": ("IsNan", [MAP], [TensorType(DType.BOOL, MAP)], {}),
     "trans_data": (
         "TransData",
         [MAP],
