@@ -213,6 +213,7 @@ class ModelCheck:
         layers: of a model that came quantized, its layers and what became of them.
         bias_convention: of a model whose layers are int8 already, how their biases are read.
         other_lists: of a model with errors, what the other operator lists say of it.
+        kept: its operators that the list keeps, though newer pages do not have them.
     """
 
     path: str
@@ -231,6 +232,7 @@ class ModelCheck:
     layers: tuple[QuantizedNode, ...] = ()
     bias_convention: BiasConvention | None = None
     other_lists: tuple[OtherVerdict, ...] = ()
+    kept: tuple[str, ...] = ()
 
     @property
     def standing(self) -> Standing:
