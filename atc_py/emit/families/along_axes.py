@@ -154,6 +154,7 @@ class _AlongAxes(Family):
             "T": "int32_t" if x.dtype is DType.INT32 else "float",
             "bytes": x.dtype in _BYTES,
             "is_wide": y.dtype is F32,
+            "mixed": x.dtype is not F32 and any(port.dtype is F32 for port in kernel.inputs[1:]),
             "low": {"int8": "-128", "uint8": "0", "bool": "0"}.get(x.dtype.value),
             "high": {"int8": "127", "uint8": "255", "bool": "1"}.get(x.dtype.value),
             "p": kernel.attributes.get("p"),
