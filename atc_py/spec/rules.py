@@ -5,7 +5,7 @@ belongs to checking. Arguments in OPERAND_ARGUMENTS name inputs or outputs of th
 ATTRIBUTE_ARGUMENTS name attributes, and `dim` and `dims` are letters of the layout of `tensor` (and
 of `other`).
 
-Longer than 400 lines: a rule is one short struct, and one union lists them all.
+Over 400 lines because the type of any rule, by which files are read, lists them all.
 """
 
 # Annotations are not postponed here: msgspec reads them when the structs are made.
@@ -111,11 +111,26 @@ class AttrLength(Rule, frozen=True, kw_only=True):
     length: Annotated[int, msgspec.Meta(ge=0)]
 
 
+class AttrLengthsEqual(Rule, frozen=True, kw_only=True):
+    """The attribute has as many elements as the attribute `along`."""
+
+    attribute: Text
+    along: Text
+
+
 class AttrPermutation(Rule, frozen=True, kw_only=True):
     """The attribute names every axis of the tensor once."""
 
     attribute: Text
     tensor: Text
+
+
+class AttrElementsAre(Rule, frozen=True, kw_only=True):
+    """The attribute has `value` at each of these positions, as far as it is long enough."""
+
+    attribute: Text
+    positions: Annotated[tuple[int, ...], msgspec.Meta(min_length=1)]
+    value: Number
 
 
 class ProductAtMost(Rule, frozen=True, kw_only=True):
@@ -193,6 +208,15 @@ class DimInRange(Rule, frozen=True, kw_only=True):
     range: tuple[Number, Number]
 
 
+class DimProductInRange(Rule, frozen=True, kw_only=True):
+    """The product of a dimension of two tensors is between two bounds, both included."""
+
+    tensor: Text
+    other: Text
+    dim: DimName
+    range: tuple[Number, Number]
+
+
 class DimDivisible(Rule, frozen=True, kw_only=True):
     """The attribute divides a dimension of the tensor."""
 
@@ -229,6 +253,20 @@ class RankInRange(Rule, frozen=True, kw_only=True):
 
     tensor: Text
     range: tuple[Number, Number]
+
+
+class RanksEqual(Rule, frozen=True, kw_only=True):
+    """Two tensors have one rank."""
+
+    tensor: Text
+    other: Text
+
+
+class LastDimWithinRank(Rule, frozen=True, kw_only=True):
+    """The last dim of the tensor is at most the rank of `other`."""
+
+    tensor: Text
+    other: Text
 
 
 class RankOfUpdates(Rule, frozen=True, kw_only=True):
@@ -370,8 +408,10 @@ Constraint: TypeAlias = (
     | AttrPositive
     | AttrDistinct
     | AttrLength
+    | AttrLengthsEqual
     | AttrPermutation
     | ProductAtMost
+    | AttrElementsAre
     | EquationOneOf
     | EquationWrittenOut
     | AxisInRank
@@ -383,11 +423,14 @@ Constraint: TypeAlias = (
     | AttrSumIsExtent
     | ValuesSumIsExtent
     | DimInRange
+    | DimProductInRange
     | DimDivisible
     | DimsEqual
     | PrimeDimBelow
     | RankIsNot
     | RankInRange
+    | RanksEqual
+    | LastDimWithinRank
     | RankOfUpdates
     | ShapesEqual
     | CountIsRank
