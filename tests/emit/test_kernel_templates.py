@@ -73,7 +73,6 @@ SHOWN: dict[str, Shown] = {
     ),
     "move": ("TransposeD", [MAP], [(2, 10, 12, 32)], {"perm": (0, 2, 3, 1)}),
     "resize": ("Resize", [MAP, None, (4,)], [(2, 32, 20, 24)], {}),
-    "nonzero": ("NonZero", [MAP], [(4, 7)], {"transpose": True}),
     "normalize": ("SoftmaxV2", [MAP], [MAP], {"axes": (-1,)}),
     "pad": ("PadV3D", [MAP], [(2, 32, 12, 14)], {"paddings": (0, 0, 0, 0, 1, 1, 1, 1)}),
     "pick": ("GatherNd", [MAP, (6, 2)], [(6, 10, 12)], {}),
