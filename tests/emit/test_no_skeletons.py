@@ -27,6 +27,7 @@ CUBE = {"cube.cpp.j2", "cube_offset.j2"}
 """Templates of the cube, in which some forms of convolutions are left to write; docs/kernels.md."""
 
 FORMS = {
+    "ROIAlign": {"roi_end_mode": 0},
     "ReduceLogSumExp": {"axes": (1,)},
     "Resize": {"mode": "linear"},
 }

@@ -13,6 +13,7 @@ from atc_py.source.custom_results import (
     ContradictionError,
     Given,
     custom_results,
+    deformable_window,
 )
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import closed_shape
@@ -120,6 +121,43 @@ def lower_batch_multi_class_nms(b: Builder) -> Sequence[Value]:
     inputs = [b.input(0), b.input(1), b.optional_input(2), b.optional_input(3)]
     *found, count = b.ops("BatchMultiClassNonMaxSuppression", inputs, outputs, attributes)
     return [*found, b.cast(count, count_type.dtype)]
+
+
+@lowering("DeformableConv2D")
+def lower_deformable_conv(b: Builder) -> Sequence[Value]:
+    """Lower DeformableConv2D to DeformableOffsets and Conv2D, as CANN's own pass does.
+
+    DeformableOffsets samples each window of the image apart from the others; Conv2D steps from
+    window to window. Tensors are NCHW; data_format tells the order of strides and dilations alone.
+    """
+    x, filter_, offsets = (b.input(position) for position in range(3))
+    (result,), window = _results(b), deformable_window(b.node.attributes)
+    bias = b.optional_input(3)
+    height, width = closed_shape(filter_.type.dims[2:])
+    attributes: dict[str, AttrValue] = {
+        "strides": (1, 1, *window.strides),
+        "pads": window.pads,
+        "ksize": (height, width),
+        "dilations": (1, 1, *window.dilations),
+        "data_format": "NCHW",
+        "deformable_groups": get_int(b, "deformable_groups", 1),
+        "modulated": True,
+    }
+    apart = tuple(
+        None if dim is None else dim * points
+        for dim, points in zip(result.dims[2:], (height, width), strict=True)
+    )
+    sampled = TensorType(x.type.dtype, (*x.type.dims[:2], *apart))
+    points = b.op("DeformableOffsets", [x, offsets], sampled, attributes, "sampled")
+    steps: dict[str, AttrValue] = {
+        "strides": (1, 1, height, width),
+        "pads": (0, 0, 0, 0),
+        "dilations": (1, 1, 1, 1),
+        "groups": get_int(b, "groups", 1),
+        "data_format": "NCHW",
+    }
+    inputs = [points, filter_, *([] if bias is None else [bias])]
+    return [b.op("Conv2D", inputs, result, steps)]
 
 
 @lowering("DynSeqOuter")
