@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from atc_py.compare.proof import Proof, ResultGap
+    from atc_py.compare.proof import FixProof, ResultGap
     from atc_py.fix.engine import Applied, Fixed
     from atc_py.options.fix_options import FixOptions
     from atc_py.spec import Library
@@ -99,7 +99,7 @@ def _restate(fixed: Fixed, library: Library) -> int:
     return model.opsets.get("", 0) if failed else opset
 
 
-def _prove(fixed: Fixed, model: Path, written: Path, options: FixOptions) -> Proof | None:
+def _prove(fixed: Fixed, model: Path, written: Path, options: FixOptions) -> FixProof | None:
     """Run both models; None where dims are open."""
     source = fixed.model
     if source is None or any(each.is_open or each.dtype is None for each in source.inputs):
@@ -122,7 +122,7 @@ def _prove(fixed: Fixed, model: Path, written: Path, options: FixOptions) -> Pro
     return prove(*models, ports, found, range(options.seeds), bound, options.rules.ranges)
 
 
-def _refuse_differences(fixed: Fixed, proof: Proof | None, model: Path) -> None:
+def _refuse_differences(fixed: Fixed, proof: FixProof | None, model: Path) -> None:
     """Refuse regions that differ from the original by more than their rules allow."""
     if proof is None:
         return
@@ -137,7 +137,7 @@ def _refuse_differences(fixed: Fixed, proof: Proof | None, model: Path) -> None:
             )
 
 
-def _rewrites(fixed: Fixed, proof: Proof | None) -> Iterable[Rewrite]:
+def _rewrites(fixed: Fixed, proof: FixProof | None) -> Iterable[Rewrite]:
     """Yield the nodes that were replaced."""
     rules: dict[int, list[Applied]] = defaultdict(list)
     for applied in fixed.applied:

@@ -1,4 +1,4 @@
-"""Proof that a fixed model computes what the original does, as a whole and region by region.
+"""FixProof that a fixed model computes what the original does, as a whole and region by region.
 
 Both run in the reference engine on the same random data. A region is what rules wrote in place of one
 node of the original: it runs by itself on the values that the original has there.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from atc_py.compare.reference import ReferenceModel
     from atc_py.running.model import Port
 
-__all__ = ["Proof", "Region", "ResultGap", "prove"]
+__all__ = ["FixProof", "Region", "ResultGap", "prove"]
 
 Feeds = dict[str, "NDArray[Any]"]
 
@@ -78,7 +78,7 @@ class ResultGap:
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class FixProof:
     """Differences between a model and its fixed form.
 
     Attributes:
@@ -102,7 +102,7 @@ def prove(  # noqa: PLR0913  (two models, and what they are fed)
     seeds: Iterable[int],
     bound: Mapping[str, NDArray[Any]],
     ranges: Mapping[str, tuple[int, int]],
-) -> Proof:
+) -> FixProof:
     """Run both models on random data that fit them; return the differences.
 
     Args:
@@ -136,7 +136,7 @@ def prove(  # noqa: PLR0913  (two models, and what they are fed)
             for found, wanted in _region_values(fixed, piece, first):
                 deviations.setdefault(key, ResultGap()).add(found, wanted)
     unproved = tuple(each.key for each in regions if each.key not in deviations)
-    return Proof(used, outputs, deviations, unproved)
+    return FixProof(used, outputs, deviations, unproved)
 
 
 def _within(ports: Sequence[Port], ranges: Mapping[str, tuple[int, int]], seed: int) -> Feeds:

@@ -7,7 +7,6 @@ once, on the results of the pieces before it, so all results can be seen and few
 from __future__ import annotations
 
 import time
-import warnings
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -17,17 +16,19 @@ import onnx
 
 from atc_py.compare.float64_nodes import exact_nodes
 from atc_py.compare.node_order import producers_first, read_by
+from atc_py.compare.reference_engines import start_onnx_reference, start_onnxruntime
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_MODEL, REFERENCE_FAILED
 from atc_py.frontend.reading.mapped import reading_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from atc_py.compare.float64_nodes import ExactNodes
+    from atc_py.compare.reference_engines import ReferenceEngine
 
 __all__ = [
     "WEIGHT_BYTES",
@@ -119,7 +120,7 @@ class ReferenceModel:
             each.name for each in proto.graph.input if each.name not in self.constants
         )
         self.outputs = tuple(each.name for each in proto.graph.output)
-        self._engines: dict[int, _Engine] = {}
+        self._engines: dict[int, ReferenceEngine] = {}
         self.pieces = self._pieces_of(weight_bytes)
 
     def with_amendment(self, amendment: Amendment) -> ReferenceModel:
@@ -218,11 +219,11 @@ class ReferenceModel:
 
     def _started(
         self, piece: Piece, feeds: Mapping[str, NDArray[Any]]
-    ) -> tuple[_Engine, dict[str, NDArray[Any]]]:
+    ) -> tuple[ReferenceEngine, dict[str, NDArray[Any]]]:
         """Return the first engine that runs `piece`, and its results."""
         reasons = []
         model = self._model_of(piece, feeds)
-        for start in (_onnxruntime, _onnx_reference):
+        for start in (start_onnxruntime, start_onnx_reference):
             try:
                 engine = start(model, piece.writes)
                 return engine, engine.run(feeds)
@@ -364,54 +365,6 @@ def open_reference(path: Path) -> ReferenceModel:
         text = " ".join(str(error).split())[:200]
         raise BAD_MODEL.error(f"onnx cannot load it: {text}", place=Place(str(path))) from error
     return ReferenceModel(path, proto)
-
-
-@dataclass(frozen=True, slots=True)
-class _Engine:
-    """Runner of one piece of the original."""
-
-    name: str
-    call: Callable[[Mapping[str, NDArray[Any]]], Sequence[object]]
-    writes: tuple[str, ...]
-
-    def run(self, feeds: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """Return the results that are tensors, by name."""
-        results = zip(self.writes, self.call(feeds), strict=True)
-        return {
-            name: np.asarray(found)
-            for name, found in results
-            if isinstance(found, np.ndarray | np.generic)
-        }
-
-
-def _onnxruntime(model: onnx.ModelProto, writes: tuple[str, ...]) -> _Engine:
-    """Return onnxruntime without optimizations, which would remove results."""
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    # Threads that wait in a loop would take the cores from the device's kernels.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = onnxruntime.InferenceSession(
-        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-    )
-    names = list(writes)
-    return _Engine("onnxruntime", lambda feeds: session.run(names, dict(feeds)), writes)
-
-
-def _onnx_reference(model: onnx.ModelProto, writes: tuple[str, ...]) -> _Engine:
-    """Return the reference evaluator of onnx."""
-    from onnx.reference import ReferenceEvaluator
-
-    evaluator = ReferenceEvaluator(model)
-
-    def call(feeds: Mapping[str, NDArray[Any]]) -> Sequence[object]:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            return list(evaluator.run(list(writes), dict(feeds)))
-
-    return _Engine("onnx", call, writes)
 
 
 def _piece(nodes: Sequence[onnx.NodeProto], constants: Mapping[str, object]) -> Piece:

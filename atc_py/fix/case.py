@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["CaseGraph", "Fed", "Given", "RuleCase", "data"]
+__all__ = ["CaseGraph", "ConstInput", "Fed", "RuleCase", "data"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Fed:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Given:
+class ConstInput:
     """A constant input of the node.
 
     Attributes:
@@ -72,7 +72,7 @@ class RuleCase:
     """
 
     op_type: str
-    inputs: tuple[Fed | Given | None, ...]
+    inputs: tuple[Fed | ConstInput | None, ...]
     attributes: Mapping[str, Any] = field(default_factory=dict)
     opset: int = 13
     outputs: int = 1
@@ -88,7 +88,7 @@ class RuleCase:
         }
 
 
-def data(*dims: int, seed: int = 0, scale: float = 1.0) -> Given:
+def data(*dims: int, seed: int = 0, scale: float = 1.0) -> ConstInput:
     """Return normally distributed float32 constants."""
     drawn = np.random.default_rng(seed).normal(size=dims) * scale
-    return Given(drawn.astype(np.float32))
+    return ConstInput(drawn.astype(np.float32))

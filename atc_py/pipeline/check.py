@@ -84,8 +84,7 @@ def check_files(models: Sequence[Path], options: CheckOptions) -> CheckReport:
         )
         check = _apply_rules(trial, file, shapes, judge, survey)
         judged = with_other_lists(check, survey.model, judge.conditions, options)
-        fixable = with_fixes(judged, file, judge.conditions, specs, shapes)
-        checks.append(with_kept(fixable, specs))
+        checks.append(with_kept(with_fixes(judged, file, judge, shapes), specs))
     if all(check.opsets for check in checks):  # a file that cannot be read may have the names
         unmatched.refuse()
         _refuse_unused(unused)

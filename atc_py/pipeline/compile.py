@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from atc_py.frontend.reading.onnx_file import OnnxFile
     from atc_py.ir import Graph
     from atc_py.options.compile_options import CompileOptions
+    from atc_py.options.fix_rules import FixRules
     from atc_py.passes.manager import PassRun
     from atc_py.passes.precision.controls import Controls
     from atc_py.source import SourceModel
@@ -83,14 +84,10 @@ def compile_model(
     clock = _Clock(on_stage)
     with clock.stage("read"):
         file = read_model(model)
-    conditions = Conditions(options.precision_mode, soc)
+    judge = Judge(Conditions(options.precision_mode, soc), specs, options.precision.quant_bias)
     if options.fix is not None:
         with clock.stage("fix"):
-            file = fixed_file(file, conditions, specs, options.fix, options.input_shapes)
-            bound = options.fix.bind.keys()
-            shapes = {k: each for k, each in options.input_shapes.items() if k not in bound}
-            options = replace(options, input_shapes=shapes)
-    judge = Judge(conditions, specs, options.precision.quant_bias)
+            file, options = _fixed(file, options, options.fix, judge)
     with misfits_explained(file, options.input_shapes, judge):
         checked, source, controls = _checked_source(file, options, judge, clock)
     with clock.stage("lower"):
@@ -136,6 +133,15 @@ class _Clock:
         started = time.perf_counter()
         yield
         self.stages.append(Stage(name, time.perf_counter() - started))
+
+
+def _fixed(
+    file: OnnxFile, options: CompileOptions, rules: FixRules, judge: Judge
+) -> tuple[OnnxFile, CompileOptions]:
+    """Return the file in the form that rules give it; inputs that are bound have no dims."""
+    found = fixed_file(file, judge.conditions, judge.specs, rules, options.input_shapes)
+    shapes = {name: each for name, each in options.input_shapes.items() if name not in rules.bind}
+    return found, replace(options, input_shapes=shapes)
 
 
 def _checked_source(

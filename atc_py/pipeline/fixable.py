@@ -13,10 +13,9 @@ from atc_py.options.fix_rules import FixRules
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from atc_py.check.bound_node import Conditions
     from atc_py.check.findings import ModelCheck
     from atc_py.frontend.reading.onnx_file import OnnxFile
-    from atc_py.spec import Library
+    from atc_py.pipeline.proposal.judging import Judge
     from atc_py.tensor.shapes import Shape
 
 __all__ = ["with_fixes"]
@@ -25,8 +24,7 @@ __all__ = ["with_fixes"]
 def with_fixes(
     check: ModelCheck,
     file: OnnxFile,
-    conditions: Conditions,
-    library: Library,
+    judge: Judge,
     shapes: Mapping[str, Shape],
 ) -> ModelCheck:
     """Return a check whose errors name the rules that remove them.
@@ -36,14 +34,13 @@ def with_fixes(
     Args:
         check: the check of the file.
         file: the file that was checked.
-        conditions: precision mode and SoC.
-        library: the operator list.
+        judge: the operator list, precision mode and SoC.
         shapes: dims of inputs that the model leaves open, by name.
     """
     errors = [each for each in check.findings if each.standing is Standing.ERROR]
     if check.faults or not errors:
         return check
-    found = Fixer(file, conditions, library, FixRules()).fix(shapes)
+    found = Fixer(file, judge.conditions, judge.specs, FixRules()).fix(shapes)
     left = {
         each.place.node for each in found.after.check.findings if each.standing is Standing.ERROR
     }

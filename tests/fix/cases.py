@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import onnx
 from onnx import helper
 
-from atc_py.fix.case import CaseGraph, Fed, Given
+from atc_py.fix.case import CaseGraph, ConstInput, Fed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +26,7 @@ def write_case(case: RuleCase, path: Path) -> Path:
         if isinstance(each, Fed):
             element = helper.np_dtype_to_tensor_dtype(each.dtype.numpy)
             inputs.append(helper.make_tensor_value_info(name, element, each.dims))
-        elif isinstance(each, Given):
+        elif isinstance(each, ConstInput):
             constants.append(onnx.numpy_helper.from_array(each.value, name))
     outputs = [f"y{position}" for position in range(case.outputs)]
     attributes = {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
-from atc_py.fix.case import Fed, Given, RuleCase, data
+from atc_py.fix.case import ConstInput, Fed, RuleCase, data
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
 from atc_py.fix.unfit import require
@@ -37,7 +37,7 @@ _PIXELS = 2
     ),
     example=RuleCase(
         "BatchNormalization",
-        (Fed((2, 3, 5)), data(3), data(3), data(3), Given(np.full(3, 2, np.float32))),
+        (Fed((2, 3, 5)), data(3), data(3), data(3), ConstInput(np.full(3, 2, np.float32))),
         opset=9,
     ),
     near_miss=RuleCase(

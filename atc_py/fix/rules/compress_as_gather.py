@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
-from atc_py.fix.case import Fed, Given, RuleCase
+from atc_py.fix.case import ConstInput, Fed, RuleCase
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
 from atc_py.fix.unfit import require
@@ -35,7 +35,7 @@ __all__: list[str] = []
         ),
     ),
     example=RuleCase(
-        "Compress", (Fed((3, 4)), Given(np.array([True, False, True]))), {"axis": 1}, opset=11
+        "Compress", (Fed((3, 4)), ConstInput(np.array([True, False, True]))), {"axis": 1}, opset=11
     ),
     near_miss=RuleCase("Compress", (Fed((3, 4)), Fed((3,), DType.BOOL)), {"axis": 1}, opset=11),
 )

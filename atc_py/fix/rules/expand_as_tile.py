@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
-from atc_py.fix.case import Fed, Given, RuleCase
+from atc_py.fix.case import ConstInput, Fed, RuleCase
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
 from atc_py.tensor.dtypes import DType
@@ -29,7 +29,7 @@ __all__: list[str] = []
         after=Words("Reshape to the rank of the result, Tile", "变形为结果的秩，再 Tile"),
         condition=Words("dims are known", "形状已知"),
     ),
-    example=RuleCase("Expand", (Fed((3, 1), DType.INT32), Given(np.array([2, 3, 4])))),
+    example=RuleCase("Expand", (Fed((3, 1), DType.INT32), ConstInput(np.array([2, 3, 4])))),
     near_miss=RuleCase("Expand", (Fed((3, 1), DType.INT32), Fed((3,), DType.INT64, (3, 3)))),
 )
 def expand_as_tile(site: Site) -> Sequence[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
-from atc_py.fix.case import Fed, Given, RuleCase, data
+from atc_py.fix.case import ConstInput, Fed, RuleCase, data
 from atc_py.fix.parts.normal import centered
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
@@ -40,7 +40,7 @@ _FLOATS = frozenset({DType.FLOAT16, DType.FLOAT32})
     example=RuleCase("InstanceNormalization", (Fed((2, 3, 4, 4)), data(3), data(3, seed=1))),
     near_miss=RuleCase(
         "InstanceNormalization",
-        (Fed((2, 3, 4), DType.FLOAT64), Given(np.ones(3)), Given(np.ones(3))),
+        (Fed((2, 3, 4), DType.FLOAT64), ConstInput(np.ones(3)), ConstInput(np.ones(3))),
     ),
 )
 def instance_norm_as_steps(site: Site) -> Sequence[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
-from atc_py.fix.case import Fed, Given, RuleCase
+from atc_py.fix.case import ConstInput, Fed, RuleCase
 from atc_py.fix.ranges import INT32, Range
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
@@ -41,7 +41,7 @@ _WIDE = frozenset({DType.INT64, DType.UINT32, DType.UINT64})
         ),
         float16=Words("int32 stays int32", "int32 不受影响"),
     ),
-    example=RuleCase("Less", (Fed((2, 3), DType.INT64, (0, 9)), Given(np.arange(3, dtype=np.int64)))),
+    example=RuleCase("Less", (Fed((2, 3), DType.INT64, (0, 9)), ConstInput(np.arange(3, dtype=np.int64)))),
     near_miss=RuleCase("Sub", (Fed((2, 3), DType.INT64), Fed((2, 3), DType.INT64))),
 )  # fmt: skip
 def int64_as_int32(site: Site) -> Sequence[str]:

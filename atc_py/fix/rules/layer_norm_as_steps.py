@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
-from atc_py.fix.case import Fed, Given, RuleCase, data
+from atc_py.fix.case import ConstInput, Fed, RuleCase, data
 from atc_py.fix.parts.normal import centered
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
@@ -45,7 +45,7 @@ _FLOATS = frozenset({DType.FLOAT16, DType.FLOAT32})
     ),
     example=RuleCase("LayerNormalization", (Fed((2, 3, 8)), data(8), data(8, seed=1)), opset=17),
     near_miss=RuleCase(
-        "LayerNormalization", (Fed((2, 3, 8), DType.FLOAT64), Given(np.ones(8))), opset=17
+        "LayerNormalization", (Fed((2, 3, 8), DType.FLOAT64), ConstInput(np.ones(8))), opset=17
     ),
 )
 def layer_norm_as_steps(site: Site) -> Sequence[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
-from atc_py.fix.case import CaseGraph, Fed, Given, RuleCase
+from atc_py.fix.case import CaseGraph, ConstInput, Fed, RuleCase
 from atc_py.fix.parts.steps import MOST_STEPS
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
@@ -56,13 +56,13 @@ _BODY = CaseGraph(
     ),
     example=RuleCase(
         "Loop",
-        (Given(np.array(3)), Given(np.ones((), np.bool_)), Fed((2,))),
+        (ConstInput(np.array(3)), ConstInput(np.ones((), np.bool_)), Fed((2,))),
         {"body": _BODY},
         outputs=2,
     ),
     near_miss=RuleCase(
         "Loop",
-        (Fed((), DType.INT64, (1, 3)), Given(np.ones((), np.bool_)), Fed((2,))),
+        (Fed((), DType.INT64, (1, 3)), ConstInput(np.ones((), np.bool_)), Fed((2,))),
         {"body": _BODY},
         outputs=2,
     ),

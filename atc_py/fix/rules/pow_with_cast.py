@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
-from atc_py.fix.case import Fed, Given, RuleCase
+from atc_py.fix.case import ConstInput, Fed, RuleCase
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
 from atc_py.fix.unfit import require
@@ -35,7 +35,7 @@ __all__: list[str] = []
             "底数为浮点；常量指数可精确表示",
         ),
     ),
-    example=RuleCase("Pow", (Fed((2, 3)), Given(np.array([2, 3, 1])))),
+    example=RuleCase("Pow", (Fed((2, 3)), ConstInput(np.array([2, 3, 1])))),
     near_miss=RuleCase("Pow", (Fed((2, 3), DType.INT32), Fed((3,)))),
 )
 def pow_with_cast(site: Site) -> Sequence[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
-from atc_py.fix.case import Fed, Given, RuleCase
+from atc_py.fix.case import ConstInput, Fed, RuleCase
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
 from atc_py.fix.unfit import require
@@ -35,10 +35,10 @@ _EXACT = 2**24
         condition=Words("values are at most 2^24 in magnitude", "数值的绝对值不超过 2^24"),
     ),
     example=RuleCase(
-        "ReverseSequence", (Fed((4, 3), DType.BOOL), Given(np.array([2, 4, 1]))), opset=10
+        "ReverseSequence", (Fed((4, 3), DType.BOOL), ConstInput(np.array([2, 4, 1]))), opset=10
     ),
     near_miss=RuleCase(
-        "ReverseSequence", (Fed((4, 3), DType.INT64), Given(np.array([2, 4, 1]))), opset=10
+        "ReverseSequence", (Fed((4, 3), DType.INT64), ConstInput(np.array([2, 4, 1]))), opset=10
     ),
 )
 def reverse_sequence_carried(site: Site) -> Sequence[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
-from atc_py.fix.case import Fed, Given, RuleCase
+from atc_py.fix.case import ConstInput, Fed, RuleCase
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
 from atc_py.fix.unfit import require
@@ -48,7 +48,7 @@ _FLOATS = frozenset({DType.FLOAT16, DType.FLOAT32})
     ),
     example=RuleCase(
         "ScatterElements",
-        (Fed((3, 4)), Given(np.array([[1, 0, 2, 3]])), Fed((1, 4))),
+        (Fed((3, 4)), ConstInput(np.array([[1, 0, 2, 3]])), Fed((1, 4))),
         {"axis": 1},
     ),
     near_miss=RuleCase(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
-from atc_py.fix.case import Fed, Given, RuleCase, data
+from atc_py.fix.case import ConstInput, Fed, RuleCase, data
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
 from atc_py.fix.unfit import require
@@ -53,11 +53,11 @@ _REAL = (2, 3)
     bound=1e-4,
     example=RuleCase(
         "STFT",
-        (Fed((2, 60, 1)), Given(np.array(8)), data(16), Given(np.array(16))),
+        (Fed((2, 60, 1)), ConstInput(np.array(8)), data(16), ConstInput(np.array(16))),
         opset=17,
     ),
     near_miss=RuleCase(
-        "STFT", (Fed((2, 60, 2)), Given(np.array(8)), data(16)), {"onesided": 0}, opset=17
+        "STFT", (Fed((2, 60, 2)), ConstInput(np.array(8)), data(16)), {"onesided": 0}, opset=17
     ),
 )
 def stft_as_convolution(site: Site) -> Sequence[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
-from atc_py.fix.case import Fed, Given, RuleCase
+from atc_py.fix.case import ConstInput, Fed, RuleCase
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
 from atc_py.fix.unfit import require
@@ -37,13 +37,17 @@ _EXACT = 2**24
     ),
     example=RuleCase(
         "TopK",
-        (Fed((3, 5), DType.INT64, (0, 1000)), Given(np.array([2]))),
+        (Fed((3, 5), DType.INT64, (0, 1000)), ConstInput(np.array([2]))),
         {"axis": 1},
         opset=11,
         outputs=2,
     ),
     near_miss=RuleCase(
-        "TopK", (Fed((3, 5), DType.INT64), Given(np.array([2]))), {"axis": 1}, opset=11, outputs=2
+        "TopK",
+        (Fed((3, 5), DType.INT64), ConstInput(np.array([2]))),
+        {"axis": 1},
+        opset=11,
+        outputs=2,
     ),
 )
 def top_k_of_integers(site: Site) -> Sequence[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
-from atc_py.fix.case import Fed, Given, RuleCase
+from atc_py.fix.case import ConstInput, Fed, RuleCase
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
 from atc_py.fix.unfit import require
@@ -32,7 +32,7 @@ _MATRIX = 2
         after=Words("Where with a constant mask", "以常量掩码做 Where"),
         condition=Words("the last two dims and k are known", "最后两维与 k 已知"),
     ),
-    example=RuleCase("Trilu", (Fed((2, 3, 4)), Given(np.array(1))), {"upper": 0}, opset=14),
+    example=RuleCase("Trilu", (Fed((2, 3, 4)), ConstInput(np.array(1))), {"upper": 0}, opset=14),
     near_miss=RuleCase("Trilu", (Fed((2, 3, 4)), Fed((), DType.INT64, (0, 1))), opset=14),
 )
 def trilu_as_where(site: Site) -> Sequence[str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from atc_py.fix.case import Fed, Given, RuleCase, data
+from atc_py.fix.case import ConstInput, Fed, RuleCase, data
 from atc_py.tensor.dtypes import DType
 from tests.fix.draws import draws
 
@@ -68,7 +68,7 @@ def tan_as_quotient(rng: np.random.Generator) -> RuleCase:
 
 @draws("trilu-as-where")
 def trilu_as_where(rng: np.random.Generator) -> RuleCase:
-    k = Given(np.array(int(rng.integers(-4, 5)))) if rng.integers(2) else None
+    k = ConstInput(np.array(int(rng.integers(-4, 5)))) if rng.integers(2) else None
     inputs = (Fed(shape(rng, 2)), *([k] if k is not None else []))
     return RuleCase("Trilu", inputs, {"upper": int(rng.integers(2))}, opset=14)
 
@@ -80,7 +80,7 @@ def compress_as_gather(rng: np.random.Generator) -> RuleCase:
     chosen = rng.integers(0, 2, int(rng.integers(1, dims[axis] + 1))).astype(bool)
     chosen[0] = True
     attributes = {"axis": axis - len(dims) * int(rng.integers(2))} if rng.integers(2) else {}
-    return RuleCase("Compress", (Fed(dims), Given(chosen)), attributes, opset=11)
+    return RuleCase("Compress", (Fed(dims), ConstInput(chosen)), attributes, opset=11)
 
 
 @draws("arg-max-of-reversed")
@@ -109,14 +109,14 @@ def p_relu_as_relus(rng: np.random.Generator) -> RuleCase:
 @draws("pow-with-cast")
 def pow_with_cast(rng: np.random.Generator) -> RuleCase:
     dims = shape(rng)
-    return RuleCase("Pow", (Fed(dims), Given(rng.integers(0, 4, dims[-1:]))))
+    return RuleCase("Pow", (Fed(dims), ConstInput(rng.integers(0, 4, dims[-1:]))))
 
 
 @draws("top-k-of-integers")
 def top_k_of_integers(rng: np.random.Generator) -> RuleCase:
     dims = shape(rng)
     axis = int(rng.integers(len(dims)))
-    count = Given(np.array([int(rng.integers(1, dims[axis] + 1))]))
+    count = ConstInput(np.array([int(rng.integers(1, dims[axis] + 1))]))
     fed = Fed(dims, DType.INT64, (-9, 1000))
     return RuleCase("TopK", (fed, count), {"axis": axis}, opset=11, outputs=2)
 
@@ -124,5 +124,5 @@ def top_k_of_integers(rng: np.random.Generator) -> RuleCase:
 @draws("reverse-sequence-carried")
 def reverse_sequence_carried(rng: np.random.Generator) -> RuleCase:
     steps, batch = (int(each) for each in rng.integers(1, 6, 2))
-    lengths = Given(rng.integers(1, steps + 1, batch))
+    lengths = ConstInput(rng.integers(1, steps + 1, batch))
     return RuleCase("ReverseSequence", (Fed((steps, batch), DType.BOOL), lengths), opset=10)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from atc_py.fix.case import CaseGraph, Fed, Given, RuleCase
+from atc_py.fix.case import CaseGraph, ConstInput, Fed, RuleCase
 from atc_py.tensor.dtypes import DType
 from tests.fix.draws import draws
 
@@ -54,6 +54,6 @@ def loop_unroll(rng: np.random.Generator) -> RuleCase:
             ("Neg", ("state",), ("seen",), {}),
         ),
     )  # fmt: skip
-    trips = Given(np.array(int(rng.integers(1, 8)))) if rng.integers(2) else None
-    inputs = (trips, Given(np.ones((), np.bool_)), Given(np.array(0)), Fed((size,)))
+    trips = ConstInput(np.array(int(rng.integers(1, 8)))) if rng.integers(2) else None
+    inputs = (trips, ConstInput(np.ones((), np.bool_)), ConstInput(np.array(0)), Fed((size,)))
     return RuleCase("Loop", inputs, {"body": body}, outputs=3)

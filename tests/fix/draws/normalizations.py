@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from atc_py.fix.case import Fed, Given, RuleCase, data
+from atc_py.fix.case import ConstInput, Fed, RuleCase, data
 from tests.fix.draws import draws
 from tests.fix.draws.elementwise import shape
 
@@ -47,7 +47,7 @@ def batch_norm_as_scale(rng: np.random.Generator) -> RuleCase:
     pixels = shape(rng, 1, 3)
     pixels = (3, *pixels) if len(pixels) == 2 else pixels
     dims = (2, channels, *pixels)
-    var = Given(rng.uniform(0.1, 2, channels).astype(np.float32))
+    var = ConstInput(rng.uniform(0.1, 2, channels).astype(np.float32))
     inputs = (Fed(dims), *(data(channels, seed=each) for each in range(3)), var)
     return RuleCase("BatchNormalization", inputs, {"epsilon": 1e-3}, opset=9)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from atc_py.fix.case import Fed, Given, RuleCase, data
+from atc_py.fix.case import ConstInput, Fed, RuleCase, data
 from atc_py.tensor.dtypes import DType
 from tests.fix.draws import draws
 
@@ -15,9 +15,9 @@ def stft_as_convolution(rng: np.random.Generator) -> RuleCase:
     size = length + int(rng.integers(0, 200))
     inputs = (
         Fed((int(rng.integers(1, 3)), size, 1)),
-        Given(np.array(step)),
+        ConstInput(np.array(step)),
         data(length) if rng.integers(2) else None,
-        Given(np.array(length)),
+        ConstInput(np.array(length)),
     )
     return RuleCase("STFT", inputs, {"onesided": int(rng.integers(2))}, opset=17)
 
@@ -28,7 +28,7 @@ def dft_as_product(rng: np.random.Generator) -> RuleCase:
     axis, onesided = int(rng.integers(0, 3)), int(rng.integers(2))
     parts = 1 if onesided else int(rng.integers(1, 3))
     inverse = 0 if onesided else int(rng.integers(2))
-    length = Given(np.array(int(rng.integers(1, 15)))) if rng.integers(2) else None
+    length = ConstInput(np.array(int(rng.integers(1, 15)))) if rng.integers(2) else None
     attributes = {"axis": axis, "onesided": onesided, "inverse": inverse}
     return RuleCase("DFT", (Fed((*dims, parts)), length), attributes, opset=17)
 
@@ -39,7 +39,7 @@ def expand_as_tile(rng: np.random.Generator) -> RuleCase:
     whole = [int(each) for each in rng.integers(1, 4, rank)]
     dims = tuple(dim if rng.integers(2) else 1 for dim in whole)[int(rng.integers(rank)) :]
     asked = [dim if rng.integers(2) or len(dims) < rank else 1 for dim in whole]
-    return RuleCase("Expand", (Fed(dims, DType.INT32), Given(np.array(asked))))
+    return RuleCase("Expand", (Fed(dims, DType.INT32), ConstInput(np.array(asked))))
 
 
 @draws("scatter-elements-as-nd")
@@ -53,7 +53,7 @@ def scatter_elements_as_nd(rng: np.random.Generator) -> RuleCase:
     outer = [size for at, size in enumerate(shape) if at != axis]
     indices = np.moveaxis(flat.reshape(*outer, shape[axis]), -1, axis)
     indices = indices - dims[axis] * rng.integers(0, 2, indices.shape)
-    inputs = (Fed(dims), Given(np.ascontiguousarray(indices, np.int64)), Fed(shape))
+    inputs = (Fed(dims), ConstInput(np.ascontiguousarray(indices, np.int64)), Fed(shape))
     return RuleCase("ScatterElements", inputs, {"axis": axis - rank * int(rng.integers(2))})
 
 
