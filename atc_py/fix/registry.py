@@ -53,7 +53,7 @@ def fix_rule(  # noqa: PLR0913  (a rule is its parts)
 
 
 def load_rules() -> Mapping[str, FixRule]:
-    """Return every rule by name, in the order in which they are tried."""
+    """Return every rule by name."""
     from atc_py.fix import rules
 
     for module in sorted(pkgutil.iter_modules(rules.__path__), key=lambda each: each.name):
@@ -64,7 +64,7 @@ def load_rules() -> Mapping[str, FixRule]:
 def rules_of_operator(label: str) -> tuple[FixRule, ...]:
     """Return the rules for an operator, as `FixRule.operators` spells it, in the order tried."""
     found = (rule for rule in load_rules().values() if label in rule.operators)
-    return tuple(sorted(found, key=lambda rule: rule.last))
+    return tuple(sorted(found, key=lambda rule: (rule.last, rule.name)))
 
 
 def check_rules(names: Iterable[str]) -> None:

@@ -27,6 +27,7 @@ from atc_py.lowering.coverage import not_lowered
 from atc_py.lowering.lower import lower_model
 from atc_py.lowering.restated import restated
 from atc_py.package.contents import PackageContents
+from atc_py.package.schema import FIXED
 from atc_py.package.writer import write_model
 from atc_py.passes.base import PassContext
 from atc_py.passes.fusion.record import PassFusions
@@ -286,6 +287,7 @@ def _facts(
         launches=_launches(graph),
         launches_unfused=passed.launches_before,
         bias_convention=checked.bias_convention,
+        fixed=options.fix is not None,
     )
 
 
@@ -328,6 +330,8 @@ def _contents(kernels: KernelSet, facts: Facts) -> PackageContents:
 def _recorded_options(facts: Facts) -> dict[str, str]:
     """Return the options that decide what the offline model computes."""
     options = {"precision_mode": facts.precision_mode}
+    if facts.fixed:
+        options[FIXED] = "rules"
     if facts.bias_convention is not None:
         options["quant_bias"] = facts.bias_convention.form.value
     return options

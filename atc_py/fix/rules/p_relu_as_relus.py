@@ -27,7 +27,7 @@ _FLOATS = frozenset({DType.FLOAT16, DType.FLOAT32})
     Exactness.EQUAL,
     RuleText(
         before=Words(
-            "PRelu with a slope that is neither one number nor one a channel",
+            "PRelu with a slope that is neither one number nor one per channel",
             "slope 既非单值又非逐通道的 PRelu",
         ),
         after=Words("Relu of x and of -x, Mul, Sub", "对 x 与 -x 做 Relu，Mul，Sub"),
