@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from atc_py.diag.codes import (
+    DIM_OUT_OF_RANGE,
     DTYPE_NOT_LISTED,
     OPERAND_MISSING,
     OPERAND_NOT_SUPPORTED,
@@ -19,9 +20,11 @@ from atc_py.spec.rules import (
     DtypeExcluded,
     KnownValuesAtLeast,
     KnownValuesExclude,
+    LastDimWithinRank,
     RankInRange,
     RankIsNot,
     RankOfUpdates,
+    RanksEqual,
     ValuesAtLeast,
     ValuesEqual,
     ValuesExclude,
@@ -102,6 +105,25 @@ def rank_of_updates(rule: RankOfUpdates, ground: Ground) -> Iterator[Side]:
     yield outside("an axis more", longer)
     fewer = _of_rank(rule.tensor, len(ground.shape(rule.tensor)) - 1, ground)
     yield inside("an axis more, updates of a rank less", longer.plus(fewer))
+
+
+@boundary(RanksEqual, RANK_NOT_LISTED, "tensor", "other")
+def ranks_equal(rule: RanksEqual, ground: Ground) -> Iterator[Side]:
+    """Yield one rank, one less and one more of either."""
+    yield inside("ranks as in the example", NONE)
+    for name in (rule.tensor, rule.other):
+        rank = len(ground.shape(name))
+        for other in (rank - 1, rank + 1):
+            yield outside(f"{name} of rank {other}", _of_rank(name, other, ground))
+
+
+@boundary(LastDimWithinRank, DIM_OUT_OF_RANGE, "tensor", "other")
+def last_dim_within_rank(rule: LastDimWithinRank, ground: Ground) -> Iterator[Side]:
+    """Yield as many indices as axes, and one more."""
+    shape, rank = ground.shape(rule.tensor), len(ground.shape(rule.other))
+    for length, make in ((rank, inside), (rank + 1, outside)):
+        change = ground.resized(rule.tensor, with_item(shape, len(shape) - 1, length))
+        yield make(f"tuples of {length}", change)
 
 
 def _of_rank(name: str, rank: int, ground: Ground) -> Change:

@@ -10,7 +10,14 @@ import pytest
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.source import SourceTensor
 from atc_py.spec.implied import DtypeListed, DtypeSame, OperandAbsent, OperandPresent, RankIs
-from atc_py.spec.rules import DtypeExcluded, RankInRange, RankIsNot, RankOfUpdates
+from atc_py.spec.rules import (
+    DtypeExcluded,
+    LastDimWithinRank,
+    RankInRange,
+    RankIsNot,
+    RankOfUpdates,
+    RanksEqual,
+)
 from atc_py.tensor.dtypes import DType
 from tests.check.bound_nodes import NO_RANK, answer, bound, constant, said, tensor
 
@@ -22,6 +29,8 @@ NOT_ONE = RankIsNot(tensor="X", rank=1)
 BETWEEN = RankInRange(tensor="X", range=(2, 3))
 AT_LEAST = RankInRange(tensor="X", range=(2, math.inf))
 UPDATES = RankOfUpdates(tensor="X", other="I", indices="J")
+ALIKE = RanksEqual(tensor="X", other="I")
+TUPLES = LastDimWithinRank(tensor="X", other="I")
 
 
 def test_required_operand_that_is_absent_fails() -> None:
@@ -71,7 +80,7 @@ def test_rank_of_a_tensor(rule: Rule, x: SourceTensor, expected: str) -> None:
     assert said(rule, bound(X=x)) == expected
 
 
-@pytest.mark.parametrize("rule", [FOUR, NOT_ONE, BETWEEN, AT_LEAST, UPDATES])
+@pytest.mark.parametrize("rule", [FOUR, NOT_ONE, BETWEEN, AT_LEAST, UPDATES, ALIKE, TUPLES])
 def test_rank_of_an_absent_tensor_keeps_the_rule(rule: Rule) -> None:
     assert said(rule, bound()) == "holds"
     assert said(rule, bound(I=tensor(1), J=tensor(1))) == "holds"
@@ -103,6 +112,28 @@ def test_rank_of_updates(
     updates: SourceTensor, data: SourceTensor, indices: SourceTensor, expected: str
 ) -> None:
     assert said(UPDATES, bound(X=updates, I=data, J=indices)) == expected
+
+
+@pytest.mark.parametrize(
+    ("rule", "x", "other", "expected"),
+    [
+        (ALIKE, tensor(4, None), tensor(8, 8), "holds"),
+        (ALIKE, tensor(4), tensor(8, 8), "fails: 1 (4)"),
+        (ALIKE, tensor(), tensor(8), "fails: 0"),
+        (ALIKE, NO_RANK, tensor(8), "unknown: the rank of X is not known"),
+        (ALIKE, tensor(8), NO_RANK, "unknown: the rank of I is not known"),
+        (TUPLES, tensor(4, 2), tensor(8, 8), "holds"),
+        (TUPLES, tensor(4, 3), tensor(8, 8), "fails: 3 (4x3)"),
+        (TUPLES, tensor(4, None), tensor(8, 8), "unknown: X is 4x?"),
+        (TUPLES, NO_RANK, tensor(8), "unknown: the rank of X is not known"),
+        (TUPLES, tensor(4, 2), NO_RANK, "unknown: the rank of I is not known"),
+        (TUPLES, tensor(), tensor(8), "holds"),
+    ],
+)
+def test_rank_beside_that_of_another_tensor(
+    rule: Rule, x: SourceTensor, other: SourceTensor, expected: str
+) -> None:
+    assert said(rule, bound(X=x, I=other)) == expected
 
 
 def test_each_tensor_of_a_variadic_operand_keeps_the_rules() -> None:

@@ -9,9 +9,20 @@ from atc_py.check.predicate import predicate
 from atc_py.check.rules.reading import dims_of, rank_of
 from atc_py.check.rules.wording import described, noted, quoted, shape_text, shown
 from atc_py.diag import Words
-from atc_py.diag.codes import OPERAND_MISSING, OPERAND_NOT_SUPPORTED, RANK_NOT_LISTED
+from atc_py.diag.codes import (
+    DIM_OUT_OF_RANGE,
+    OPERAND_MISSING,
+    OPERAND_NOT_SUPPORTED,
+    RANK_NOT_LISTED,
+)
 from atc_py.spec.implied import OperandAbsent, OperandPresent, RankIs
-from atc_py.spec.rules import RankInRange, RankIsNot, RankOfUpdates
+from atc_py.spec.rules import (
+    LastDimWithinRank,
+    RankInRange,
+    RankIsNot,
+    RankOfUpdates,
+    RanksEqual,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,6 +109,51 @@ def rank_in_range(rule: RankInRange, node: BoundNode) -> Answer:
     """Judge a node by a RankInRange rule."""
     least, most = rule.range
     return _rank(node, rule.tensor, lambda rank: least <= rank <= most)
+
+
+@predicate(
+    RanksEqual,
+    RANK_NOT_LISTED,
+    en="{tensor} of {op} must have the rank of {other}",
+    zh="{op} 的 {tensor} 的秩须与 {other} 的秩相同",
+    help_=Words(
+        "reshape {tensor} to as many axes as {other} has before the node",
+        "在该节点之前将 {tensor} 变形为与 {other} 相同的轴数",
+    ),
+)
+def ranks_equal(rule: RanksEqual, node: BoundNode) -> Answer:
+    """Judge a node by a RanksEqual rule."""
+    other = node.tensor(rule.other)
+    if other is None:
+        return HOLDS
+    wanted = rank_of(other)
+    if wanted is None:
+        return unknown(described(rule.other, other))
+    return _rank(node, rule.tensor, lambda rank: rank == wanted)
+
+
+@predicate(
+    LastDimWithinRank,
+    DIM_OUT_OF_RANGE,
+    en="The last dim of {tensor} of {op} must be at most the rank of {other}",
+    zh="{op} 的 {tensor} 的末轴长度须不大于 {other} 的秩",
+    help_=Words(
+        "give {tensor} tuples of at most as many indices as {other} has axes",
+        "{tensor} 的每组索引个数不应超过 {other} 的轴数",
+    ),
+)
+def last_dim_within_rank(rule: LastDimWithinRank, node: BoundNode) -> Answer:
+    """Judge a node by a LastDimWithinRank rule."""
+    tensor, other = node.tensor(rule.tensor), node.tensor(rule.other)
+    if tensor is None or other is None:
+        return HOLDS
+    dims, rank = dims_of(tensor), rank_of(other)
+    if dims is None or (dims and dims[-1] is None):
+        return unknown(described(rule.tensor, tensor))
+    if rank is None:
+        return unknown(described(rule.other, other))
+    last = dims[-1] if dims else None  # a scalar has none; the rule on its rank reports it
+    return HOLDS if last is None or last <= rank else fails(noted(last, shape_text(tensor)))
 
 
 @predicate(
