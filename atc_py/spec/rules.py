@@ -4,6 +4,8 @@ The struct says which arguments the predicate takes; the predicate itself, which
 belongs to checking. Arguments in OPERAND_ARGUMENTS name inputs or outputs of the operator, those in
 ATTRIBUTE_ARGUMENTS name attributes, and `dim` and `dims` are letters of the layout of `tensor` (and
 of `other`).
+
+Over 400 lines because the type of any rule, by which files are read, lists them all.
 """
 
 # Annotations are not postponed here: msgspec reads them when the structs are made.
@@ -83,6 +85,13 @@ class AttrOdd(Rule, frozen=True, kw_only=True):
     attribute: Text
 
 
+class AttrMultiple(Rule, frozen=True, kw_only=True):
+    """The attribute is a whole multiple of `factor`."""
+
+    attribute: Text
+    factor: Annotated[int, msgspec.Meta(ge=2)]
+
+
 class AttrPositive(Rule, frozen=True, kw_only=True):
     """The attribute, a number, is more than 0 and finite."""
 
@@ -114,6 +123,14 @@ class AttrPermutation(Rule, frozen=True, kw_only=True):
 
     attribute: Text
     tensor: Text
+
+
+class AttrElementsAre(Rule, frozen=True, kw_only=True):
+    """The attribute has `value` at each of these positions, as far as it is long enough."""
+
+    attribute: Text
+    positions: Annotated[tuple[int, ...], msgspec.Meta(min_length=1)]
+    value: Number
 
 
 class ProductAtMost(Rule, frozen=True, kw_only=True):
@@ -187,6 +204,15 @@ class DimInRange(Rule, frozen=True, kw_only=True):
     """A dimension of the tensor is between two bounds, both included."""
 
     tensor: Text
+    dim: DimName
+    range: tuple[Number, Number]
+
+
+class DimProductInRange(Rule, frozen=True, kw_only=True):
+    """The product of a dimension of two tensors is between two bounds, both included."""
+
+    tensor: Text
+    other: Text
     dim: DimName
     range: tuple[Number, Number]
 
@@ -378,12 +404,14 @@ Constraint: TypeAlias = (
     AttrOneOf
     | AttrEachInRange
     | AttrOdd
+    | AttrMultiple
     | AttrPositive
     | AttrDistinct
     | AttrLength
     | AttrLengthsEqual
     | AttrPermutation
     | ProductAtMost
+    | AttrElementsAre
     | EquationOneOf
     | EquationWrittenOut
     | AxisInRank
@@ -395,6 +423,7 @@ Constraint: TypeAlias = (
     | AttrSumIsExtent
     | ValuesSumIsExtent
     | DimInRange
+    | DimProductInRange
     | DimDivisible
     | DimsEqual
     | PrimeDimBelow

@@ -13,8 +13,10 @@ from atc_py.spec.implied import AttrAtDefault, AttrInRange, AttrPresent
 from atc_py.spec.rules import (
     AttrDistinct,
     AttrEachInRange,
+    AttrElementsAre,
     AttrLength,
     AttrLengthsEqual,
+    AttrMultiple,
     AttrOdd,
     AttrOneOf,
     EquationOneOf,
@@ -31,6 +33,7 @@ STRIDES = AttrEachInRange(attribute="strides", range=(1, 63))
 BARE = AttrInRange(attribute="bare", range=(0, math.inf))
 LENGTHS = AttrLengthsEqual(attribute="axes", along="strides")
 PRODUCT = ProductAtMost(attribute="strides", limit=256)
+ENDS = AttrElementsAre(attribute="axes", positions=(0, 3), value=1)
 SUMS = EquationOneOf(attribute="mode", one_of=("ab,cb->ac", "ba,b->a"))
 WRITTEN_OUT = EquationWrittenOut(attribute="mode")
 LONG = (1,) * 12
@@ -78,6 +81,10 @@ CASES: list[tuple[Rule, Any, str]] = [
     (AttrOdd(attribute="bare"), 4, "fails: 4"),
     (AttrOdd(attribute="bare"), "five", "fails: five"),
     (AttrOdd(attribute="bare"), 5.0, "fails: 5.0"),
+    (AttrMultiple(attribute="bare", factor=2), 4, "holds"),
+    (AttrMultiple(attribute="bare", factor=3), -6, "holds"),
+    (AttrMultiple(attribute="bare", factor=2), 5, "fails: 5"),
+    (AttrMultiple(attribute="bare", factor=2), 4.0, "fails: 4.0"),
     (AttrDistinct(attribute="axes"), (0, 1), "holds"),
     (AttrDistinct(attribute="axes"), (), "holds"),
     (AttrDistinct(attribute="axes"), (2, 1, 2), "fails: [2, 1, 2]"),
@@ -119,6 +126,12 @@ CASES: list[tuple[Rule, Any, str]] = [
     (AttrAtDefault(attribute="bare", default=None), 0, "fails: 0"),
     (AttrAtDefault(attribute="bare", default=None), "<graph>", "fails: <graph>"),
     (AttrPresent(attribute="bare"), 0, "holds"),
+    (ENDS, (1, 9, 9, 1), "holds"),
+    (ENDS, (1, 9, 9, 2), "fails: [1, 9, 9, 2]"),
+    (ENDS, (2, 9), "fails: [2, 9]"),
+    (ENDS, (1,), "holds"),
+    (ENDS, (), "holds"),
+    (ENDS, 1, "fails: 1"),
     (SUMS, "ab,cb->ac", "holds"),
     (SUMS, "zY,AY->zA", "holds"),
     (SUMS, " i j , k j -> i k ", "holds"),
@@ -149,6 +162,7 @@ def test_predicate_on_an_attribute_says_what_it_saw(rule: Any, value: Any, expec
         AttrOneOf(attribute="bare", one_of=(7,)),
         AttrInRange(attribute="bare", range=(7, 8)),
         AttrEachInRange(attribute="axes", range=(7, 8)),
+        AttrMultiple(attribute="bare", factor=2),
         AttrOdd(attribute="bare"),
         AttrDistinct(attribute="axes"),
         AttrLength(attribute="axes", length=2),

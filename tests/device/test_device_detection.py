@@ -67,9 +67,7 @@ def test_regions_in_pieces_give_the_same(
     ("op", "attributes"),
     [("ROIAlign", ALIGN), ("ROIAlign", {**ALIGN, "roi_end_mode": 2}), ("ROIPooling", POOL)],
 )
-def test_corners_that_are_nan_do_no_harm(
-    op: str, attributes: dict[str, Any], value: float
-) -> None:
+def test_corners_that_are_nan_do_no_harm(op: str, attributes: dict[str, Any], value: float) -> None:
     rois = ROIS.copy()
     rois[0, 1:] = value
     (found,) = run_operator(op, [X, rois], CELLS, attributes)

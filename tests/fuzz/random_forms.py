@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atc_py.spec import library
 from atc_py.spec.lists import DEFAULT_LIST
 from tests.fuzz.drafts import Draft
-from tests.fuzz.forms import arithmetic, indices, movement, windows
+from tests.fuzz.forms import arithmetic, elements, indices, movement, windows
 from tests.fuzz.forms.registry import FORMS
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["random_form"]
 
-REGISTERING = (arithmetic, indices, movement, windows)
+REGISTERING = (arithmetic, elements, indices, movement, windows)
 """The modules that register forms; who imports them has all."""
 
 _OPSETS = (8, 9, 10, 11, 11, 12, 13, 13, 13, 14, 16, 18)
@@ -27,8 +28,9 @@ _NEWER_OPSETS = (9, 11, 12, 13, 14, 14, 15, 16, 16, 17, 18, 18, 18, 21)
 
 
 def random_form(rng: random.Random, operator_list: str = DEFAULT_LIST) -> onnx.ModelProto:
-    """Return a model of one of FORMS, of the opsets that a list has, and of some that it has not."""
+    """Return a model of one of a list's FORMS, of opsets that it has, and of some that it has not."""
     opsets = _OPSETS if operator_list == DEFAULT_LIST else _NEWER_OPSETS
     draft = Draft(rng, rng.choice(opsets))
-    FORMS[rng.choice(sorted(FORMS))](draft)
+    listed = [op for op in sorted(FORMS) if library(operator_list).find(op) is not None]
+    FORMS[rng.choice(listed)](draft)
     return draft.model()

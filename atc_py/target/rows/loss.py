@@ -23,7 +23,9 @@ ROWS = (
             Attribute("reduction", "string", "mean"),
         ),
         columns=tuple(
-            Column((dtype, label, dtype), (dtype, dtype)) for dtype in FLOATS for label in (I32, I64)
+            Column((dtype, label, dtype), (dtype, dtype))
+            for dtype in FLOATS
+            for label in (I32, I64)
         ),
         kernels=on(
             "310 310P 310B 910: f16 f32; A2 A3: f16 f32 bf16; 610 CS: -", "T i32|i64 T > T T"
