@@ -64,12 +64,6 @@ SHOWN: dict[str, Shown] = {
     "lrn": ("LRN", [MAP], [MAP], {"depth_radius": 2}),
     "each": ("AdaptiveMaxPool2d", [MAP], [(2, 32, 5, 6)] * 2, {"output_size": (5, 6)}),
     "find": ("NonZero", [MAP], [(4, 100)], {"transpose": True}),
-    "loss": (
-        "SoftmaxCrossEntropyLoss",
-        [(6, 9), TensorType(DType.INT32, (6,))],
-        [(6,), (6, 9)],
-        {"reduction": "none"},
-    ),
     "test": ("IsNan", [MAP], [TensorType(DType.BOOL, MAP)], {}),
     "triangle": ("Trilu", [MAP], [MAP], {}),
     "mark": ("OneHotD", [(2, 6), (1,), (1,)], [(2, 6, 9)], {"depth": 9}),
@@ -115,10 +109,8 @@ SHOWN: dict[str, Shown] = {
     ),
     "scan": ("CumsumD", [MAP], [MAP], {"axis": 1}),
     "scatter": ("ScatterElements", [MAP, (2, 6, 10, 12), (2, 6, 10, 12)], [MAP], {"axis": 1}),
-    "scan": ("CumsumD", [MAP], [MAP], {"axis": 1}),
     "suppress": ("NonMaxSuppressionV7", [(2, 30, 4), (2, 3, 30)], [(40, 3)], {}),
     "select": ("SelectV2", [MAP, MAP, (32, 1, 1)], [MAP], {}),
-    "test": ("IsNan", [MAP], [TensorType(DType.BOOL, MAP)], {}),
     "trans_data": (
         "TransData",
         [MAP],
