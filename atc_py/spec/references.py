@@ -10,8 +10,11 @@ from atc_py.spec.rules import (
     ATTRIBUTE_ARGUMENTS,
     OPERAND_ARGUMENTS,
     AttrDistinct,
+    AttrExcludes,
+    AttrGiven,
     AttrLength,
     AttrOneOf,
+    CountIsProduct,
 )
 
 if TYPE_CHECKING:
@@ -24,7 +27,9 @@ if TYPE_CHECKING:
 __all__ = ["check_references"]
 
 _LAID_OUT = ("tensor", "other")
-_OF_ANY_TYPE = (AttrDistinct, AttrLength, AttrOneOf)
+"""Operands whose layouts have the dims that a rule names."""
+
+_OF_ANY_TYPE = (AttrDistinct, AttrExcludes, AttrGiven, AttrLength, AttrOneOf)
 """Rules on attributes that need not be numbers."""
 
 _NUMBERS = {AttributeType.INT, AttributeType.FLOAT}
@@ -53,7 +58,7 @@ def _arguments(spec: OpSpec, path: DataPath, rule: Rule) -> Iterator[Problem]:
             yield from _attribute(spec, (*path, key), str(arguments[key]))
             if not isinstance(rule, _OF_ANY_TYPE):
                 yield from _number(spec, (*path, key), str(arguments[key]))
-    laid_out = [str(arguments[key]) for key in _LAID_OUT if key in arguments]
+    laid_out = [str(arguments[key]) for key in _laid_out(rule) if key in arguments]
     if "dim" in arguments:
         yield from _dim(spec, (*path, "dim"), str(arguments["dim"]), laid_out)
     dims = arguments.get("dims", ())
@@ -66,6 +71,11 @@ def _arguments(spec: OpSpec, path: DataPath, rule: Rule) -> Iterator[Problem]:
         yield Problem((*path, "range"), message, "write [lower, upper]")
 
 
+def _laid_out(rule: Rule) -> tuple[str, ...]:
+    """Return the arguments that name the operands with the dims that the rule names."""
+    return ("other",) if isinstance(rule, CountIsProduct) else _LAID_OUT
+
+
 def _conditions(spec: OpSpec, path: DataPath, when: When) -> Iterator[Problem]:
     """Yield the conditions of one rule."""
     if when.opsets is not None and when.opsets[0] > when.opsets[1]:
@@ -75,6 +85,10 @@ def _conditions(spec: OpSpec, path: DataPath, when: When) -> Iterator[Problem]:
         yield from _attribute(spec, (*path, "attributes", position, "name"), attribute.name)
     for position, name in enumerate(when.present):
         yield from _tensor(spec, (*path, "present", position), name)
+    for position, name in enumerate(when.absent):
+        yield from _tensor(spec, (*path, "absent", position), name)
+    for position, each in enumerate(when.dtypes):
+        yield from _tensor(spec, (*path, "dtypes", position, "tensor"), each.tensor)
     for position, dim in enumerate(when.dims):
         where = (*path, "dims", position)
         yield from _tensor(spec, (*where, "tensor"), dim.tensor)

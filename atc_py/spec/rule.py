@@ -8,6 +8,7 @@ import msgspec
 
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.spec.names import stem_of
+from atc_py.tensor.dtypes import DType
 
 __all__ = [
     "AttrIs",
@@ -16,6 +17,7 @@ __all__ = [
     "DimName",
     "Level",
     "Number",
+    "OfDtype",
     "RewriteName",
     "Rule",
     "Scalar",
@@ -62,6 +64,13 @@ class DimIs(_Struct, frozen=True, kw_only=True):
     equals: int
 
 
+class OfDtype(_Struct, frozen=True, kw_only=True):
+    """A condition: in the file, a tensor has one of these dtypes."""
+
+    tensor: Text
+    one_of: Annotated[tuple[DType, ...], msgspec.Meta(min_length=1)]
+
+
 class Deviation(_Struct, frozen=True, kw_only=True):
     """Deviation of CANN where a rule does not hold, and since when; atc-py follows ONNX."""
 
@@ -80,6 +89,8 @@ class When(_Struct, frozen=True, kw_only=True):
         attributes: values of attributes.
         dims: the shape of tensors.
         present: inputs or outputs that the node uses.
+        absent: inputs or outputs that the node does not use.
+        dtypes: dtypes of tensors in the file, whatever the precision mode makes of them.
     """
 
     precision_mode: PrecisionMode | None = None
@@ -89,6 +100,8 @@ class When(_Struct, frozen=True, kw_only=True):
     attributes: tuple[AttrIs, ...] = ()
     dims: tuple[DimIs, ...] = ()
     present: tuple[Text, ...] = ()
+    absent: tuple[Text, ...] = ()
+    dtypes: tuple[OfDtype, ...] = ()
 
 
 class Rule(_Struct, frozen=True, kw_only=True, tag_field="rule", tag=stem_of):

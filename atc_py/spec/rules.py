@@ -18,6 +18,7 @@ from atc_py.spec.rule import (
     DimName,
     Level,
     Number,
+    OfDtype,
     RewriteName,
     Rule,
     Scalar,
@@ -35,6 +36,7 @@ __all__ = [
     "DimIs",
     "Level",
     "Number",
+    "OfDtype",
     "RewriteName",
     "Rule",
     "Scalar",
@@ -53,6 +55,19 @@ class AttrOneOf(Rule, frozen=True, kw_only=True):
 
     attribute: Text
     one_of: Annotated[tuple[Scalar, ...], msgspec.Meta(min_length=1)]
+
+
+class AttrGiven(Rule, frozen=True, kw_only=True):
+    """The attribute is set, and is no empty list."""
+
+    attribute: Text
+
+
+class AttrExcludes(Rule, frozen=True, kw_only=True):
+    """No element of the attribute is `value`."""
+
+    attribute: Text
+    value: Scalar
 
 
 class AttrEachInRange(Rule, frozen=True, kw_only=True):
@@ -193,6 +208,12 @@ class PrimeDimBelow(Rule, frozen=True, kw_only=True):
     limit: int
 
 
+class OperandGiven(Rule, frozen=True, kw_only=True):
+    """The node uses the input or output, which is optional otherwise."""
+
+    tensor: Text
+
+
 class RankIsNot(Rule, frozen=True, kw_only=True):
     """The tensor has another rank than this."""
 
@@ -235,6 +256,15 @@ class CountPerAxis(Rule, frozen=True, kw_only=True):
     tensor: Text
     other: Text
     count: Annotated[int, msgspec.Meta(ge=1)]
+
+
+class CountIsProduct(Rule, frozen=True, kw_only=True):
+    """The tensor has as many elements as a dimension of `other` times the attribute."""
+
+    tensor: Text
+    other: Text
+    dim: DimName
+    attribute: Text
 
 
 class CountIsOneOrExtent(Rule, frozen=True, kw_only=True):
@@ -300,6 +330,13 @@ class KnownValuesExclude(Rule, frozen=True, kw_only=True):
     value: Number
 
 
+class KnownValuesAre(Rule, frozen=True, kw_only=True):
+    """The values of the tensor, where they are known when the model is compiled, are these."""
+
+    tensor: Text
+    values: Annotated[tuple[Number, ...], msgspec.Meta(min_length=1)]
+
+
 class ScalesPerChannel(Rule, frozen=True, kw_only=True):
     """The tensor has one element, or as many as `other` has channels."""
 
@@ -338,6 +375,8 @@ Constraint: TypeAlias = (
     | AttrPositive
     | AttrDistinct
     | AttrLength
+    | AttrGiven
+    | AttrExcludes
     | AttrPermutation
     | ProductAtMost
     | AxisInRank
@@ -352,18 +391,21 @@ Constraint: TypeAlias = (
     | DimDivisible
     | DimsEqual
     | PrimeDimBelow
+    | OperandGiven
     | RankIsNot
     | RankInRange
     | RankOfUpdates
     | ShapesEqual
     | CountIsRank
     | CountPerAxis
+    | CountIsProduct
     | CountIsOneOrExtent
     | DtypeExcluded
     | ElementCountInRange
     | ValuesAtLeast
     | KnownValuesAtLeast
     | KnownValuesExclude
+    | KnownValuesAre
     | ValuesKnown
     | ValuesEqual
     | ValuesExclude

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from atc_py.diag.codes import DIM_OUT_OF_RANGE, SHAPES_DISAGREE
 from atc_py.spec.rules import (
     CountIsOneOrExtent,
+    CountIsProduct,
     CountIsRank,
     CountPerAxis,
     DimDivisible,
@@ -124,6 +125,16 @@ def _counts(name: str, count: int, ground: Ground, per_axis: int) -> Iterator[Si
     yield inside(f"{count} elements", ground.resized(name, (count,)))
     for other in (count - per_axis, count - 1, count + 1, count + per_axis):
         yield outside(f"{other} elements", ground.resized(name, (other,)))
+
+
+@boundary(CountIsProduct, SHAPES_DISAGREE, "tensor", "other")
+def count_is_product(rule: CountIsProduct, ground: Ground) -> Iterator[Side]:
+    """Yield the product, and numbers beside it."""
+    (factor,) = ground.items(rule.attribute)
+    product = ground.shape(rule.other)[ground.axis(rule.other, rule.dim)] * factor
+    yield inside(f"{product} elements", ground.resized(rule.tensor, (product,)))
+    for count in (product - 1, product + 1):
+        yield outside(f"{count} elements", ground.resized(rule.tensor, (count,)))
 
 
 @boundary(CountIsOneOrExtent, SHAPES_DISAGREE, "tensor", "other")

@@ -10,6 +10,7 @@ import pytest
 from atc_py.spec.rules import (
     AttrSumIsExtent,
     CountIsOneOrExtent,
+    CountIsProduct,
     CountIsRank,
     CountPerAxis,
     ValuesSumIsExtent,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 RANK = CountIsRank(tensor="J", other="I")
 PER_AXIS = CountPerAxis(tensor="J", other="I", count=2)
+BIAS = CountIsProduct(tensor="J", other="W", dim="I", attribute="group")
 SLOPE = CountIsOneOrExtent(tensor="J", other="I", axis=1)
 PARTS = AttrSumIsExtent(attribute="axes", tensor="I", along="axis")
 INPUT_PARTS = ValuesSumIsExtent(tensor="J", other="I", along="axis")
@@ -57,6 +59,24 @@ def test_number_of_elements_that_another_shape_asks_for(
     rule: Rule, counted: SourceTensor, other: SourceTensor, expected: str
 ) -> None:
     assert said(rule, bound(J=counted, I=other)) == expected
+
+
+@pytest.mark.parametrize(
+    ("group", "counted", "weights", "expected"),
+    [
+        (1, tensor(5), tensor(9, 5, 3, 3), "holds"),
+        (4, tensor(20), tensor(None, 5, 3, 3), "holds"),
+        (4, tensor(5), tensor(9, 5, 3, 3), "fails: 5 (5 * 4 = 20)"),
+        (4, tensor(None), tensor(9, 5, 3, 3), "unknown: J is ?"),
+        (4, tensor(20), tensor(9, None, 3, 3), "unknown: W is 9x?x3x3"),
+        (4, tensor(20), tensor(9, 5), "holds"),
+        ("4", tensor(5), tensor(9, 5, 3, 3), "holds"),
+    ],
+)
+def test_number_of_elements_that_a_dim_times_an_attribute_asks_for(
+    group: Any, counted: SourceTensor, weights: SourceTensor, expected: str
+) -> None:
+    assert said(BIAS, bound(attributes={"group": group}, J=counted, W=weights)) == expected
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,7 @@ def numbers(dtype: str, *shape: int, least: int | None = None) -> Array:
         ("ArgMax", ["int32"], 13, {"axis": 1}),
         ("ArgMax", ["int32"], 13, {"axis": 0, "keepdims": 0}),
         ("ReduceMax", ["int64", "int32"], 13, {"axes": [0]}),
-        ("ReduceMax", ["int64"], 13, {}),
+        ("ReduceMax", ["int64"], 13, {"axes": [1, 0], "keepdims": 0}),
         ("Sign", ["int32"], 13, {}),
         ("Cast", ["int32", "int64"], 13, {"to": 5}),
     ],

@@ -12,6 +12,7 @@ from atc_py.check.rules.reading import (
     count_of,
     dims_of,
     integers,
+    lengths,
     rank_of,
     whole_numbers,
 )
@@ -21,6 +22,7 @@ from atc_py.diag.codes import SHAPES_DISAGREE
 from atc_py.spec.rules import (
     AttrSumIsExtent,
     CountIsOneOrExtent,
+    CountIsProduct,
     CountIsRank,
     CountPerAxis,
     ValuesSumIsExtent,
@@ -116,6 +118,45 @@ def _one_or_length(rule: CountIsOneOrExtent, tensor: SourceTensor, other: Source
     if length is None:
         return unknown(described(rule.other, other))
     return HOLDS if count == length else fails(_with_length(count, rule.other, rule.axis, length))
+
+
+@predicate(
+    CountIsProduct,
+    SHAPES_DISAGREE,
+    en="{tensor} of {op} must have as many elements as {dim} of {other} times {attribute}",
+    zh="{op} 的 {tensor} 的元素个数须为 {other} 的 {dim} 维乘以 {attribute}",
+    help_=Words(
+        "give {tensor} one element for each channel of the result",
+        "使 {tensor} 的元素与输出通道一一对应",
+    ),
+)
+def count_is_product(rule: CountIsProduct, node: BoundNode) -> Answer:
+    """Judge a node by a CountIsProduct rule."""
+    factor = integers(attribute(node, rule.attribute))
+    if factor is None or len(factor) != 1:
+        return HOLDS  # the rule on the attribute reports it
+    return all_of(
+        _is_product(rule, tensor, other, length, factor[0])
+        for tensor in node.tensors(rule.tensor)
+        for other, length in lengths(node, rule.other, rule.dim)
+    )
+
+
+def _is_product(
+    rule: CountIsProduct,
+    tensor: SourceTensor,
+    other: SourceTensor,
+    length: int | None,
+    factor: int,
+) -> Answer:
+    """Return the answer for two tensors."""
+    count = count_of(dims_of(tensor))
+    if count is None:
+        return unknown(described(rule.tensor, tensor))
+    if length is None:
+        return unknown(described(rule.other, other))
+    product = length * factor
+    return HOLDS if count == product else fails(noted(count, f"{length} * {factor} = {product}"))
 
 
 # Sums -------------------------------------------------------------------------------------------
