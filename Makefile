@@ -7,7 +7,7 @@ OUT ?= out
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all mutations check bench kernels fmt docs conformance networks fuzz agree clean \
+.PHONY: help demo test test-all mutations check bench kernels fmt docs conformance networks trained fuzz agree clean \
         kill-sweep
 
 help: ## List the targets
@@ -74,6 +74,9 @@ conformance: $(VENV)/.dev ## Run ONNX's conformance cases and write docs/conform
 
 networks: $(VENV)/.dev ## Compile and run the shared networks for each SoC; write docs/networks.md again
 	$(BIN)/python -m tests.networks.page --write
+
+trained: $(VENV)/.dev ## Download trained models, compile and run them; write docs/trained-models.md again
+	$(BIN)/python -m tests.trained.page --write
 
 # FUZZ_COUNT, FUZZ_SEED and FUZZ_SECONDS choose the round; with atheris, coverage guides a second one.
 fuzz: $(VENV)/.dev ## Try mutated models; print failures, their seeds, and the codes given

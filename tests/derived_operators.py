@@ -40,7 +40,7 @@ def spec_notes_page() -> Iterator[str]:
     yield "# How the operator list is read"
     yield ""
     yield "The list is silent, odd or contradicts itself or ONNX in places. What the specifications"
-    yield "make of it stands in the `notes` of each file; here they are together."
+    yield "make of it is explained in the `notes` of each file; this page collects them."
     specs = sorted(all_specs(), key=lambda spec: (spec.group, spec.op.lower()))
     for group, members in groupby(specs, key=lambda spec: spec.group):
         yield ""

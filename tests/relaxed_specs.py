@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from atc_py.spec import stem_of
+from atc_py.spec.lists import operator_lists
 from atc_py.system.resources import op_specs_dir
 
 if TYPE_CHECKING:
@@ -36,11 +37,21 @@ def _folder(operators: frozenset[str]) -> Path:
     folder = Path(_temporary().name) / "_".join(sorted(operators))
     folder.mkdir()
     for operator in operators:
-        (path,) = op_specs_dir().glob(f"base/*/{stem_of(operator)}.yaml")
+        path = _file_of(operator)
         spec = _relaxed(yaml.safe_load(path.read_text(encoding="utf-8")))
         text = yaml.safe_dump(spec, allow_unicode=True, sort_keys=False)
         (folder / path.name).write_text(text, encoding="utf-8")
     return folder
+
+
+def _file_of(operator: str) -> Path:
+    """Return the file of an operator in the first list that has it."""
+    found = (
+        path
+        for each in operator_lists()
+        for path in op_specs_dir().glob(f"{each.name}/*/{stem_of(operator)}.yaml")
+    )
+    return next(found)
 
 
 @functools.cache

@@ -42,6 +42,8 @@ def expected(
         "FRACTAL_NZ": _fractal_nz,
         "C1HWNCoC0": _c1hwncoc0,
         "FRACTAL_Z_C04": _fractal_z_c04,
+        "NDC1HWC0": _ndc1hwc0,
+        "FRACTAL_Z_3D": _fractal_z_3d,
     }[storage.format.value]
     depth = storage.c0 or c0(dtype)
     if storage.format.value == "FRACTAL_NZ":
@@ -53,6 +55,15 @@ def expected(
 def _nc1hwc0(shape: tuple[int, ...], _groups: int, d: int) -> tuple[tuple[int, ...], Place]:
     n, c, h, w = shape
     return (n, up(c, d), h, w, d), lambda at: (at[0], at[1] // d, at[2], at[3], at[1] % d)
+
+
+def _ndc1hwc0(shape: tuple[int, ...], _groups: int, d: int) -> tuple[tuple[int, ...], Place]:
+    n, c, depth, h, w = shape
+
+    def place(at: tuple[int, ...]) -> tuple[int, ...]:
+        return at[0], at[2], at[1] // d, at[3], at[4], at[1] % d
+
+    return (n, depth, up(c, d), h, w, d), place
 
 
 def _matrix(shape: tuple[int, ...], _groups: int, d: int) -> tuple[tuple[int, ...], Place]:
@@ -76,6 +87,22 @@ def _fractal_z(shape: tuple[int, ...], groups: int, d: int) -> tuple[tuple[int, 
         return outer, row // 16, row % 16, column % d
 
     return (up(groups, together) * c1 * height * width, n1, 16, d), place
+
+
+def _fractal_z_3d(shape: tuple[int, ...], groups: int, d: int) -> tuple[tuple[int, ...], Place]:
+    n, cin, depth, height, width = shape
+    cout = n // groups
+    together = min(lcm(lcm(cin, d) // cin, lcm(cout, 16) // cout), groups)
+    c1, n1 = up(together * cin, d), up(together * cout, 16)
+
+    def place(at: tuple[int, ...]) -> tuple[int, ...]:
+        group, output = divmod(at[0], cout)
+        row = (group % together) * cout + output
+        column = (group % together) * cin + at[1]
+        outer = (group // together * depth + at[2]) * c1 + column // d
+        return (outer * height + at[3]) * width + at[4], row // 16, row % 16, column % d
+
+    return (up(groups, together) * depth * c1 * height * width, n1, 16, d), place
 
 
 def _fractal_nz(shape: tuple[int, ...], _groups: int, d: int) -> tuple[tuple[int, ...], Place]:

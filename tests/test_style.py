@@ -5,8 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
 
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = sorted((ROOT / "atc_py").rglob("*.py"))
@@ -153,13 +158,6 @@ PLAIN_ROOMS = (
     "passes", "pipeline", "report", "results", "running", "source", "spec", "system", "target",
     "tensor",
 )  # fmt: skip
-PLAIN_PAGES = (
-    "adding-an-operator", "architecture", "cli", "comparing", "cost-model", "diagnostics", "fusion",
-    "ir", "kernels", "layout", "memory", "performance", "precision", "quantization", "security",
-    "special-values", "target",
-)  # fmt: skip
-"""Pages whose text is written here or in PLAIN_ROOMS, and the README."""
-
 PLAIN_WORDS = {
     r"extents?": "dim, dims, shape, length or size",
     r"\b(lies?|lying)\b": "is, is stored, starts at",
@@ -171,7 +169,7 @@ PLAIN_WORDS = {
     r"\bheld against\b": "compared with",
     r"\bhold(s|ing)? (a|an|the|every|its) [\w ]*\bagainst\b": "check, compare with",
     r"\bborn\b|births?\b": "introduced, origin",
-    r"\bfrom (opset )?(\d+|\{\w+\}) on\b": "N or more, since opset N",
+    r"\bfrom (opset )?(\d+|\{\w+\}) on\b": "N or more, as of opset N",
     r"\b(takes?|taken|took|taking)[ _]over\b": "replace, reuse, copy",
     r"\bwithout end\b": "endless, unterminated",
     r"\bone an? (channel|column|row)\b": "one per channel",
@@ -179,7 +177,7 @@ PLAIN_WORDS = {
     r"\bin the place of\b": "in place of",
     r"ONNX'(?!s)(?=[\s.,;:)]|$)": "ONNX's",
 }
-"""Words that these rooms and pages do not use, case aside, and what they say instead."""
+"""Words that these rooms, pages and texts do not use, case aside, and what they say instead."""
 
 PLAIN_EXCEPTIONS = (
     r"\w*Extent(IsOne)?\b",  # classes of rules, named by their tags in the YAML files
@@ -192,10 +190,15 @@ PLAIN_EXCEPTIONS = (
 """Texts with another meaning or fixed by a format; they are removed before the search."""
 
 
+ANY_PLAIN_WORD = re.compile("|".join(PLAIN_WORDS), re.IGNORECASE)
+
+
 def unplain_words(text: str) -> list[str]:
     """Return the lines with a word of PLAIN_WORDS, each with the word and its replacement."""
     found = []
     for line in text.splitlines():
+        if ANY_PLAIN_WORD.search(line) is None:
+            continue
         rest = re.sub("|".join(PLAIN_EXCEPTIONS), " ", line)
         for word, instead in PLAIN_WORDS.items():
             hit = re.search(word, rest, re.IGNORECASE)
@@ -205,15 +208,93 @@ def unplain_words(text: str) -> list[str]:
 
 
 def plain_texts() -> list[Path]:
-    """Return the files of PLAIN_ROOMS and PLAIN_PAGES."""
+    """Return the files of PLAIN_ROOMS, the pages and the README."""
     rooms = [path for room in PLAIN_ROOMS for path in (ROOT / "atc_py" / room).rglob("*.py")]
-    pages = [ROOT / "docs" / f"{page}.md" for page in PLAIN_PAGES]
+    pages = (ROOT / "docs").glob("*.md")
     return sorted([*rooms, *(ROOT / "atc_py").glob("*.py"), *pages, ROOT / "README.md"])
+
+
+def english_texts(value: Any) -> Iterator[str]:
+    """Yield the English sentences of a specification: its summary, notes and other words."""
+    if isinstance(value, dict):
+        for name, part in value.items():
+            if name == "en":
+                yield str(part)
+            else:
+                yield from english_texts(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from english_texts(part)
+
+
+def comments_of_template(text: str) -> list[str]:
+    """Return the comments of a template, its own and those of the C++ that it makes."""
+    return re.findall(r"\{#.*?#\}|/\*.*?\*/|//[^\n]*(?:\n *//[^\n]*)*", text, re.DOTALL)
+
+
+def names_and_docstrings(text: str) -> Iterator[str]:
+    """Yield the docstrings of a module, and the names of its tests as words."""
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, kinds):
+            yield ast.get_docstring(node) or ""
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+            yield node.name.replace("_", " ")
+
+
+def unplain_parts(parts: Iterable[str]) -> list[str]:
+    """Return the texts with a word of PLAIN_WORDS; a line break is a space."""
+    joined = (" ".join(re.sub(r"\n *// ?", " ", part).split()) for part in parts)
+    return [found for part in joined for found in unplain_words(part)]
+
+
+def unplain_files(
+    folder: str, pattern: str, parts: Callable[[str], Iterable[str]]
+) -> dict[str, list[str]]:
+    """Return the texts of files with a word of PLAIN_WORDS, by file."""
+    paths = sorted(path for path in (ROOT / folder).rglob(pattern) if path.is_file())
+    assert paths
+    found = {shown(path): unplain_parts(parts(path.read_text(encoding="utf-8"))) for path in paths}
+    return {name: lines for name, lines in found.items() if lines}
 
 
 def test_plain_words_are_used() -> None:
     found = {shown(path): unplain_words(path.read_text(encoding="utf-8")) for path in plain_texts()}
     assert {name: lines for name, lines in found.items() if lines} == {}
+
+
+def test_plain_words_are_used_in_specifications() -> None:
+    assert (
+        unplain_files("op_specs", "*.yaml", lambda text: english_texts(yaml.safe_load(text))) == {}
+    )
+
+
+def test_plain_words_are_used_in_templates() -> None:
+    assert unplain_files("templates", "*.j2", comments_of_template) == {}
+    assert unplain_files("templates", "*.h", comments_of_template) == {}
+
+
+def test_plain_words_are_used_in_tests() -> None:
+    assert unplain_files("tests", "*.py", names_and_docstrings) == {}
+
+
+def test_texts_of_other_files_are_found() -> None:
+    words = yaml.safe_load(
+        "notes: {en: 'from opset 9\n  on', zh: x}\nrules: [{deviation: {en: b}}]"
+    )
+    assert list(english_texts(words)) == ["from opset 9 on", "b"]
+    template = "{#- one\ntwo -#}\nx = 1; // what lies\n  // behind it\ny = 2; /* three */\n"
+    assert comments_of_template(template) == [
+        "{#- one\ntwo -#}",
+        "// what lies\n  // behind it",
+        "/* three */",
+    ]
+    assert unplain_parts(["// from opset 9\n  // on it is"])
+    module = "def test_what_lies_here() -> None:\n    pass\n\n\ndef f() -> None:\n    'It is.'\n"
+    assert [part for part in names_and_docstrings(module) if part] == [
+        "test what lies here",
+        "It is.",
+    ]
 
 
 def test_each_plain_room_is_searched() -> None:

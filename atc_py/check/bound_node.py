@@ -127,22 +127,17 @@ class BoundNode:
             return bool(found)
         return found
 
-    def axis(self, name: str, dim: str) -> int:
-        """Return the position of the letter `dim` in the layout of operand `name`."""
-        layout = self.operand(name).layout or ""
-        return layout.index(dim)
-
     def length(self, name: str, dim: str) -> int | None:
         """Return the length of dimension `dim` of operand `name`.
 
-        None where it is open, where the tensor is absent, or where it has another rank than its
-        layout has letters; the rule on its rank reports it.
+        None where it is open, where the tensor is absent, or where the operand has no layout of the
+        tensor's rank that has the letter; the rule on its rank reports it.
         """
-        tensor, axis = self.tensor(name), self.axis(name, dim)
+        tensor = self.tensor(name)
         if tensor is None or tensor.dims is None:
             return None
-        fits = len(tensor.dims) == len(self.operand(name).layout or "")
-        return tensor.dims[axis] if fits else None
+        layout = self.operand(name).layout_of(len(tensor.dims)) or ""
+        return tensor.dims[layout.index(dim)] if dim in layout else None
 
 
 def _row_at(rows: Sequence[OperandSpec], position: int, count: int) -> OperandSpec | None:

@@ -17,8 +17,8 @@ __all__ = ["joined", "mode_words", "soc_words", "when_words", "with_condition"]
 def when_words(when: When) -> Words:
     """Name the conditions of a rule, all of which must hold."""
     facts: list[Words] = []
-    if when.precision_mode is not None:
-        facts.append(mode_words(when.precision_mode))
+    if when.modes:
+        facts.append(mode_words(*when.modes))
     if when.cube_float32 is not None:
         en, zh = ("", "支持") if when.cube_float32 else ("no ", "不支持")
         facts.append(Words(f"the SoC's cube has {en}float32", f"SoC 的 cube 单元{zh} float32"))
@@ -39,15 +39,21 @@ def when_words(when: When) -> Words:
         english, chinese = _alternatives([dtype.value for dtype in each.one_of])
         text = f"{each.tensor} has dtype {english}"
         facts.append(Words(text, f"{each.tensor} 的数据类型为 {chinese}"))
+    for ranked in when.ranks:
+        text = f"{ranked.tensor} has rank {ranked.rank}"
+        facts.append(Words(text, f"{ranked.tensor} 的秩为 {ranked.rank}"))
     for dim in when.dims:
         text = f"{dim.dim} of {dim.tensor} is {dim.equals}"
         facts.append(Words(text, f"{dim.tensor} 的 {dim.dim} 维为 {dim.equals}"))
     return joined(facts)
 
 
-def mode_words(mode: PrecisionMode) -> Words:
-    """Name a precision mode: `precision mode is force_fp16`."""
-    return Words(f"precision mode is {mode.value}", f"精度模式为 {mode.value}")
+def mode_words(*modes: PrecisionMode) -> Words:
+    """Name precision modes: `precision mode is force_fp16`, `... is force_fp16 or force_fp32`."""
+    names = [mode.value for mode in modes]
+    *first, last = names
+    english = f"{', '.join(first)} or {last}" if first else last
+    return Words(f"precision mode is {english}", f"精度模式为 {' 或 '.join(names)}")
 
 
 def soc_words(name: str) -> Words:

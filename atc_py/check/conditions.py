@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.check.answers import HOLDS, State, unknown
+from atc_py.check.rules.reading import rank_of
 from atc_py.diag import Words
 from atc_py.spec.implied import OperandPresent
 from atc_py.spec.rules import ATTRIBUTE_ARGUMENTS, OPERAND_ARGUMENTS
@@ -57,8 +58,8 @@ def ask(rule: Rule, predicate: Predicate, node: BoundNode) -> Answer:
 def _conditions(when: When, node: BoundNode) -> Iterator[bool | None]:
     """Return True if each condition is met; None where that is not known."""
     here = node.conditions
-    if when.precision_mode is not None:
-        yield here.mode is when.precision_mode
+    if when.modes:
+        yield here.mode in when.modes
     if when.cube_float32 is not None:
         yield here.soc.cube_float32 is when.cube_float32
     if when.families:
@@ -67,12 +68,19 @@ def _conditions(when: When, node: BoundNode) -> Iterator[bool | None]:
         yield when.opsets[0] <= node.opset <= when.opsets[1]
     for attribute in when.attributes:
         yield node.value(attribute.name) in attribute.one_of
+    yield from _conditions_on_tensors(when, node)
+
+
+def _conditions_on_tensors(when: When, node: BoundNode) -> Iterator[bool | None]:
+    """Return the same of the conditions on inputs and outputs."""
     for name in when.present:
         yield bool(node.tensors(name))
     for name in when.absent:
         yield not node.tensors(name)
     for each in when.dtypes:
         yield _has_dtype(node.tensor(each.tensor), each.one_of)
+    for ranked in when.ranks:
+        yield _has_rank(node.tensor(ranked.tensor), ranked.rank)
     for dim in when.dims:
         length = node.length(dim.tensor, dim.dim)
         yield None if length is None else length == dim.equals
@@ -83,3 +91,11 @@ def _has_dtype(tensor: SourceTensor | None, dtypes: tuple[DType, ...]) -> bool |
     if tensor is None:
         return False
     return tensor.dtype in dtypes if tensor.element else None
+
+
+def _has_rank(tensor: SourceTensor | None, rank: int) -> bool | None:
+    """Return True if a tensor has that rank; None where its rank is open."""
+    if tensor is None:
+        return False
+    found = rank_of(tensor)
+    return None if found is None else found == rank

@@ -184,14 +184,14 @@ def _conv(operation: Operation) -> MatrixProduct:
     data, filters, out = operation.inputs[0], operation.inputs[1], operation.outputs[0]
     if data is None or filters is None:
         raise ValueError(f"{operation.row.name} lacks an operand")
-    if operation.row.name == "Conv2DTransposeD":
+    if operation.row.name in _TRANSPOSED:
         return _transposed(operation, data, filters)
     groups = operation.number("groups", 1)
     if operation.row.name == "DepthwiseConv2D":
         groups = data.shape[1]
     groups = max(1, groups)
     kernel, channels = prod(filters.shape[2:]), filters.shape[1]
-    step = prod(operation.numbers("strides")[-2:])
+    step = prod(operation.numbers("strides")[2:])
     plain = MatrixProduct(
         groups, out.elements // max(1, out.shape[1]), kernel * channels, out.shape[1] // groups,
         data.dtype, channels * step * data.dtype.itemsize, window=(kernel, channels),
@@ -245,6 +245,8 @@ def _recurrent(operation: Operation) -> MatrixProduct | None:
         k * data.dtype.itemsize, steps=steps,
     )  # fmt: skip
 
+
+_TRANSPOSED = frozenset({"Conv2DTransposeD", "Conv3DTransposeD"})
 
 _LAYERS = frozenset({"CommonGRU", "CommonLSTM"})
 """Layers whose weights have the directions as first dim."""

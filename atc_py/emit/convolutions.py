@@ -1,12 +1,13 @@
 """The kind of families that write convolutions: their geometry, and the numbers of their maps.
 
 m, n and k of the product differ between rows and blocks; a tile is a rectangle of the result's
-map in both.
+map in both, of volumes a rectangle of one slice.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING
 
 from atc_py.emit.cube import ProductFamily, applies_links
@@ -17,9 +18,25 @@ if TYPE_CHECKING:
     from atc_py.target import Soc
     from atc_py.tensor.shapes import Shape
 
-__all__ = ["DEPTHWISE", "TRANSPOSED", "ConvGeometry", "ConvolutionFamily", "MapTiling"]
+__all__ = [
+    "DEEP",
+    "DEPTHWISE",
+    "TRANSPOSED",
+    "ConvGeometry",
+    "ConvolutionFamily",
+    "DepthTiling",
+    "MapTiling",
+]
 
-DEPTHWISE, TRANSPOSED = "DepthwiseConv2D", "Conv2DTransposeD"
+DEPTHWISE = "DepthwiseConv2D"
+
+TRANSPOSED = frozenset({"Conv2DTransposeD", "Conv3DTransposeD"})
+
+DEEP = frozenset({"Conv3D", "Conv3DTransposeD"})
+"""Convolutions of volumes."""
+
+_MAP = 2
+"""Axes of a map, which are the last ones."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,44 +58,62 @@ class MapTiling:
     column_count: int = wide("tiles along a row of the result's map")
 
 
+@dataclass(frozen=True, kw_only=True)
+class DepthTiling:
+    """Slices of the volumes of a convolution; it mixes with other classes like `MapTiling`."""
+
+    depth: int = wide("slices of an input volume")
+    out_depth: int = wide("slices of a result volume")
+    window_depth: int = wide("slices of the window")
+
+
 @dataclass(frozen=True, slots=True)
 class ConvGeometry:
     """Dims of a convolution.
 
     Attributes:
-        x: NCHW input.
-        y: NCHW result.
-        window: rows and columns of the filter.
+        x: NCHW or NCDHW input.
+        y: NCHW or NCDHW result.
+        window: rows and columns of the filter, of volumes after its slices.
     """
 
     x: Shape
     y: Shape
     window: Shape
 
+    @property
+    def slices(self) -> int:
+        """Slices of a result volume; an image is one."""
+        return prod(self.y[2:-_MAP])
+
+    def depth_tiling(self) -> DepthTiling:
+        """Return the slices of volumes."""
+        return DepthTiling(depth=self.x[2], out_depth=self.y[2], window_depth=self.window[0])
+
     def map_tiling(self, rows: int, columns: int) -> MapTiling:
         """Cut the result's map into rectangles."""
         return MapTiling(
-            height=self.x[2],
-            width=self.x[3],
-            out_height=self.y[2],
-            out_width=self.y[3],
-            window_height=self.window[0],
-            window_width=self.window[1],
+            height=self.x[-2],
+            width=self.x[-1],
+            out_height=self.y[-2],
+            out_width=self.y[-1],
+            window_height=self.window[-2],
+            window_width=self.window[-1],
             tile_rows=rows,
             tile_columns=columns,
-            column_count=-(-self.y[3] // columns),
+            column_count=-(-self.y[-1] // columns),
         )
 
     def map_tiles(self, rows: int, columns: int) -> int:
-        """Return the number of rectangles that the result's map is cut into."""
-        return -(-self.y[2] // rows) * -(-self.y[3] // columns)
+        """Return the number of rectangles that a map of the result is cut into."""
+        return -(-self.y[-2] // rows) * -(-self.y[-1] // columns)
 
 
 class ConvolutionFamily(ProductFamily):
     """Convolutions as products on the cube."""
 
     name = "conv"
-    operators = frozenset({"Conv2D", TRANSPOSED, DEPTHWISE})
+    operators = frozenset({"Conv2D", DEPTHWISE}) | TRANSPOSED | DEEP
 
     def fuses(self, kernel: KernelFacts, soc: Soc) -> bool:
         """Return True if what links read has an element for each of the result, or one for all."""

@@ -340,7 +340,7 @@ def channel_buffers(
     return tuple(found)
 
 
-_ROW_BY_ROW = {Format.ND.value, Format.NCHW.value}
+_ROW_BY_ROW = {Format.ND.value, Format.NCHW.value, Format.NCDHW.value}
 
 
 def is_row_by_row(kernel: KernelFacts) -> bool:

@@ -22,6 +22,8 @@ def compute_type(function: VectorFunction, dtype: DType) -> str:
 
     It is `scalar` where the unit has no such arithmetic.
     """
+    if function.bits:
+        return "uint16_t"
     if dtype in function.native:
         return C_TYPES[dtype]
     return "float" if dtype in _FLOATS else "scalar"

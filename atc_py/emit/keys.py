@@ -123,7 +123,8 @@ class KernelKey:
         engine: what executes it.
         inputs: by position, None where an optional input is absent.
         outputs: by position.
-        attributes: by name, defaults of the operator's row filled in.
+        attributes: by name, defaults of the operator's row filled in; beside them the numbers of
+            constants that the kernel is compiled for.
         links: functions of each element after the operator.
         by_rows: whether the kernel addresses rows although operands are in blocks, because of
             shapes that kernels of blocks do not take.
@@ -174,7 +175,17 @@ def kernel_key(node: Node, row: TargetOp, engine: Engine, stored: StorageChoice)
     while inputs and inputs[-1] is None:
         inputs.pop()
     outputs = tuple(_port(value.type, stored.output(at)) for at, value in enumerate(node.outputs))
-    return KernelKey(node.op, engine, tuple(inputs), outputs, attributes_of(node, row))
+    attributes = (*attributes_of(node, row), *_compiled_numbers(node, row))
+    return KernelKey(node.op, engine, tuple(inputs), outputs, attributes)
+
+
+def _compiled_numbers(node: Node, row: TargetOp) -> tuple[tuple[str, AttrValue], ...]:
+    """Return the numbers of constants that kernels are compiled for, by the operands' names."""
+    return tuple(
+        (operand.name, tuple(int(each) for each in value.const.numpy().reshape(-1)))
+        for operand, value in zip(row.inputs, node.inputs, strict=False)
+        if operand.compiled and value is not None and value.const is not None
+    )
 
 
 def kernel_name(key: KernelKey, taken: Collection[str] = ()) -> str:

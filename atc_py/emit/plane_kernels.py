@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["fits_planes", "keeps_zeros", "plane_facts"]
 
-_FORMATS = {Format.NC1HWC0, Format.FRACTAL_NZ}
+_FORMATS = {Format.NC1HWC0, Format.NDC1HWC0, Format.FRACTAL_NZ}
 
 
 def fits_planes(kernel: KernelFacts) -> bool:

@@ -1,7 +1,7 @@
 """Elementwise work on tensors in blocks: planes of pixels, each of them a block of lanes.
 
-NC1HWC0 is C1 planes of H W pixels for each image, FRACTAL_NZ W1 planes of whole sixteens of rows
-for each matrix. A pixel has as many lanes as the largest C0 of all operands; operands of a smaller
+NC1HWC0 is C1 planes of H W pixels for each image, NDC1HWC0 the same for each slice of a volume,
+FRACTAL_NZ W1 planes of whole sixteens of rows for each matrix. A pixel has as many lanes as the largest C0 of all operands; operands of a smaller
 C0 have several planes for one of these, whose blocks stand side by side in a pixel. Pixels along
 which every operand moves or stands still are a row; rows are cut into tiles like those of a grid.
 """
@@ -54,7 +54,7 @@ class Planes(NamedTuple):
     """A tensor in blocks.
 
     Attributes:
-        outer: images, or the stack of matrices.
+        outer: images, volumes and their slices, or the stack of matrices.
         planes: of each of them.
         pixels: height and width of a plane.
         valid: pixels that are not padding, of those along its first axis.
@@ -109,6 +109,10 @@ def planes_of(port: KernelPort, shape: Shape, lanes: int) -> Planes:
         images, channels, height, width = shape
         planes = -(-channels // lanes)
         return Planes((images,), planes, (height, width), height, channels, lanes)
+    if port.storage is not None and port.storage.format is Format.NDC1HWC0:
+        volumes, channels, depth, height, width = shape
+        planes = -(-channels // lanes)
+        return Planes((volumes, depth), planes, (height, width), height, channels, lanes)
     *stack, height, width = shape
     rows = -(-height // FRACTAL_ROWS) * FRACTAL_ROWS
     return Planes(tuple(stack), -(-width // lanes), (rows,), height, width, lanes)
@@ -201,7 +205,7 @@ def _channel_steps(count: int, result: Shape, whole: Planes) -> _Steps | None:
     is_map = len(whole.pixels) == _MATRIX
     if axis == (1 if is_map else len(result) - 1):
         return _Steps((*(0,) * outer, whole.lanes, *pixels), _REPEATED)
-    if axis is not None and axis < outer:
+    if axis is not None and axis < (1 if is_map else outer):
         return _Steps((*(int(at == axis) for at in range(outer)), 0, *pixels), _ONE)
     return None
 
@@ -211,9 +215,9 @@ def _row_steps(shape: Shape, result: Shape, whole: Planes) -> _Steps | None:
     padded = (1,) * (len(result) - len(shape)) + shape
     pixels = (0,) * len(whole.pixels)
     if len(whole.pixels) == _MATRIX:
-        if padded != (1, whole.channels, 1, 1):
+        if padded != (1, whole.channels, *[1] * (len(result) - 2)):
             return None
-        return _Steps((0, whole.lanes, *pixels), _REPEATED)
+        return _Steps((*(0,) * len(whole.outer), whole.lanes, *pixels), _REPEATED)
     *stack, height, width = padded
     if height != 1 or width != whole.channels:
         return None

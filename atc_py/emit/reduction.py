@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _REPEAT = 256
 """Elements that a buffer holds a multiple of."""
 
-__all__ = ["AxesTiling", "Folded", "RowsTiling", "axes_tiling", "folded"]
+__all__ = ["AxesTiling", "ChannelsTiling", "Folded", "RowsTiling", "axes_tiling", "folded"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +51,13 @@ class RowsTiling(AxesTiling):
     valid: int = wide("elements of a column of blocks that are not padding below the last row")
     columns: int = wide("columns of a matrix")
     tail: int = narrow("columns in the last column of blocks; 0 where it is full")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelsTiling(AxesTiling):
+    """Work along all axes of a channel; groups are the channels of the first image, then the next."""
+
+    channels: int = wide("channels of an image")
 
 
 @dataclass(frozen=True, slots=True)

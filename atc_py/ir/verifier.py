@@ -205,7 +205,14 @@ def _node_at(value: Value) -> Node | None:
     return next((user for user in value.consumers if not isinstance(user, Return)), None)
 
 
-_RANKS = {Format.NCHW: 4, Format.NHWC: 4, Format.NC1HWC0: 5, Format.C1HWNCOC0: 6}
+_RANKS = {
+    Format.NCHW: 4,
+    Format.NHWC: 4,
+    Format.NCDHW: 5,
+    Format.NC1HWC0: 5,
+    Format.C1HWNCOC0: 6,
+    Format.NDC1HWC0: 6,
+}
 
 _STRUCTURE = (
     check_names,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag.codes import BROKEN_INVARIANT, REQUIRED_PASS, UNKNOWN_PASS
 from atc_py.ir.verifier import verify_graph
+from atc_py.passes.fusion.align_batch_norm import AlignBatchNormPass
 from atc_py.passes.fusion.average_pools_to_conv import AveragePoolsToConvPass
 from atc_py.passes.fusion.batch_norm_to_bn_infer import BatchNormToBNInferPass
 from atc_py.passes.fusion.eliminate_dead_code import EliminateDeadCodePass
@@ -92,6 +93,7 @@ PIPELINE: tuple[type[Pass], ...] = (
     FuseConvBatchNormPass,
     FuseConvBiasPass,
     FuseScaleIntoWeightsPass,
+    AlignBatchNormPass,
     BatchNormToBNInferPass,
     RewriteDepthwiseConvPass,
     SplitGroupedConvPass,

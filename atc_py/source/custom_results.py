@@ -84,8 +84,22 @@ def custom_results(op_type: str, inputs: Inputs, attributes: Attributes) -> tupl
     return CUSTOM_RESULTS[op_type](inputs, attributes)
 
 
+def _adaptive_avg_pool(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
+    """Return images pooled to the dims asked for."""
+    x, dims = _input(inputs, 0), _pooled_dims(inputs, attributes)
+    if 0 in x.dims[2:]:
+        raise ContradictionError(f"needs images with pixels, found {x}", "input x")
+    return ((x.dtype, dims),)
+
+
 def _adaptive_max_pool(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
     """Return images pooled to the dims asked for, and positions."""
+    dims = _pooled_dims(inputs, attributes)
+    return (_input(inputs, 0).dtype, dims), (DType.INT32, dims)
+
+
+def _pooled_dims(inputs: Inputs, attributes: Attributes) -> Dims:
+    """Return the dims of images whose height and width become output_size."""
     x = _input(inputs, 0)
     size = attributes.get("output_size", ())
     numbers = isinstance(size, tuple) and all(isinstance(each, int) for each in size)
@@ -93,8 +107,7 @@ def _adaptive_max_pool(inputs: Inputs, attributes: Attributes) -> tuple[Result, 
     if x.rank != _IMAGE or not sound or min(cast("tuple[int, ...]", size)) < 1:
         shown = list(size) if isinstance(size, tuple) else size
         raise ContradictionError(f"pools images to two positive dims, found {shown}", "output_size")
-    dims = (*x.dims[:2], *cast("tuple[int, int]", size))
-    return (x.dtype, dims), (DType.INT32, dims)
+    return (*x.dims[:2], *cast("tuple[int, int]", size))
 
 
 def _addcmul(inputs: Inputs, _attributes: Attributes) -> tuple[Result, ...]:
@@ -239,6 +252,7 @@ def _roi_extractor(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]
 
 
 CUSTOM_RESULTS: Mapping[str, Callable[[Inputs, Attributes], tuple[Result, ...]]] = {
+    "AdaptiveAvgPool2D": _adaptive_avg_pool,
     "AdaptiveMaxPool2D": _adaptive_max_pool,
     "Addcmul": _addcmul,
     "AffineGrid": _affine_grid,

@@ -88,12 +88,7 @@ def _variadic(path: DataPath, row: OperandSpec, rows: Sequence[OperandSpec]) -> 
 
 def _operand(path: DataPath, row: OperandSpec) -> Iterator[Problem]:
     """Yield problems of one operand by itself."""
-    if row.layout is not None and len(row.layout) != row.rank:
-        message = f"layout {row.layout} has {len(row.layout)} letters, rank is {row.rank}"
-        yield Problem((*path, "layout"), message, "write a letter for each dimension of the rank")
-    if row.layout is not None and len(set(row.layout)) != len(row.layout):
-        message = f"layout {row.layout} has a letter twice"
-        yield Problem((*path, "layout"), message, "rules name dimensions by these letters")
+    yield from _layouts(path, row)
     listed = row.dtypes if isinstance(row.dtypes, tuple) else ()
     for name, carrier in row.carried.items():
         where: DataPath = (*path, "carried", name.value)
@@ -108,6 +103,30 @@ def _operand(path: DataPath, row: OperandSpec) -> Iterator[Problem]:
             yield Problem(step, f"{dtype.value} is taken without it", "delete one of the two")
     if isinstance(row.dtypes, tuple):
         yield from _repeated_names((*path, "dtypes"), [dtype.value for dtype in row.dtypes])
+
+
+def _layouts(path: DataPath, row: OperandSpec) -> Iterator[Problem]:
+    """Yield problems of an operand's layout, or of its layouts."""
+    if row.layout is not None and len(row.layout) != row.rank:
+        message = f"layout {row.layout} has {len(row.layout)} letters, rank is {row.rank}"
+        yield Problem((*path, "layout"), message, "write a letter for each dimension of the rank")
+    if row.layout is not None:
+        yield from _letters((*path, "layout"), row.layout)
+    if row.layouts and (row.rank, row.layout) != (None, None):
+        message = "layouts stand beside rank or layout"
+        yield Problem((*path, "layouts"), message, "layouts alone say both", key=True)
+    for position, layout in enumerate(row.layouts):
+        yield from _letters((*path, "layouts", position), layout)
+        if any(len(layout) == len(other) for other in row.layouts[:position]):
+            message = f"two layouts have {len(layout)} letters"
+            yield Problem((*path, "layouts", position), message, "the rank tells layouts apart")
+
+
+def _letters(path: DataPath, layout: str) -> Iterator[Problem]:
+    """Yield a problem if a letter occurs twice in a layout."""
+    if len(set(layout)) != len(layout):
+        message = f"layout {layout} has a letter twice"
+        yield Problem(path, message, "rules name dimensions by these letters")
 
 
 def _attributes(spec: OpSpec) -> Iterator[Problem]:

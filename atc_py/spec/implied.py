@@ -8,7 +8,16 @@ both become rules, so that later code only reads rules.
 from collections.abc import Iterator
 
 from atc_py.spec.model import AttributeSpec, OperandSpec, OpSpec, Value
-from atc_py.spec.rules import AttrEachInRange, AttrOneOf, DtypeExcluded, Level, Number, Rule, Scalar
+from atc_py.spec.rules import (
+    AttrEachInRange,
+    AttrOneOf,
+    DtypeExcluded,
+    Level,
+    Number,
+    RankInRange,
+    Rule,
+    Scalar,
+)
 from atc_py.tensor.dtypes import DType
 
 __all__ = [
@@ -131,6 +140,9 @@ def _operand_rules(spec: OpSpec, row: OperandSpec, *, is_input: bool) -> Iterato
         yield _dtypes_rewritten(row, row.beyond.dtypes, row.beyond.rewrite)
     if row.rank is not None:
         yield RankIs(tensor=row.name, rank=row.rank, line=row.line)
+    if row.layouts:
+        ranks = [len(layout) for layout in row.layouts]
+        yield RankInRange(tensor=row.name, range=(min(ranks), max(ranks)), line=row.line)
 
 
 def _dtypes_rewritten(row: OperandSpec, dtypes: tuple[DType, ...], rewrite: str) -> Rule:

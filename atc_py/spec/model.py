@@ -33,6 +33,7 @@ Value: TypeAlias = bool | int | float | str | tuple[Scalar, ...]
 
 _Name: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*\Z")]
 _Words: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]
+_Layout: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^[A-Z]+\Z")]
 _DTypes: TypeAlias = (
     Annotated[tuple[DType, ...], msgspec.Meta(min_length=1)]
     | Annotated[str, msgspec.Meta(pattern=r"^(any|same_as [A-Za-z_][A-Za-z0-9_]*)\Z")]
@@ -109,6 +110,7 @@ class OperandSpec(_Part, frozen=True, kw_only=True):
         dtypes: the ones allowed, `any`, or `same_as` another operand.
         rank: number of dimensions, or None when it is free.
         layout: a letter for each dimension, by which rules name them.
+        layouts: the layouts that it may have, of different ranks, where it may have several.
         optional: may be absent.
         variadic: stands for one or more; only one operand can, and those after it are required.
         supported: False where the list says that it is not supported yet.
@@ -126,7 +128,8 @@ class OperandSpec(_Part, frozen=True, kw_only=True):
     name: _Name
     dtypes: _DTypes
     rank: Annotated[int, msgspec.Meta(ge=0, le=8)] | None = None
-    layout: Annotated[str, msgspec.Meta(pattern=r"^[A-Z]+\Z")] | None = None
+    layout: _Layout | None = None
+    layouts: tuple[_Layout, ...] = ()
     optional: bool = False
     variadic: bool = False
     supported: bool = True
@@ -146,6 +149,21 @@ class OperandSpec(_Part, frozen=True, kw_only=True):
         if isinstance(self.dtypes, str) and self.dtypes != "any":
             return self.dtypes.partition(" ")[2]
         return None
+
+    @property
+    def all_layouts(self) -> tuple[str, ...]:
+        """Every layout that it may have."""
+        return self.layouts if self.layout is None else (self.layout,)
+
+    def layout_of(self, rank: int) -> str | None:
+        """Return the layout of a tensor of `rank`, or None where it has none of that rank."""
+        return next((each for each in self.all_layouts if len(each) == rank), None)
+
+    def has_rank(self, rank: int) -> bool:
+        """Return True if it may have `rank`."""
+        if self.layouts:
+            return self.layout_of(rank) is not None
+        return self.rank in {None, rank}
 
     def exists_at(self, opset: int) -> bool:
         """Return True if the operator has it at `opset`."""

@@ -15,6 +15,8 @@ from atc_py.spec.rules import (
     AttrLength,
     AttrOneOf,
     CountIsProduct,
+    EquationOneOf,
+    EquationWrittenOut,
 )
 
 if TYPE_CHECKING:
@@ -31,6 +33,9 @@ _LAID_OUT = ("tensor", "other")
 
 _OF_ANY_TYPE = (AttrDistinct, AttrExcludes, AttrGiven, AttrLength, AttrOneOf)
 """Rules on attributes that need not be numbers."""
+
+_OF_TEXTS = (EquationOneOf, EquationWrittenOut)
+"""Rules on attributes that are texts."""
 
 _NUMBERS = {AttributeType.INT, AttributeType.FLOAT}
 
@@ -56,8 +61,7 @@ def _arguments(spec: OpSpec, path: DataPath, rule: Rule) -> Iterator[Problem]:
     for key in ATTRIBUTE_ARGUMENTS:
         if key in arguments:
             yield from _attribute(spec, (*path, key), str(arguments[key]))
-            if not isinstance(rule, _OF_ANY_TYPE):
-                yield from _number(spec, (*path, key), str(arguments[key]))
+            yield from _typed(spec, (*path, key), rule, str(arguments[key]))
     laid_out = [str(arguments[key]) for key in _laid_out(rule) if key in arguments]
     if "dim" in arguments:
         yield from _dim(spec, (*path, "dim"), str(arguments["dim"]), laid_out)
@@ -89,6 +93,8 @@ def _conditions(spec: OpSpec, path: DataPath, when: When) -> Iterator[Problem]:
         yield from _tensor(spec, (*path, "absent", position), name)
     for position, each in enumerate(when.dtypes):
         yield from _tensor(spec, (*path, "dtypes", position, "tensor"), each.tensor)
+    for position, ranked in enumerate(when.ranks):
+        yield from _tensor(spec, (*path, "ranks", position, "tensor"), ranked.tensor)
     for position, dim in enumerate(when.dims):
         where = (*path, "dims", position)
         yield from _tensor(spec, (*where, "tensor"), dim.tensor)
@@ -110,12 +116,19 @@ def _attribute(spec: OpSpec, path: DataPath, name: str) -> Iterator[Problem]:
         yield Problem(path, f"{spec.op} has no attribute {name!r}", help_)
 
 
-def _number(spec: OpSpec, path: DataPath, name: str) -> Iterator[Problem]:
-    """Yield a problem unless attribute `name` is a number or a list of numbers."""
+def _typed(spec: OpSpec, path: DataPath, rule: Rule, name: str) -> Iterator[Problem]:
+    """Yield a problem unless attribute `name` has a type that the rule is for."""
     row = spec.attribute(name)
-    if row is not None and row.type.element not in _NUMBERS:
-        message = f"the rule is for numbers, {name} is of type {row.type.value}"
-        yield Problem(path, message, "name an attribute of a type among int, ints, float, floats")
+    if row is None or isinstance(rule, _OF_ANY_TYPE):
+        return
+    if isinstance(rule, _OF_TEXTS):
+        fits, kind, known = row.type is AttributeType.STRING, "texts", "type string"
+    else:
+        fits, kind = row.type.element in _NUMBERS, "numbers"
+        known = "a type among int, ints, float, floats"
+    if not fits:
+        message = f"the rule is for {kind}, {name} is of type {row.type.value}"
+        yield Problem(path, message, f"name an attribute of {known}")
 
 
 def _dim(spec: OpSpec, path: DataPath, dim: str, tensors: list[str]) -> Iterator[Problem]:
@@ -124,8 +137,9 @@ def _dim(spec: OpSpec, path: DataPath, dim: str, tensors: list[str]) -> Iterator
         operand = spec.operand(tensor)
         if operand is None:
             continue
-        if operand.layout is None:
+        letters = dict.fromkeys("".join(operand.all_layouts))
+        if not letters:
             yield Problem(path, f"{tensor} has no layout", f"write a layout for {tensor}")
-        elif dim not in operand.layout:
+        elif dim not in letters:
             message = f"{tensor} has no dimension {dim!r}"
-            yield Problem(path, message, f"its dimensions are {', '.join(operand.layout)}")
+            yield Problem(path, message, f"its dimensions are {', '.join(letters)}")

@@ -81,6 +81,11 @@ REWRITES: dict[str, Words] = {
         "depthwise one",
         "卷积保留分组、一次下发（sim 上按组拆分），或改写为逐通道卷积",
     ),
+    "write-out-equation": Words(
+        "the equation is read as ONNX defines it: blanks mean nothing, and without an arrow the "
+        "result has the letters that occur once",
+        "按 ONNX 的定义读取等式：忽略空格；没有箭头时，结果为只出现一次的字母",
+    ),
 }
 """Effect of each rewrite by name, a clause without a final period."""
 

@@ -18,6 +18,7 @@ __all__ = [
     "Level",
     "Number",
     "OfDtype",
+    "OfRank",
     "RewriteName",
     "Rule",
     "Scalar",
@@ -29,6 +30,7 @@ Number: TypeAlias = int | float
 Scalar: TypeAlias = bool | int | float | str
 Text: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]
 RewriteName: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^[a-z]+(-[a-z]+)*\Z")]
+_Modes: TypeAlias = Annotated[tuple[PrecisionMode, ...], msgspec.Meta(min_length=1)]
 DimName: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^[A-Z]\Z")]
 
 
@@ -71,6 +73,13 @@ class OfDtype(_Struct, frozen=True, kw_only=True):
     one_of: Annotated[tuple[DType, ...], msgspec.Meta(min_length=1)]
 
 
+class OfRank(_Struct, frozen=True, kw_only=True):
+    """A condition: a tensor has this rank."""
+
+    tensor: Text
+    rank: Annotated[int, msgspec.Meta(ge=0, le=8)]
+
+
 class Deviation(_Struct, frozen=True, kw_only=True):
     """Deviation of CANN where a rule does not hold, and since when; atc-py follows ONNX."""
 
@@ -82,26 +91,36 @@ class When(_Struct, frozen=True, kw_only=True):
     """Conditions under which a rule applies; every one that is given must hold.
 
     Attributes:
-        precision_mode: the mode of the compilation.
+        precision_mode: the mode of the compilation, or several of which it is one.
         cube_float32: whether the SoC's cube multiplies float32.
         families: families of SoCs by CANN's short names, of which the SoC's is one.
         opsets: first and last opset.
         attributes: values of attributes.
         dims: the shape of tensors.
+        ranks: the number of their dimensions.
         present: inputs or outputs that the node uses.
         absent: inputs or outputs that the node does not use.
         dtypes: dtypes of tensors in the file, whatever the precision mode makes of them.
     """
 
-    precision_mode: PrecisionMode | None = None
+    precision_mode: PrecisionMode | _Modes | None = None
     cube_float32: bool | None = None
     families: tuple[Text, ...] = ()
     opsets: tuple[int, int] | None = None
     attributes: tuple[AttrIs, ...] = ()
     dims: tuple[DimIs, ...] = ()
+    ranks: tuple[OfRank, ...] = ()
     present: tuple[Text, ...] = ()
     absent: tuple[Text, ...] = ()
     dtypes: tuple[OfDtype, ...] = ()
+
+    @property
+    def modes(self) -> tuple[PrecisionMode, ...]:
+        """The precision modes of which the compilation's is one; none where any will do."""
+        if self.precision_mode is None:
+            return ()
+        given = self.precision_mode
+        return given if isinstance(given, tuple) else (given,)
 
 
 class Rule(_Struct, frozen=True, kw_only=True, tag_field="rule", tag=stem_of):

@@ -4,6 +4,8 @@ The struct says which arguments the predicate takes; the predicate itself, which
 belongs to checking. Arguments in OPERAND_ARGUMENTS name inputs or outputs of the operator, those in
 ATTRIBUTE_ARGUMENTS name attributes, and `dim` and `dims` are letters of the layout of `tensor` (and
 of `other`).
+
+More than 400 lines, because the list of all rules is read in one place.
 """
 
 # Annotations are not postponed here: msgspec reads them when the structs are made.
@@ -19,6 +21,7 @@ from atc_py.spec.rule import (
     Level,
     Number,
     OfDtype,
+    OfRank,
     RewriteName,
     Rule,
     Scalar,
@@ -37,6 +40,7 @@ __all__ = [
     "Level",
     "Number",
     "OfDtype",
+    "OfRank",
     "RewriteName",
     "Rule",
     "Scalar",
@@ -55,6 +59,19 @@ class AttrOneOf(Rule, frozen=True, kw_only=True):
 
     attribute: Text
     one_of: Annotated[tuple[Scalar, ...], msgspec.Meta(min_length=1)]
+
+
+class EquationOneOf(Rule, frozen=True, kw_only=True):
+    """The attribute, an equation of Einsum, is one of these up to the names of its letters."""
+
+    attribute: Text
+    one_of: Annotated[tuple[Text, ...], msgspec.Meta(min_length=1)]
+
+
+class EquationWrittenOut(Rule, frozen=True, kw_only=True):
+    """The attribute, an equation of Einsum, has no blanks and an arrow before the result."""
+
+    attribute: Text
 
 
 class AttrGiven(Rule, frozen=True, kw_only=True):
@@ -282,6 +299,13 @@ class DtypeExcluded(Rule, frozen=True, kw_only=True):
     dtypes: Annotated[tuple[DType, ...], msgspec.Meta(min_length=1)]
 
 
+class DtypeAmong(Rule, frozen=True, kw_only=True):
+    """The tensor has one of these dtypes, or the precision mode may give it one of them."""
+
+    tensor: Text
+    dtypes: Annotated[tuple[DType, ...], msgspec.Meta(min_length=1)]
+
+
 class ElementCountInRange(Rule, frozen=True, kw_only=True):
     """The number of elements of the tensor is between two bounds, both included."""
 
@@ -379,6 +403,8 @@ Constraint: TypeAlias = (
     | AttrExcludes
     | AttrPermutation
     | ProductAtMost
+    | EquationOneOf
+    | EquationWrittenOut
     | AxisInRank
     | AxesInRank
     | AxisIs
@@ -401,6 +427,7 @@ Constraint: TypeAlias = (
     | CountIsProduct
     | CountIsOneOrExtent
     | DtypeExcluded
+    | DtypeAmong
     | ElementCountInRange
     | ValuesAtLeast
     | KnownValuesAtLeast

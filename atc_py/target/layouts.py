@@ -20,6 +20,7 @@ class Layout(Enum):
     SPATIAL: row by row, or images in NC1HWC0 of which only height and width change.
     CONV: images in NC1HWC0, the filter in FRACTAL_Z with the groups of the node; a depthwise one
         has a group for each channel.
+    CONV_3D: volumes in NDC1HWC0, the filter in FRACTAL_Z_3D with the groups of the node.
     MATRIX: FRACTAL_NZ where the cube's loads and stores do not turn rows into fractals and back;
         where they do, only constants are FRACTAL_NZ. Of products of int8 everything is in blocks,
         x2 in FRACTAL_Z, on all SoCs but `sim`.
@@ -38,6 +39,7 @@ class Layout(Enum):
     IMAGE = "image"
     SPATIAL = "spatial"
     CONV = "conv"
+    CONV_3D = "conv_3d"
     MATRIX = "matrix"
     QUANT = "quant"
     LAST_AXIS = "last_axis"
@@ -76,6 +78,7 @@ _WORDS = {
     Layout.IMAGE: "NC1HWC0",
     Layout.SPATIAL: "row by row, NC1HWC0",
     Layout.CONV: "NC1HWC0, filter FRACTAL_Z",
+    Layout.CONV_3D: "NDC1HWC0, filter FRACTAL_Z_3D",
     Layout.MATRIX: "FRACTAL_NZ, x2 of int8 FRACTAL_Z",
     Layout.QUANT: "NC1HWC0, FRACTAL_NZ",
     Layout.LAST_AXIS: "row by row, FRACTAL_NZ along the last axis",

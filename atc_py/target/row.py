@@ -47,12 +47,15 @@ class Operand:
         variadic: stands for one or more; only the last operand can.
         value_depend: an int64 tensor that the operator reads as numbers (a shape, an axis); it
             keeps its dtype in every precision mode.
+        compiled: kernels are compiled for the numbers of a constant, as CANN's are; one kernel
+            serves one choice of them.
     """
 
     name: str
     optional: bool = False
     variadic: bool = False
     value_depend: bool = False
+    compiled: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,13 @@ from atc_py.target.stored_nodes import (
     IMAGES,
     MATRICES,
     MATRIX_RANK,
+    VOLUMES,
     WEIGHTS,
     axes_along,
     filter_groups,
     is_image,
     is_matrix,
+    is_volume,
     numbers_of,
 )
 from atc_py.target.transfers import converts_back
@@ -159,16 +161,21 @@ def _spatial_choices(node: StoredNode, _soc: Soc) -> _Choices:
 
 
 def _conv_choices(node: StoredNode, soc: Soc) -> _Choices:
-    """Store images in NC1HWC0 and a filter in FRACTAL_Z; sim has a storage for depthwise ones."""
+    """Store images in NC1HWC0 and a filter in FRACTAL_Z; sim has a storage for depthwise ones.
+
+    Volumes and their filters have formats of their own.
+    """
     data, kind = (value.type for value in node.present_inputs[:2])
     c0 = _cube_c0(node, soc)
-    form = Format.FRACTAL_Z
+    deep = is_volume(data)
+    form = Format.FRACTAL_Z_3D if deep else Format.FRACTAL_Z
     if node.op == DEPTHWISE and soc.storage.depthwise_blocks:
         form = Format.C1HWNCOC0
-    images, weights = replace(IMAGES, c0=c0), Storage(form, filter_groups(node), c0)
+    images = replace(VOLUMES if deep else IMAGES, c0=c0)
+    weights = Storage(form, filter_groups(node), c0)
     if soc.storage.small_channel and _has_few_channels(node):
         weights = Storage(Format.FRACTAL_Z_C04)
-    fits = is_image(data) and is_image(node.outputs[0].type)
+    fits = (deep or is_image(data)) and node.outputs[0].type.format is data.format
     if not fits or why_impossible(kind.dims, kind.format, weights):
         return (ROWS,)
     return (StorageChoice(images, (images, weights), (images,)),)
@@ -245,6 +252,8 @@ def _alike_choices(node: StoredNode, _soc: Soc) -> _Choices:
     choices = [ROWS]
     if is_image(result):
         choices += _followed(node, IMAGES, lambda kind: _image_operand(kind, result))
+    if is_volume(result):
+        choices += _followed(node, VOLUMES, lambda kind: _image_operand(kind, result))
     if is_matrix(result):
         choices += _followed(node, MATRICES, lambda kind: _matrix_operand(kind, result))
     return tuple(choices)
@@ -264,7 +273,7 @@ def _followed(
 
 
 def _image_operand(kind: StoredType, result: StoredType) -> bool | None:
-    """Return True for an image like the result, False for what is row by row, None for neither.
+    """Return True for an image or volume like the result, False for rows, None for neither.
 
     Single numbers and vectors of channels are row by row. Channels must not be repeated: in a block
     the first stands beside others.
@@ -272,11 +281,11 @@ def _image_operand(kind: StoredType, result: StoredType) -> bool | None:
     dims = kind.shape
     if element_count(dims) == 1:
         return False
-    channels = result.shape[_CHANNELS]
-    if len(dims) < IMAGE_RANK:
-        vector = (1,) * (IMAGE_RANK - len(dims)) + dims
-        return False if vector == (1, channels, 1, 1) else None
-    if not is_image(kind) or dims[_CHANNELS] != channels:
+    channels, rank = result.shape[_CHANNELS], result.rank
+    if len(dims) < rank:
+        vector = (1,) * (rank - len(dims)) + dims
+        return False if vector == (1, channels, *[1] * (rank - _HEIGHT)) else None
+    if kind.format is not result.format or dims[_CHANNELS] != channels:
         return None
     pairs = zip(dims, result.shape, strict=True)
     return True if all(dim in {1, full} for dim, full in pairs) else None
@@ -303,7 +312,7 @@ def _last_axis_choices(node: StoredNode, soc: Soc) -> _Choices:
     if axes_along(node) != {node.outputs[0].type.rank - 1}:
         return (ROWS,)
     choices = _alike_choices(node, soc)
-    return tuple(choice for choice in choices if choice.storage != IMAGES)
+    return tuple(choice for choice in choices if choice.storage not in {IMAGES, VOLUMES})
 
 
 def _reduce_choices(node: StoredNode, _soc: Soc) -> _Choices:
@@ -326,6 +335,8 @@ def _join_choices(node: StoredNode, _soc: Soc) -> _Choices:
     choices = [ROWS]
     if all(is_image(kind) for kind in kinds) and not _cuts_channels(kinds, axis):
         choices.append(_where(node, IMAGES, is_image))
+    if all(is_volume(kind) for kind in kinds) and not _cuts_channels(kinds, axis):
+        choices.append(_where(node, VOLUMES, is_volume))
     if axis < rank - MATRIX_RANK:
         choices.append(_where(node, MATRICES, is_matrix))
     return tuple(choices)
@@ -377,6 +388,7 @@ _RULES: dict[Layout, Callable[[StoredNode, Soc], _Choices]] = {
     Layout.IMAGE: _image_choices,
     Layout.SPATIAL: _spatial_choices,
     Layout.CONV: _conv_choices,
+    Layout.CONV_3D: _conv_choices,
     Layout.MATRIX: _matrix_choices,
     Layout.QUANT: _quant_choices,
     Layout.LAST_AXIS: _last_axis_choices,

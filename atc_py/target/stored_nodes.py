@@ -24,6 +24,8 @@ __all__ = [
     "IMAGE_RANK",
     "MATRICES",
     "MATRIX_RANK",
+    "VOLUMES",
+    "VOLUME_RANK",
     "WEIGHTS",
     "StoredNode",
     "StoredType",
@@ -34,6 +36,7 @@ __all__ = [
     "is_image",
     "is_matrix",
     "is_stored_as",
+    "is_volume",
     "numbers_of",
 ]
 
@@ -41,10 +44,11 @@ DEPTHWISE = "DepthwiseConv2D"
 """The convolution whose groups are its channels."""
 
 IMAGES = Storage(Format.NC1HWC0)
+VOLUMES = Storage(Format.NDC1HWC0)
 MATRICES = Storage(Format.FRACTAL_NZ)
 WEIGHTS = Storage(Format.FRACTAL_Z)
 
-IMAGE_RANK, MATRIX_RANK = 4, 2
+VOLUME_RANK, IMAGE_RANK, MATRIX_RANK = 5, 4, 2
 
 
 class StoredType(Protocol):
@@ -129,6 +133,11 @@ def filter_groups(node: StoredNode) -> int:
 def is_image(kind: StoredType) -> bool:
     """Return True if a tensor can be stored as an image."""
     return kind.format is Format.NCHW and kind.rank == IMAGE_RANK
+
+
+def is_volume(kind: StoredType) -> bool:
+    """Return True if a tensor can be stored as a volume."""
+    return kind.format is Format.NCDHW and kind.rank == VOLUME_RANK
 
 
 def is_matrix(kind: StoredType) -> bool:

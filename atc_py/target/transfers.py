@@ -1,8 +1,8 @@
 """Pairs of formats that CANN's TransData converts, with their dtypes, by SoC family.
 
 From the operator information of CANN 8.1, which has it for all families but Ascend910_95; that one
-is taken to be like Ascend910B. Pairs of 3-D and LSTM formats, and those between rows and rows, are
-left out. The generic device converts between rows and all blocks.
+is taken to be like Ascend910B. Pairs of LSTM formats, those between rows and rows, and those between
+two volumes in blocks are left out. The generic device converts between rows and all blocks.
 
 FRACTAL_NZ to NC1HWC0 is in the table, but no graph uses it: that kernel reads the matrix of N rows
 and C1 H W C0 columns, and images stored in FRACTAL_NZ are stacks of matrices of H rows.
@@ -25,7 +25,7 @@ _F16, _F32, _BF16 = DType.FLOAT16, DType.FLOAT32, DType.BFLOAT16
 _I8, _I16, _I32 = DType.INT8, DType.INT16, DType.INT32
 _U8, _U16, _U32 = DType.UINT8, DType.UINT16, DType.UINT32
 
-_ROWS = {Format.ND.value, Format.NCHW.value, Format.NHWC.value}
+_ROWS = {Format.ND.value, Format.NCHW.value, Format.NHWC.value, Format.NCDHW.value}
 
 _USUAL = frozenset({_F16, _F32, _BF16, _I8, _I32, _U8, _U32})
 
@@ -41,6 +41,16 @@ TRANSFERS: dict[tuple[str, str], frozenset[DType]] = {
     ("HWCN", "FRACTAL_Z"): _USUAL,
     ("FRACTAL_Z", "HWCN"): _USUAL,
     ("NC1HWC0", "FRACTAL_Z"): _USUAL,
+    ("NCDHW", "NDC1HWC0"): _USUAL,
+    ("NDC1HWC0", "NCDHW"): _USUAL,
+    ("NDHWC", "NDC1HWC0"): _USUAL,
+    ("NDC1HWC0", "NDHWC"): _USUAL,
+    ("NCDHW", "FRACTAL_Z_3D"): _USUAL,
+    ("FRACTAL_Z_3D", "NCDHW"): _USUAL,
+    ("NDHWC", "FRACTAL_Z_3D"): _USUAL,
+    ("FRACTAL_Z_3D", "NDHWC"): _USUAL,
+    ("DHWCN", "FRACTAL_Z_3D"): _USUAL,
+    ("FRACTAL_Z_3D", "DHWCN"): _USUAL,
     ("FRACTAL_NZ", "NC1HWC0"): _USUAL,
     ("ND", "FRACTAL_Z"): frozenset({_I8, _U8}),
     ("HWCN", "C1HWNCoC0"): frozenset({_F16, _F32, _I32, _U16}),

@@ -14,14 +14,16 @@ class Form(Enum):
     """Form of a function: the template that writes its kernels.
 
     UNARY: a function of one tensor. ACTIVATION: a function of one tensor, each step in float32.
-    BINARY: arithmetic of two or more tensors. COMPARE: a comparison of two tensors. SELECT: a choice
-    between two tensors. CAST: a conversion to another dtype.
+    BINARY: arithmetic of two or more tensors. COMPARE: a comparison of two tensors. TEST: a question
+    about each element of one tensor. SELECT: a choice between two tensors. CAST: a conversion to
+    another dtype.
     """
 
     UNARY = "unary"
     ACTIVATION = "activation"
     BINARY = "binary"
     COMPARE = "compare"
+    TEST = "test"
     SELECT = "select"
     CAST = "cast"
 
@@ -75,6 +77,7 @@ class VectorFunction:
         zero_of_zeros: True if the result is 0 where all operands are 0, whatever the attributes, so
             that padding of blocks stays 0.
         cancels: True if a result is a small difference of larger numbers.
+        bits: True if it computes the bits of its operands, 16 at a time, whatever their dtype.
         linked: True if kernels of other operators may apply it to a result that they still hold.
     """
 
@@ -86,12 +89,13 @@ class VectorFunction:
     rounded_once: bool = False
     zero_of_zeros: bool = False
     cancels: bool = False
+    bits: bool = False
     linked: bool = True
 
     def __post_init__(self) -> None:
         # A kernel that links a function has one tensor of scratch for it, and knows no channels.
         on_floats = self.form in {Form.UNARY, Form.ACTIVATION, Form.BINARY}
-        fits = {*self.scratch} <= {LOW} and self.operands is not Operands.CHANNELS
+        fits = {*self.scratch} <= {LOW} and self.operands is not Operands.CHANNELS and not self.bits
         if self.linked and not (on_floats and fits):
             raise ValueError(
                 f"{self} does not fit into kernels of other operators: set linked=False"

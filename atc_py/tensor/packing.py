@@ -133,6 +133,22 @@ def _unpack_map(packed: Array, shape: Shape, _storage: Storage) -> Array:
     return _cropped(packed.transpose(0, 1, 4, 2, 3).reshape(batch, c1 * c0, height, width), shape)
 
 
+def _pack_volume(x: Array, storage: Storage, c0: int) -> Array:
+    """Return [N, C, D, H, W] as [N, D, C1, H, W, C0]: a map for each slice."""
+    batch, channels, depth, height, width = x.shape
+    slices = x.swapaxes(1, 2).reshape(batch * depth, channels, height, width)
+    return _pack_map(slices, storage, c0)
+
+
+def _unpack_volume(packed: Array, shape: Shape, storage: Storage) -> Array:
+    """Return the inverse of `_pack_volume`."""
+    batch, channels, depth, height, width = shape
+    maps = packed.reshape(batch * depth, *packed.shape[2:])
+    slices = _unpack_map(maps, (batch * depth, channels, height, width), storage)
+    volume: Array = slices.reshape(batch, depth, channels, height, width).swapaxes(1, 2)
+    return volume
+
+
 def _pack_matrix(x: Array, _storage: Storage, c0: int) -> Array:
     """Return [K, N] as [K1, N1, 16, C0]."""
     k1, n1 = blocks_of(x.shape[0], c0), blocks_of(x.shape[1], FRACTAL_ROWS)
@@ -180,31 +196,60 @@ def _unpack_filter(packed: Array, shape: Shape, _storage: Storage) -> Array:
 
 def _pack_grouped(x: Array, storage: Storage, c0: int) -> Array:
     """Return [G cout, cin, H, W] on block diagonals of E groups each."""
-    groups, (channels, height, width) = storage.groups, x.shape[1:]
-    filters = x.shape[0] // groups
-    merged, blocks, _, _ = group_blocks(groups, channels, filters, c0)
-    split = x.reshape(groups, filters, channels, height, width)
-    whole = _zero_padded(split, (blocks * merged, *split.shape[1:]))
-    whole = whole.reshape(blocks, merged, filters, channels, height, width)
-    square = np.zeros((blocks, merged, filters, merged, channels, height, width), x.dtype)
-    each = np.arange(merged)
-    square[:, each, :, each] = whole.swapaxes(0, 1)
-    return _pack_diagonals(
-        square.reshape(blocks, merged * filters, merged * channels, height, width), c0
-    )
+    return _pack_diagonals(_diagonals(x, storage, c0), c0)
 
 
 def _unpack_grouped(packed: Array, shape: Shape, storage: Storage) -> Array:
     """Return the inverse of `_pack_grouped`."""
-    groups, (outputs, channels, height, width) = storage.groups, shape
+    sides = _sides(shape, storage, packed.shape[-1])
+    return _groups_of(_unpack_diagonals(packed, sides), shape, storage, packed.shape[-1])
+
+
+def _pack_deep_filter(x: Array, storage: Storage, c0: int) -> Array:
+    """Return [G cout, cin, D, H, W] as [diagonals, D, C1, H, W, N1, 16, C0]."""
+    square = np.moveaxis(_diagonals(x, storage, c0), 3, 1)
+    return _pack_diagonals(square.reshape(-1, *square.shape[2:]), c0)
+
+
+def _unpack_deep_filter(packed: Array, shape: Shape, storage: Storage) -> Array:
+    """Return the inverse of `_pack_deep_filter`."""
+    c0 = packed.shape[-1]
+    blocks, outputs, inputs, depth, *window = _sides(shape, storage, c0)
+    square = _unpack_diagonals(packed, (blocks * depth, outputs, inputs, *window))
+    square = square.reshape(blocks, depth, outputs, inputs, *window)
+    return _groups_of(np.moveaxis(square, 1, 3), shape, storage, c0)
+
+
+def _sides(shape: Shape, storage: Storage, c0: int) -> Shape:
+    """Return [blocks, outputs, inputs, ...] of the block diagonals of a filter."""
+    channels, filters = shape[1], shape[0] // storage.groups
+    merged, blocks, _, _ = group_blocks(storage.groups, channels, filters, c0)
+    return (blocks, merged * filters, merged * channels, *shape[2:])
+
+
+def _diagonals(x: Array, storage: Storage, c0: int) -> Array:
+    """Return the groups of a filter on block diagonals of the shape `_sides`."""
+    groups, (channels, *window) = storage.groups, x.shape[1:]
+    filters = x.shape[0] // groups
+    merged, blocks, _, _ = group_blocks(groups, channels, filters, c0)
+    split = x.reshape(groups, filters, channels, *window)
+    whole = _zero_padded(split, (blocks * merged, *split.shape[1:]))
+    whole = whole.reshape(blocks, merged, filters, channels, *window)
+    square = np.zeros((blocks, merged, filters, merged, channels, *window), x.dtype)
+    each = np.arange(merged)
+    square[:, each, :, each] = whole.swapaxes(0, 1)
+    return square.reshape(_sides(x.shape, storage, c0))
+
+
+def _groups_of(square: Array, shape: Shape, storage: Storage, c0: int) -> Array:
+    """Return the inverse of `_diagonals`."""
+    groups, (outputs, channels, *window) = storage.groups, shape
     filters = outputs // groups
-    merged, blocks, _, _ = group_blocks(groups, channels, filters, packed.shape[-1])
-    sides = (blocks, merged * filters, merged * channels, height, width)
-    square = _unpack_diagonals(packed, sides)
-    square = square.reshape(blocks, merged, filters, merged, channels, height, width)
+    merged, blocks, _, _ = group_blocks(groups, channels, filters, c0)
+    square = square.reshape(blocks, merged, filters, merged, channels, *window)
     each = np.arange(merged)
     whole = square[:, each, :, each].swapaxes(0, 1)
-    split = whole.reshape(blocks * merged, filters, channels, height, width)
+    split = whole.reshape(blocks * merged, filters, channels, *window)
     return _cropped(split, (groups, *split.shape[1:])).reshape(shape)
 
 
@@ -270,6 +315,8 @@ _ORDERS: dict[
     Format.FRACTAL_NZ.value: (_pack_nz, _unpack_nz),
     Format.C1HWNCOC0.value: (_pack_depthwise, _unpack_depthwise),
     Format.FRACTAL_Z_C04.value: (_pack_small, _unpack_small),
+    Format.NDC1HWC0.value: (_pack_volume, _unpack_volume),
+    Format.FRACTAL_Z_3D.value: (_pack_deep_filter, _unpack_deep_filter),
     "matrix": (_pack_matrix, _unpack_matrix),
     "filter": (_pack_filter, _unpack_filter),
     "grouped filter": (_pack_grouped, _unpack_grouped),

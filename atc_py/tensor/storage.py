@@ -56,8 +56,9 @@ MATRIX_RANK = 2
 _MOST_GROUPS = 65535
 """Groups that the sub-format of CANN's FRACTAL_Z has room for."""
 
-_IMAGE_RANK = 4
-_GROUPED = (Format.FRACTAL_Z, Format.C1HWNCOC0)
+_IMAGE_RANK, _VOLUME_RANK = 4, 5
+_GROUPED = (Format.FRACTAL_Z, Format.C1HWNCOC0, Format.FRACTAL_Z_3D)
+_FRACTALS = (Format.FRACTAL_Z, Format.FRACTAL_Z_3D)
 
 
 class ImpossibleStorageError(ValueError):
@@ -179,16 +180,16 @@ def stored_shape(dims: Dims, origin: Format, storage: Storage | None, dtype: DTy
 def is_stored_like_rows(dims: Dims, storage: Storage | None, dtype: DType) -> bool:
     """Return True if a tensor has the same bytes in `storage` as row by row.
 
-    So do NC1HWC0 of one pixel an image and whole blocks of channels, and FRACTAL_NZ of whole
-    fractals one below the other. `dims` are in the order of NCHW; a tensor that cannot have
-    `storage` at all has no such bytes.
+    So do NC1HWC0 and NDC1HWC0 of one pixel an image and whole blocks of channels, and FRACTAL_NZ of
+    whole fractals one below the other. `dims` are in the order of NCHW or NCDHW; a tensor that
+    cannot have `storage` at all has no such bytes.
     """
     if storage is None:
         return True
     c0 = depth_of(storage, dtype)
-    if storage.format is Format.NC1HWC0 and len(dims) == _IMAGE_RANK:
+    if len(dims) == _MAP_RANKS.get(storage.format):
         channels = dims[1]
-        return dims[2:] == (1, 1) and channels is not None and channels % c0 == 0
+        return set(dims[2:]) == {1} and channels is not None and channels % c0 == 0
     if storage.format is Format.FRACTAL_NZ and len(dims) >= MATRIX_RANK:
         height, width = dims[-MATRIX_RANK:]
         return width == c0 and height is not None and height % FRACTAL_ROWS == 0
@@ -241,18 +242,27 @@ def _feature_map(dims: Dims, origin: Format, _storage: Storage, c0: int) -> Dims
     return batch, _ceil(channels, c0), height, width, c0
 
 
+def _volume(dims: Dims, _origin: Format, _storage: Storage, c0: int) -> Dims:
+    """Return NDC1HWC0: [N, D, C / C0, H, W, C0]."""
+    batch, channels, depth, height, width = dims
+    return batch, depth, _ceil(channels, c0), height, width, c0
+
+
 def _fractal_z(dims: Dims, origin: Format, storage: Storage, c0: int) -> Dims:
-    """Return FRACTAL_Z: [C1 H W, N/16, 16, C0] of a filter, [K/C0, N/16, 16, C0] of K x N."""
+    """Return FRACTAL_Z: [C1 H W, N/16, 16, C0] of a filter, [K/C0, N/16, 16, C0] of K x N.
+
+    FRACTAL_Z_3D is [D C1 H W, N/16, 16, C0]; groups come first in both.
+    """
     if len(dims) == MATRIX_RANK:
         return _ceil(dims[0], c0), _ceil(dims[1], FRACTAL_ROWS), FRACTAL_ROWS, c0
-    outputs, channels, height, width = _as_nchw(dims, origin)
+    outputs, channels, *window = _as_nchw(dims, origin)
     if storage.groups == 1:
-        outer = [_ceil(channels, c0), height, width]
+        outer = [_ceil(channels, c0), *window]
         return _product(outer), _ceil(outputs, FRACTAL_ROWS), FRACTAL_ROWS, c0
     if outputs is None or channels is None:
         return None, None, FRACTAL_ROWS, c0
     blocks = group_blocks(storage.groups, channels, outputs // storage.groups, c0)
-    outer = [blocks.blocks, blocks.channels, height, width]
+    outer = [blocks.blocks, blocks.channels, *window]
     return _product(outer), blocks.filters, FRACTAL_ROWS, c0
 
 
@@ -293,8 +303,9 @@ def _refuse_numbers(storage: Storage) -> str | None:
     """Refuse groups and C0 that no storage has."""
     if storage.groups < 1:
         return f"groups of a storage must be at least 1, found {storage.groups}"
-    if storage.format is Format.FRACTAL_Z and storage.groups > _MOST_GROUPS:
-        return f"groups of FRACTAL_Z must be at most {_MOST_GROUPS}, found {storage.groups}"
+    if storage.format in _FRACTALS and storage.groups > _MOST_GROUPS:
+        name = storage.format.value
+        return f"groups of {name} must be at most {_MOST_GROUPS}, found {storage.groups}"
     if storage.c0 not in {0, FLOAT32_C0}:
         return f"C0 of a storage must be {FLOAT32_C0} or that of the dtype, found {storage.c0}"
     if storage.groups > 1 and storage.format not in _GROUPED:
@@ -320,6 +331,14 @@ def _refuse_fractal_z(dims: Dims, origin: Format, storage: Storage) -> str | Non
             "FRACTAL_Z is for filters in NCHW or NHWC and for matrices in ND, "
             f"found {origin.value} of {format_shape(dims)}"
         )
+    return _refuse_outputs(dims[0], storage.groups)
+
+
+def _refuse_volume(dims: Dims, origin: Format, storage: Storage) -> str | None:
+    """Refuse all but volumes, and filters of them whose groups are equal."""
+    if origin is not Format.NCDHW:
+        found = f"found {origin.value} of {format_shape(dims)}"
+        return f"{storage.format.value} is for NCDHW, {found}"
     return _refuse_outputs(dims[0], storage.groups)
 
 
@@ -359,9 +378,12 @@ _RULES = {
     Format.FRACTAL_NZ: _Rule(_refuse_fractal_nz, _fractal_nz),
     Format.C1HWNCOC0: _Rule(_refuse_depthwise, _depthwise),
     Format.FRACTAL_Z_C04: _Rule(_refuse_fractal_z_c04, _fractal_z_c04),
+    Format.NDC1HWC0: _Rule(_refuse_volume, _volume),
+    Format.FRACTAL_Z_3D: _Rule(_refuse_volume, _fractal_z),
 }
 
 BLOCKED_FORMATS = tuple(_RULES)
 """Formats that say how a tensor is stored, in the order of `Format`."""
 
-_RANKS = {Format.NCHW: _IMAGE_RANK, Format.NHWC: _IMAGE_RANK}
+_RANKS = {Format.NCHW: _IMAGE_RANK, Format.NHWC: _IMAGE_RANK, Format.NCDHW: _VOLUME_RANK}
+_MAP_RANKS = {Format.NC1HWC0: _IMAGE_RANK, Format.NDC1HWC0: _VOLUME_RANK}

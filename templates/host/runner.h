@@ -1,6 +1,6 @@
 // Runs kernels on the host: reads jobs, calls each kernel once for every core, writes its results.
 //
-// A job file has a line for each job and, behind it, one for each operand:
+// A job file has a line for each job and, after it, one for each operand:
 //   job <kernel> <row> <cores> <workspace bytes>
 //   in <file>
 //   out <bytes> <file>

@@ -52,7 +52,7 @@ def _plan(graph: Graph, alignment: int) -> None:
 
 
 def _prove(graph: Graph, alignment: int) -> None:
-    """Hold the plan against its proof."""
+    """Check the plan with its proof."""
     faults = list(unsound_places(graph, alignment))
     if faults:
         raise SystemExit(f"the plan is not sound: {faults[0][1]}")

@@ -21,6 +21,8 @@ from atc_py.spec.rules import (
     AttrOdd,
     AttrOneOf,
     AttrPositive,
+    EquationOneOf,
+    EquationWrittenOut,
     ProductAtMost,
 )
 from tests.check.boundaries import boundary, inside, outside
@@ -212,3 +214,27 @@ def product(rule: ProductAtMost, ground: Ground) -> Iterator[Side]:
     for value, make in ((root, inside), (root + 1, outside)):
         items = with_item(with_item(ones, 0, value), len(ones) - 1, value)
         yield make(f"{rule.attribute} {items}", ground.set(rule.attribute, items))
+
+
+@boundary(EquationOneOf, ATTR_OUT_OF_RANGE)
+def equation_one_of(rule: EquationOneOf, ground: Ground) -> Iterator[Side]:
+    """Yield every equation, in its letters and in others, with blanks; and some that are others."""
+    name, first = rule.attribute, rule.one_of[0]
+    renamed = first.translate({ord("a") + place: "zYxWv"[place] for place in range(5)})
+    for text in (*rule.one_of, renamed, first.replace(",", " , ")):
+        yield inside(f"{name} {text}", ground.set(name, (text,)))
+    operands, _, result = first.partition("->")
+    for text in (f"{operands}->{result[::-1]}", f"{first}f", f"...{first}", operands[1:], "", "->"):
+        yield outside(f"{name} {text}", ground.set(name, (text,)))
+
+
+@boundary(EquationWrittenOut, ATTR_OUT_OF_RANGE)
+def equation_written_out(rule: EquationWrittenOut, ground: Ground) -> Iterator[Side]:
+    """Yield the equation of the example; with a blank in each place, and without its result."""
+    name = rule.attribute
+    (text,) = ground.items(name)
+    yield inside(f"{name} {text}", ground.set(name, (text,)))
+    for place in (0, 1, len(text)):
+        blank = f"{text[:place]} {text[place:]}"
+        yield outside(f"{name} {blank}", ground.set(name, (blank,)))
+    yield outside(f"{name} implicit", ground.set(name, (text.partition("->")[0],)))

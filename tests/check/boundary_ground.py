@@ -207,15 +207,15 @@ class Ground:
         """Return the position of a letter in the layout of an operand."""
         row = self.spec.operand(name)
         assert row is not None
-        assert row.layout
-        return row.layout.index(dim)
+        layout = next(each for each in row.all_layouts if dim in each)
+        return layout.index(dim)
 
     def with_length(self, name: str, dim: str, length: int, change: Change = NONE) -> Change | None:
         """Return the node with a dim of an input, or of an output by way of larger inputs."""
         if self.is_input(name):
             shape = with_item(self.shape(name, change), self.axis(name, dim), length)
             return change.plus(self.resized(name, shape))
-        source = next(row for row in self.spec.inputs if dim in (row.layout or ""))
+        source = next(row for row in self.spec.inputs if dim in "".join(row.all_layouts))
         if self.length(name, dim, change) == length:
             return change
         least = self.shape(source.name, change)[self.axis(source.name, dim)]
@@ -259,19 +259,30 @@ class Ground:
             return self.resized(name, reranked(self.shape(name), rank))
         row = self.spec.operand(name)
         assert row is not None
-        assert row.rank is not None
-        every = [each for each in self.given if len(self.shape(each)) == row.rank]
+        usual = len(row.all_layouts[0]) if row.layouts else row.rank
+        assert usual is not None
+        every = [each for each in self.given if len(self.shape(each)) == usual]
         for names in (every, self.given, self.given[:1]):
-            change = self._windows(rank - row.rank)
+            change = self._windows(rank - usual)
             for each in names:
                 shape = self.shape(each)
-                wanted = len(shape) + rank - row.rank
+                wanted = len(shape) + rank - usual
                 if wanted >= 0:
                     change = change.plus(self.resized(each, reranked(shape, wanted)))
             dims = self.dims(name, change)
             if dims is not None and len(dims) == rank:
                 return change
         return None
+
+    def with_rank(self, name: str, rank: int) -> Change:
+        """Return the example with an input of another rank, and with it those of the same rank."""
+        known = self.spec.example.inputs
+        more = rank - len(known[name])
+        change = self._windows(more)
+        for each, shape in known.items():
+            if len(shape) == len(known[name]):
+                change = change.plus(self.resized(each, reranked(shape, len(shape) + more)))
+        return change
 
     def _windows(self, more: int) -> Change:
         """Return attributes with one or two numbers for each axis but the first two."""

@@ -15,6 +15,7 @@ from atc_py.diag.codes import (
 )
 from atc_py.spec.implied import DtypeListed, DtypeSame, OperandAbsent, OperandPresent, RankIs
 from atc_py.spec.rules import (
+    DtypeAmong,
     DtypeExcluded,
     KnownValuesAre,
     KnownValuesAtLeast,
@@ -136,6 +137,15 @@ def unlisted_dtype(listed: tuple[DType, ...]) -> DType | str:
 @boundary(DtypeListed, DTYPE_NOT_LISTED)
 def dtype_listed(rule: DtypeListed, ground: Ground) -> Iterator[Side]:
     """Yield each dtype that is listed, and one that is not."""
+    for dtype in rule.dtypes:
+        yield inside(dtype.value, _of_dtype(rule.tensor, dtype, ground))
+    other = unlisted_dtype(rule.dtypes)
+    yield outside(str(other), _of_dtype(rule.tensor, other, ground))
+
+
+@boundary(DtypeAmong, DTYPE_NOT_LISTED)
+def dtype_among(rule: DtypeAmong, ground: Ground) -> Iterator[Side]:
+    """Yield each of the dtypes, and one that no mode changes."""
     for dtype in rule.dtypes:
         yield inside(dtype.value, _of_dtype(rule.tensor, dtype, ground))
     other = unlisted_dtype(rule.dtypes)

@@ -50,7 +50,9 @@ def settings(ground: Ground) -> Iterator[Setting]:
     met = replace(_machine(when), met=applies)
     changes = [each.plus(_given(ground, when)) for each in _attributes_met(when) or [NONE]]
     for change in changes:
-        yield replace(met, change=_dims_met(ground, when, change))
+        for mode in when.modes or (met.mode,):
+            found = _dims_met(ground, when, change.plus(_ranks_met(ground, when)))
+            yield replace(met, mode=mode, change=found)
     for other in _lifted(ground, when, met):
         yield replace(other, met=False, text=f", {other.text}")
 
@@ -58,8 +60,8 @@ def settings(ground: Ground) -> Iterator[Setting]:
 def _machine(when: When) -> Setting:
     """Return a setting with the precision mode and the SoC that are asked for."""
     setting = Setting()
-    if when.precision_mode is not None:
-        setting = replace(setting, mode=when.precision_mode)
+    if when.modes:
+        setting = replace(setting, mode=when.modes[0])
     if when.cube_float32 is not None:
         setting = replace(setting, soc=_soc(cube_float32=when.cube_float32))
     if when.families:
@@ -96,6 +98,14 @@ def _given(ground: Ground, when: When) -> Change:
     )
 
 
+def _ranks_met(ground: Ground, when: When) -> Change:
+    """Return inputs of the ranks that the rule is conditional on."""
+    change = NONE
+    for each in when.ranks:
+        change = change.plus(ground.with_rank(each.tensor, each.rank))
+    return change
+
+
 def _dims_met(ground: Ground, when: When, change: Change) -> Change:
     """Return the change with the dims that the rule is conditional on."""
     for each in when.dims:
@@ -107,8 +117,8 @@ def _dims_met(ground: Ground, when: When, change: Change) -> Change:
 
 def _lifted(ground: Ground, when: When, met: Setting) -> Iterator[Setting]:
     """Yield the setting with one condition after the other not met."""
-    if when.precision_mode is not None:
-        mode = next(mode for mode in PrecisionMode if mode is not when.precision_mode)
+    if when.modes:
+        mode = next(mode for mode in PrecisionMode if mode not in when.modes)
         yield replace(met, mode=mode, text=f"mode {mode.value}")
     if when.cube_float32 is not None:
         soc = _soc(cube_float32=not when.cube_float32)
@@ -131,6 +141,11 @@ def _lifted(ground: Ground, when: When, met: Setting) -> Iterator[Setting]:
         other = _other_dtype(ground, typed)
         change = Change(dtypes={typed.tensor: other})
         yield replace(met, change=change, text=f"{typed.tensor} of {other.value}")
+    for ranked in when.ranks:
+        usual = len(ground.spec.example.inputs[ranked.tensor])
+        rank = usual + 1 if usual == ranked.rank else usual
+        change = ground.with_rank(ranked.tensor, rank)
+        yield replace(met, change=change, text=f"{ranked.tensor} of rank {rank}")
     for each in when.dims:
         found = ground.with_length(each.tensor, each.dim, each.equals + 1)
         assert found is not None

@@ -142,7 +142,7 @@ def test_rules_are_asked_once_of_sound_nodes_and_each_time_of_others(
     assert [row.standing for row in check.rows] == [Standing.SUPPORTED] * 3 + [Standing.ERROR] * 2
 
 
-def test_what_is_said_of_a_node_does_not_hide_behind_a_sound_one(tmp_path: Path) -> None:
+def test_findings_of_a_node_are_not_hidden_by_a_sound_one(tmp_path: Path) -> None:
     gather = [helper.make_node("Gather", ["x", f"i{n}"], [f"y{n}"], f"g{n}") for n in range(2)]
     weights = {"i0": LONG[0], "i1": LONG[1] + 90}
     proto = onnx_files.model(gather, {"x": (onnx_files.FLOAT, [99])}, ["y0", "y1"], weights)

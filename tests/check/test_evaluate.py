@@ -108,7 +108,7 @@ def test_open_dim_that_decides_nothing_is_not_a_finding(tmp_path: Path) -> None:
     assert checked(proto, tmp_path).findings == ()
 
 
-def test_what_folding_removes_is_not_held_against_the_list(tmp_path: Path) -> None:
+def test_what_folding_removes_is_not_compared_with_the_list(tmp_path: Path) -> None:
     nodes = [
         node("Constant", [], ["k"], value=helper.make_tensor("k", FLOAT, [2], [1.0, 2.0])),
         node("Mish", ["k"], ["m"]),

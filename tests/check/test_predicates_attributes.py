@@ -18,6 +18,8 @@ from atc_py.spec.rules import (
     AttrLength,
     AttrOdd,
     AttrOneOf,
+    EquationOneOf,
+    EquationWrittenOut,
     ProductAtMost,
 )
 from tests.check.bound_nodes import Data, answer, bound, said
@@ -29,6 +31,8 @@ MODE = AttrOneOf(attribute="mode", one_of=("fast", "slow"))
 STRIDES = AttrEachInRange(attribute="strides", range=(1, 63))
 BARE = AttrInRange(attribute="bare", range=(0, math.inf))
 PRODUCT = ProductAtMost(attribute="strides", limit=256)
+SUMS = EquationOneOf(attribute="mode", one_of=("ab,cb->ac", "ba,b->a"))
+WRITTEN_OUT = EquationWrittenOut(attribute="mode")
 LONG = (1,) * 12
 
 CASES: list[tuple[Rule, Any, str]] = [
@@ -118,6 +122,22 @@ CASES: list[tuple[Rule, Any, str]] = [
     (AttrAtDefault(attribute="bare", default=None), 0, "fails: 0"),
     (AttrAtDefault(attribute="bare", default=None), "<graph>", "fails: <graph>"),
     (AttrPresent(attribute="bare"), 0, "holds"),
+    (SUMS, "ab,cb->ac", "holds"),
+    (SUMS, "zY,AY->zA", "holds"),
+    (SUMS, " i j , k j -> i k ", "holds"),
+    (SUMS, "ab,cb", "holds"),
+    (SUMS, "ab,a->b", "holds"),
+    (SUMS, "ab,cb->ca", 'fails: "ab,cb->ca"'),
+    (SUMS, "aB,cb->ac", 'fails: "aB,cb->ac"'),
+    (SUMS, "...ab,cb->...ac", 'fails: "...ab,cb->...ac"'),
+    (SUMS, "ab,cb->ac->", 'fails: "ab,cb->ac->"'),
+    (SUMS, "", 'fails: ""'),
+    (SUMS, 3, "fails: 3"),
+    (WRITTEN_OUT, "ab,cb->ac", "holds"),
+    (WRITTEN_OUT, "ab,cb->a\tc", 'fails: "ab,cb->a\\tc"'),
+    (WRITTEN_OUT, "ab,cb", 'fails: "ab,cb"'),
+    (WRITTEN_OUT, "... ab", "holds"),
+    (WRITTEN_OUT, 3, "holds"),
 ]
 
 
@@ -143,7 +163,7 @@ def test_attribute_without_value_or_default_keeps_every_rule(rule: Rule) -> None
     assert said(rule, bound()) == "holds"
 
 
-def test_default_of_an_attribute_that_is_not_set_is_held_against_the_rule() -> None:
+def test_default_of_an_attribute_that_is_not_set_is_compared_with_the_rule() -> None:
     assert said(AttrOneOf(attribute="flag", one_of=(True,)), bound()) == "fails: false"
     assert said(AttrInRange(attribute="axis", range=(2, 3)), bound()) == "fails: 1"
     assert said(AttrEachInRange(attribute="strides", range=(2, 3)), bound()) == "fails: [1, 1]"
@@ -157,6 +177,7 @@ def test_default_of_an_attribute_that_is_not_set_is_held_against_the_rule() -> N
         AttrDistinct(attribute="old"),
         AttrLength(attribute="old", length=7),
         ProductAtMost(attribute="old", limit=1),
+        EquationOneOf(attribute="old", one_of=("a->a",)),
         AttrAtDefault(attribute="old", default=None),
         AttrPresent(attribute="old"),
     ],

@@ -27,7 +27,7 @@ IMPLIED = {
 }
 KINDS = sorted({*get_args(Constraint), *IMPLIED}, key=lambda kind: str(kind.__name__))
 LONGEST = 160
-LONGER = {("cann-9.0", "Einsum", "attr_one_of")}
+LONGER = {("cann-9.0", "Einsum", "equation_one_of")}
 """List, operator and rule whose sentence is longer: it names the twenty equations allowed."""
 
 

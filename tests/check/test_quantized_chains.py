@@ -93,7 +93,7 @@ def test_layers_that_the_soc_takes_back_are_named(soc: str, taken: int, tmp_path
 @pytest.mark.parametrize(
     "change", [{"used": "sum"}, {"weights": np.ones((4, 3, 3, 3), np.float32)}, {"channels": 17}]
 )
-def test_a_layer_that_stays_on_int8_is_not_told(change: dict[str, Any], tmp_path: Path) -> None:
+def test_a_layer_that_stays_on_int8_is_not_reported(change: dict[str, Any], tmp_path: Path) -> None:
     assert told_back(chain(**change), tmp_path, "Ascend310P3") == []
 
 
@@ -122,7 +122,7 @@ def with_quant(model: onnx.ModelProto, **attributes: Any) -> onnx.ModelProto:
 
 
 @pytest.mark.parametrize("soc", ["sim", "Ascend310P3", "Ascend910B1"])
-def test_a_root_that_atc_resets_is_told_by_check_and_convert(soc: str, tmp_path: Path) -> None:
+def test_a_root_that_atc_resets_is_reported_by_check_and_convert(soc: str, tmp_path: Path) -> None:
     model = with_quant(chain(), scale=700.0, sqrt_mode=1)
     path = onnx_files.save(model, tmp_path)
     done = atc_py.convert(path, tmp_path / "model.om", soc=soc)
@@ -150,7 +150,7 @@ def test_a_root_that_atc_resets_is_told_by_check_and_convert(soc: str, tmp_path:
         ("sim", "Floor", False),
     ],
 )
-def test_a_round_mode_that_the_kernel_ignores_is_told(
+def test_a_round_mode_that_the_kernel_ignores_is_reported(
     soc: str, mode: str, *, told: bool, tmp_path: Path
 ) -> None:
     path = onnx_files.save(with_quant(chain(), round_mode=mode), tmp_path)

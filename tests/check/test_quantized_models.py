@@ -100,7 +100,7 @@ def converted(s: Sketch, folder: Path, soc: str = "sim") -> Conversion:
     return atc_py.convert(folder / "model.onnx", folder / "model.om", soc=soc)
 
 
-def test_layers_that_the_soc_takes_back_are_told(tmp_path: Path) -> None:
+def test_layers_that_the_soc_takes_back_are_reported(tmp_path: Path) -> None:
     done = converted(mixed(), tmp_path, "Ascend310P3")
     told = [each for each in done.check.findings if each.code is LAYER_ROLLED_BACK]
     assert [(each.place.node, each.standing) for each in told] == [

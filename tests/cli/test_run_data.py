@@ -144,7 +144,7 @@ def test_bfloat16_comes_back_from_files(tmp_path: Path, suffix: str) -> None:
     np.testing.assert_array_equal(read, array)
 
 
-def test_raw_file_without_end_is_refused(atc: Atc, om: Path) -> None:
+def test_endless_raw_file_is_refused(atc: Atc, om: Path) -> None:
     Path("x.bin").symlink_to("/dev/zero")
     done = atc("run", om, "--input", "x.bin")
     assert (done.status, done.err[:14]) == (2, "error[ATC1007 ")

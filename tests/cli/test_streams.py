@@ -211,7 +211,7 @@ def test_json_stays_json_in_a_narrow_encoding(monkeypatch: pytest.MonkeyPatch) -
     assert json.loads(raw.getvalue()) == {"name": "\u5377\u79ef\x1b\udcff"}
 
 
-def test_bug_behind_a_sound_stdout_is_still_a_bug(tmp_path: Path) -> None:
+def test_bug_with_a_sound_stdout_is_still_a_bug(tmp_path: Path) -> None:
     code = (
         "import atc_py.diag.codes as c\n"
         "def broken():\n    raise OSError('what nobody expected')\n"

@@ -124,7 +124,7 @@ def lowest_mask() -> Broken:
 
 
 def large_logits() -> Broken:
-    """Return neighbors in float16 are 2 apart from 2048 on: exp makes much of what is rounded."""
+    """Return large logits: above 2048, float16 numbers are 2 apart, and exp magnifies roundings."""
     feeds = {"x": np.random.default_rng(1).uniform(2900, 2903, (4, 16)).astype(np.float32)}
     nodes = [node("Neg", "x", "turned"), node("Softmax", "turned", "y", axis=-1)]
     return Broken(built(nodes, feeds, {}), feeds, "n_y", "relative distance")

@@ -86,7 +86,7 @@ def test_error_within_a_fused_operator_is_found_too(tmp_path: Path) -> None:
     assert done.layers[done.outputs["y"]].figures.snr > EXACT_DB
 
 
-def test_error_that_hides_behind_another_is_found_in_the_next_round(tmp_path: Path) -> None:
+def test_error_that_another_hides_is_found_in_the_next_round(tmp_path: Path) -> None:
     """Check a second Sigmoid that reads the first one's results, shifted to where it is inexact."""
     nodes = [
         node("Sigmoid", "x", "p"),

@@ -46,7 +46,7 @@ def matmul(m: int, k: int, n: int, stack: int = 0, dtype: DType = F16) -> Launch
 def convolution(
     data: tuple[int, ...], out: int, window: int, step: int, *behind: str
 ) -> LaunchGroup:
-    """Return a convolution with functions of each element behind it."""
+    """Return a convolution followed by functions of each element."""
     batch, channels, height, width = data
     extents = tuple((extent - 1) // step + 1 for extent in (height, width))
     result = Tensor((batch, out, *extents), F16)

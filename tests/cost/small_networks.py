@@ -16,7 +16,7 @@ def _model(graph: onnx.GraphProto) -> onnx.ModelProto:
 
 
 def chain() -> onnx.ModelProto:
-    """Return a convolution and a function behind it."""
+    """Return a convolution and a function after it."""
     weights = np.random.default_rng(0).standard_normal((8, 3, 3, 3)).astype(np.float32)
     graph = helper.make_graph(
         [
@@ -49,7 +49,7 @@ def views() -> onnx.ModelProto:
 
 
 def open_extents() -> onnx.ModelProto:
-    """Return a result whose extents only the run knows."""
+    """Return a result whose dims only the run knows."""
     graph = helper.make_graph(
         [helper.make_node("NonZero", ["x"], ["y"], name="open")],
         "open",

@@ -199,7 +199,7 @@ def test_line_without_meaning_is_refused_at_its_place(
         (HEAD, ["Relu,3,float16,1,"] * 3, "needs 4 measurements or more, found 3"),
     ],
 )
-def test_file_that_is_no_table_is_refused(
+def test_file_that_is_not_a_table_is_refused(
     head: str, lines: list[str], message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(AtcError, match=message) as caught:

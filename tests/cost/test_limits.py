@@ -116,7 +116,7 @@ def test_larger_vector_kernel_never_costs_less(
     assert all(a <= b * (1 + 1e-9) for a, b in zip(small, large, strict=True))
 
 
-def test_function_behind_a_product_costs_less_than_a_launch_of_its_own() -> None:
+def test_function_after_a_product_costs_less_than_a_launch_of_its_own() -> None:
     soc = find_soc("Ascend310P3")
     apart = [convolution((1, 64, 56, 56), 64, 3, 1), elementwise("Relu", 1, 64, 56, 56)]
     together = convolution((1, 64, 56, 56), 64, 3, 1, "Relu")

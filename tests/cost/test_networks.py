@@ -44,7 +44,7 @@ def test_kernels_of_one_scope_are_one_launch_and_keep_results_on_the_chip(tmp_pa
     assert one.kernels[2].after == (1,)
 
 
-def test_weights_inputs_and_results_are_told_apart(tmp_path: Path) -> None:
+def test_weights_inputs_and_results_are_distinguished(tmp_path: Path) -> None:
     model = compiled(tmp_path, chain(), disable_pass=["assign-storage"])
     cast, conv, back = (placed.launch for placed in launches_of(model))
     assert [each.source for each in cast.reads] == [Source.FED]
@@ -106,7 +106,7 @@ def test_range_of_a_network_is_the_sum_of_its_kernels(tmp_path: Path) -> None:
     assert cost.busy["cube"] > 0
 
 
-def test_extents_of_the_run_are_said_to_make_the_estimate_short(tmp_path: Path) -> None:
+def test_dims_of_the_run_are_said_to_make_the_estimate_short(tmp_path: Path) -> None:
     closed = network_cost(compiled(tmp_path, chain()))
     cost = network_cost(compiled(tmp_path, open_extents()))
     assert cost.has_open

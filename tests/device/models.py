@@ -122,7 +122,7 @@ def run_operator(
 ) -> list[Array]:
     """Return the outputs of one operator; inputs at the positions `constants` become constants.
 
-    The operator runs twice, with known and with open extents of its outputs: that must not matter.
+    The operator runs twice, with known and with open dims of its outputs: that must not matter.
     """
     results = _run_once(op, inputs, outputs, attributes, constants)
     if any(shape for _, shape in outputs) and op not in _UNSEEDED:
@@ -135,7 +135,7 @@ def run_operator(
     return results
 
 
-_UNSEEDED = {"RandomUniform", "Multinomial", "NonMaxSuppressionV7"}
+_UNSEEDED = {"RandomStandardNormal", "RandomUniform", "Multinomial", "NonMaxSuppressionV7"}
 """Operators that need not repeat themselves, and one that fills up what is declared."""
 
 

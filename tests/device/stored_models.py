@@ -66,7 +66,7 @@ def model_of(graph: Graph, arrays: Mapping[str, Array] | None = None) -> MemoryM
 
 
 def run_exact(model: MemoryModel, inputs: Mapping[str, Array]) -> dict[str, Array]:
-    """Return one run on a fresh device whose tensors lie in memory byte by byte."""
+    """Return one run on a fresh device whose tensors are stored byte by byte."""
     device = SimBackend()
     device.open()
     outputs = device.run(device.load_exact(model), inputs)

@@ -86,7 +86,7 @@ def test_observer_sees_every_node_where_launches_are_not_merged() -> None:
 
 
 def test_repeated_operand_is_read_anew_in_every_run() -> None:
-    """Check a tensor that lies where it lay before, so the first run's launch is used again."""
+    """Check a tensor that is stored where it was before, so the first run's launch is used again."""
     builder = ModelBuilder()
     x, w, m = (
         builder.input(name, "float16", shape)

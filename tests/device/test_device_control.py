@@ -77,7 +77,7 @@ def test_in_place_kernels_of_both_branches_leave_the_captured_value_alone(c: boo
 
 
 def test_last_reader_of_a_captured_value_may_work_in_place() -> None:
-    """Check that the slot is taken over by one branch only, whichever runs."""
+    """Check that the slot is reused by one branch only, whichever runs."""
     builder = Branches()
     shared = builder.one("Exp", builder.x)
     false, true = builder.switch(shared, builder.c)
@@ -89,7 +89,7 @@ def test_last_reader_of_a_captured_value_may_work_in_place() -> None:
         np.testing.assert_allclose(run(builder, c=c)["y"], wanted, rtol=1e-6)
 
 
-def test_handed_out_views_are_not_overwritten() -> None:
+def test_returned_views_are_not_overwritten() -> None:
     """Check both ways of a Switch, one memory with its data; what is merged is a copy of it."""
     builder = Branches()
     shared = builder.one("Neg", builder.x)
@@ -179,7 +179,7 @@ def test_kernel_that_would_fail_does_not_run_on_dead_data() -> None:
 @pytest.mark.parametrize(
     ("left", "right"), [([2, 3], [3, 2]), ([2, 3], [2, None]), ([0, 3], [4, 3])]
 )
-def test_merge_of_other_extents_is_as_what_is_alive(
+def test_merge_of_other_dims_is_as_what_is_alive(
     left: list[int | None], right: list[int | None]
 ) -> None:
     builder = Branches()

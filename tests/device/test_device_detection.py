@@ -35,7 +35,7 @@ BOXES, SCORES = random_array(2, (1, 4, 4)), random_array(3, (1, 2, 4))
         ([X, ROIS[:, :4]], {}, "rois must have 5 columns"),
         ([X, ROIS.astype(np.float16)], {}, "inputs must have one dtype"),
         ([X, ROIS, np.array([2], np.int32)], {}, "a number of rois is not read"),
-        ([X, ROIS], {"roi_end_mode": 1}, "roi_end_mode must be 0"),
+        ([X, ROIS], {"roi_end_mode": 1}, "roi_end_mode must be 0 or 2, found 1"),
         ([X, ROIS], {"pool_mode": "sum"}, "pool_mode must be avg or max, found 'sum'"),
         ([X, ROIS], {"pooled_height": 0}, "at least 1 x 1, found [0, 3]"),
     ],
@@ -63,11 +63,13 @@ def test_regions_in_pieces_give_the_same(
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("op", ["ROIAlign", "ROIPooling"])
-def test_corners_that_are_no_numbers_do_no_harm(op: str, value: float) -> None:
+@pytest.mark.parametrize(
+    ("op", "attributes"),
+    [("ROIAlign", ALIGN), ("ROIAlign", {**ALIGN, "roi_end_mode": 2}), ("ROIPooling", POOL)],
+)
+def test_corners_that_are_nan_do_no_harm(op: str, attributes: dict[str, Any], value: float) -> None:
     rois = ROIS.copy()
     rois[0, 1:] = value
-    attributes = ALIGN if op == "ROIAlign" else POOL
     (found,) = run_operator(op, [X, rois], CELLS, attributes)
     (sound,) = run_operator(op, [X, ROIS], CELLS, attributes)
     np.testing.assert_array_equal(found[1], sound[1])
@@ -98,7 +100,7 @@ def test_bad_boxes_are_refused(
     assert words in refusal("NonMaxSuppressionV7", inputs, [(I32, shape)], attributes)
 
 
-def test_scores_that_are_no_numbers_come_last_or_not_at_all() -> None:
+def test_scores_that_are_nan_come_last_or_not_at_all() -> None:
     boxes = np.array([[[0, 0, 1, 1], [2, 2, 3, 3], [4, 4, 5, 5]]], np.float32)
     scores = np.array([[[np.nan, 0.5, np.inf]]], np.float32)
     inputs = [boxes, scores, np.array([3], np.int32), None, np.array([0.1], np.float32)]
@@ -108,7 +110,7 @@ def test_scores_that_are_no_numbers_come_last_or_not_at_all() -> None:
     np.testing.assert_array_equal(found[:, 2], [2, 1, 0])
 
 
-def test_many_boxes_are_held_against_each_other_quickly() -> None:
+def test_many_boxes_are_compared_with_each_other_quickly() -> None:
     generator = np.random.default_rng(7)
     low = generator.random((1, 20_000, 2), dtype=np.float32) * 50
     boxes = np.concatenate([low, low + 1], axis=-1)

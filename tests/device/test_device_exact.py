@@ -1,4 +1,4 @@
-"""Runs whose tensors lie in memory byte by byte: same bits, and a wrong plan gives wrong numbers."""
+"""Runs whose tensors are stored byte by byte: same bits, and a wrong plan gives wrong numbers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CHAIN = """graph @g phase laid_out {
 
 
 def chain(a: int, b: int, c: int) -> MemoryModel:
-    """Return the model of `CHAIN` with these offsets; the view lies where b does."""
+    """Return the model of `CHAIN` with these offsets; the view is stored where b is."""
     return stored_model(CHAIN, ["input", a, b, b, c, "output"])
 
 
@@ -80,12 +80,12 @@ MERGED = """graph @g phase laid_out {
 }"""
 
 
-def test_merged_launch_takes_over_what_its_head_does_not_read() -> None:
+def test_merged_launch_reuses_what_its_head_does_not_read() -> None:
     model = stored_model(MERGED, ["input", "input", "weights", 0, "chip", 0, "output"])
     run_both(model, {"x": halves(1, 1, 1, 4, 8), "r": halves(2, 1, 16, 4, 8)})
 
 
-def test_merged_launch_cannot_take_over_what_its_head_reads() -> None:
+def test_merged_launch_cannot_reuse_what_its_head_reads() -> None:
     """Check a convolution that reads what the sum may not be written over then."""
     text = MERGED.replace("Conv2D(%x", "Conv2D(%s").replace("16[16,1,1,1]", "16[16,16,1,1]")
     model = stored_model(text, ["input", "input", "weights", 0, "chip", 1024, "output"])
@@ -232,7 +232,7 @@ def test_output_of_a_dead_branch_is_an_error() -> None:
         run_exact(stored_model(text), inputs)
 
 
-def test_extents_of_the_run_take_memory_of_the_run() -> None:
+def test_dims_of_the_run_take_memory_of_the_run() -> None:
     text = """graph @g phase laid_out {
       input %x : float32[4,5] ND
       %i = NonZero(%x) {transpose=true} : int64[2,?] ND engine=aicpu

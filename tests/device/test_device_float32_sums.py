@@ -1,4 +1,4 @@
-"""Cube operators that take 16-bit floats and hand out the float32 sums."""
+"""Cube operators that take 16-bit floats and return the float32 sums."""
 
 from __future__ import annotations
 

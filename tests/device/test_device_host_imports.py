@@ -1,4 +1,4 @@
-"""The process of a device imports what this one does, whatever lies in the current folder."""
+"""The process of a device imports what this one does, whatever is in the current folder."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def test_range_stops_where_the_count_is_another_one(delta: int, message: str) ->
 
 
 @pytest.mark.parametrize("index", [-3, 3])
-def test_gather_takes_negative_indices_where_it_is_told(index: int) -> None:
+def test_gather_takes_negative_indices_where_its_attribute_says_so(index: int) -> None:
     attributes: Attributes = {"axis": 1, "negative_index_support": True}
     if index == 3:
         with pytest.raises(AtcError, match="index 3 is outside an axis of 3"):

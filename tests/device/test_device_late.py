@@ -54,13 +54,13 @@ def failure(builder: ModelBuilder, inputs: Mapping[str, Array]) -> str:
 
 
 @pytest.mark.parametrize("declared", [(None, None), (None, 3), (4, None), (4, 3)])
-def test_declared_extents_admit_what_fits(declared: Sequence[int | None]) -> None:
+def test_declared_dims_admit_what_fits(declared: Sequence[int | None]) -> None:
     found = run_model(reshaping(declared).build(), fed(4, 3))["y"]
     np.testing.assert_array_equal(found, table(4, 3))
 
 
 @pytest.mark.parametrize("declared", [(None, 4), (5, None), (3, 4)])
-def test_declared_extents_refuse_what_does_not_fit(declared: Sequence[int | None]) -> None:
+def test_declared_dims_refuse_what_does_not_fit(declared: Sequence[int | None]) -> None:
     message = failure(reshaping(declared), fed(4, 3))
     assert "4x3" in message
     assert "declares" in message
@@ -75,7 +75,7 @@ COMPUTED: dict[str, tuple[list[int], list[tuple[str, list[int | None]]], dict[st
 
 
 @pytest.mark.parametrize("op", COMPUTED)
-def test_known_extents_are_held_to_numbers_of_the_run(op: str) -> None:
+def test_known_dims_are_held_to_numbers_of_the_run(op: str) -> None:
     numbers, outputs, attributes = COMPUTED[op]
     builder = ModelBuilder()
     shape = [1, 12] if op == "SqueezeV3" else [2, 6]
@@ -96,8 +96,8 @@ def test_other_rank_than_declared_is_refused() -> None:
 
 
 @pytest.mark.parametrize("declared", [[1, 2], [None, 5]])
-def test_found_positions_are_held_to_declared_extents(declared: list[int | None]) -> None:
-    """Check 1x3 results: the kernel makes its result before anyone knows its extents."""
+def test_found_positions_are_held_to_declared_dims(declared: list[int | None]) -> None:
+    """Check 1x3 results: the kernel makes its result before anyone knows its dims."""
     builder = ModelBuilder()
     x = builder.input("x", "float32", [4])
     attributes: dict[str, Any] = {"transpose": True, "dtype": "int64"}
@@ -126,7 +126,7 @@ def test_operands_that_do_not_broadcast_stop_the_run() -> None:
     np.testing.assert_array_equal(found["total"], 2 * table(4, 3))
 
 
-def test_operands_of_known_extents_that_do_not_broadcast_are_refused_before_the_run() -> None:
+def test_operands_of_known_dims_that_do_not_broadcast_are_refused_before_the_run() -> None:
     builder = ModelBuilder()
     x, other = builder.input("x", "float32", [2, 4]), builder.input("other", "float32", [3, 4])
     (total,) = builder.node("Add", [x, other], [("float32", [None, 4])])
@@ -212,8 +212,8 @@ def test_views_of_slots_keep_them_while_they_are_read() -> None:
     np.testing.assert_array_equal(found["third"], np.ones((2, 6), np.float32))
 
 
-def test_known_results_behind_open_ones_share_slots() -> None:
-    """Check reductions of an open table to one known extent: each takes a slot that became free."""
+def test_known_results_after_open_ones_share_slots() -> None:
+    """Check reductions of an open table to one known dim: each takes a slot that became free."""
     builder = ModelBuilder()
     y = grown(builder)
     attributes: dict[str, Any] = {"axes": [0, 1], "keep_dims": False}

@@ -71,7 +71,9 @@ def test_later_runs_give_what_a_first_run_gives(bound: str, low: float) -> None:
 
 
 @pytest.mark.parametrize(("bound", "low"), [("Relu", 0), ("ClipByValue", 0), ("ClipByValue", -1)])
-def test_bounds_held_before_rounding_give_what_they_give_behind_it(bound: str, low: float) -> None:
+def test_bounds_applied_before_rounding_give_what_they_give_after_it(
+    bound: str, low: float
+) -> None:
     for x in feeds(5):
         found = first_run(convolution(bound, low), x)
         np.testing.assert_array_equal(found, first_run(convolution(bound, low, merged=False), x))

@@ -55,7 +55,7 @@ def test_outputs_keep_their_slots() -> None:
     assert len(plan(builder).slots) == 4
 
 
-def test_value_read_later_is_not_taken_over() -> None:
+def test_value_read_later_is_not_reused() -> None:
     builder = ModelBuilder()
     first, second = chain(builder, "Relu", builder.input("x", "float16", [10]), 2)
     (third,) = builder.node("Add", [first, second], [("float16", [10])])
@@ -104,7 +104,7 @@ def test_slot_that_is_too_small_grows() -> None:
     assert found.slot_of[dead[0]] == 0
 
 
-def test_scratch_of_one_name_is_handed_out_again_and_grows() -> None:
+def test_scratch_of_one_name_is_returned_again_and_grows() -> None:
     workspace = Workspace()
     small = workspace.take("a", (4,), np.float32)
     assert np.shares_memory(small, workspace.take("a", (2, 2), np.int32))

@@ -56,7 +56,7 @@ def test_rounding_keeps_all_values_of_the_grid(dtype: DType) -> None:
 
 
 def assert_kind_rounds_like_numpy(x: NDArray[np.float32], dtype: DType, kind: Kind) -> None:
-    """Compare bits of values of which something is known, rounded where they lie, twice over."""
+    """Compare bits of values of which something is known, rounded in place, twice over."""
     scratch, found = np.empty(2 * ELEMENTS_AT_ONCE, np.uint32), np.empty_like(x)
     with np.errstate(over="ignore", invalid="ignore"):
         expected = x.astype(dtype.numpy).astype(np.float32)

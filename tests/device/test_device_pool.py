@@ -7,7 +7,7 @@ import numpy as np
 from atc_py.device.sim.memory.array_pool import Pool
 
 
-def test_what_is_handed_out_is_aligned_and_apart() -> None:
+def test_allocations_are_aligned_and_apart() -> None:
     pool = Pool([100, 5])
     taken = [pool.take(size) for size in (100, 5, 0, 300_000, 1, 9_000_000)]
     for number, each in enumerate(taken):

@@ -42,7 +42,7 @@ class Pool:
         return replace(self, pads=(pads[0], pads[1], pads[2], pads[3]), extents=(height, width))
 
     def sees_data(self) -> bool:
-        """Return True if no window lies in the padding alone; onnxruntime gives -FLT_MAX there."""
+        """Return True if no window is in the padding alone; onnxruntime gives -FLT_MAX there."""
         return all(
             any(0 <= start + tap * dilation < extent for tap in range(size))
             for extent, size, stride, dilation, before, after in zip(

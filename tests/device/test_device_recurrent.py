@@ -71,7 +71,7 @@ def test_a_bad_layer_of_one_direction_is_refused(
     assert words in refusal("DynamicRNN", inputs, PART, attributes)
 
 
-def test_gates_are_not_handed_out() -> None:
+def test_gates_are_not_returned() -> None:
     assert "at most 3 outputs" in refusal("DynamicRNN", [X, BOTH, BOTH[0]], PART * 2, {})
     gru = [X, BOTH[:WIDTH, :15], BOTH[:HIDDEN, :15]]
     assert "at most 2 outputs" in refusal("DynamicGRUV2", gru, PART, {})

@@ -1,4 +1,4 @@
-"""Back ends and kernels are found by name, and clashes are told."""
+"""Back ends and kernels are found by name, and clashes are reported."""
 
 from __future__ import annotations
 

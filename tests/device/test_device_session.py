@@ -145,7 +145,7 @@ def test_alias_of_an_alias_keeps_the_memory_alive() -> None:
     np.testing.assert_array_equal(outputs["others"], X)
 
 
-def test_in_place_kernels_do_not_take_over_memory_of_another_shape_or_dtype() -> None:
+def test_in_place_kernels_do_not_reuse_memory_of_another_shape_or_dtype() -> None:
     builder, x = builder_with_input("float32")
     row = builder.input("row", "float32", [1, 3])
     doubled = muls(builder, row, 2.0)

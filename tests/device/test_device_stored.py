@@ -1,4 +1,4 @@
-"""Device memory: which bytes lie where, and what memory holds that nobody wrote."""
+"""Device memory: which bytes are where, and what memory holds that nobody wrote."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_memory_is_poison_before_it_is_written() -> None:
     assert memory.elements(A) == 0
 
 
-def test_tensor_lies_packed_in_its_own_dtype_at_its_place() -> None:
+def test_tensor_is_stored_packed_in_its_own_dtype_at_its_place() -> None:
     memory, x = made(), random_array(0, SHAPE, DType.FLOAT16)
     memory.write(A, x.astype(np.float32))
     packed = pack(x, Format.NCHW, Storage(Format.NC1HWC0)).tobytes()

@@ -1,4 +1,4 @@
-"""Back ends of other packages that raise, lie, die or hang: exit status 4, a message, in time."""
+"""Back ends of other packages that raise, give false answers, die or hang: exit status 4, a message, in time."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def _declared(om: Path) -> str:
 
 
 @pytest.mark.parametrize(("device", "said"), LIES)
-def test_fault_of_a_back_end_is_told_with_its_name(om: Path, device: str, said: str) -> None:
+def test_fault_of_a_back_end_is_reported_with_its_name(om: Path, device: str, said: str) -> None:
     found = failure(om, device, None)
     assert found.startswith("4 ATC7002 ")
     assert said.replace("float16", _declared(om)) in found
@@ -186,7 +186,7 @@ def test_fault_in_a_process_of_its_own_reads_the_same(om: Path, device: str) -> 
         ("leaving", "its run stopped with SystemExit: 0"),
     ],
 )
-def test_back_end_that_dies_is_told(om: Path, device: str, said: str) -> None:
+def test_back_end_that_dies_is_reported(om: Path, device: str, said: str) -> None:
     assert failure(om, device, 60) == f"4 ATC7002 device {device!r} failed: {said}"
 
 

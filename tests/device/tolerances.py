@@ -1,7 +1,7 @@
-"""How far results of the simulator may lie from a reference: one row per dtype.
+"""How far results of the simulator may be from a reference: one row per dtype.
 
 The reference is onnxruntime in float32 (float64 for float64) on operands already rounded to the
-dtype under test. A 16-bit result is then rounded once, so it lies within half a unit in the last
+dtype under test. A 16-bit result is then rounded once, so it is within half a unit in the last
 place of the exact value; a whole one is allowed because the float32 sums on both sides differ.
 """
 
@@ -49,7 +49,7 @@ def assert_close(
 ) -> None:
     """Hold `actual`, of `dtype`, to `expected`, of a dtype at least as wide.
 
-    `reach` is the largest sum of magnitudes behind an element, where terms cancel in all of them.
+    `reach` is the largest sum of magnitudes that make up an element, where terms cancel in all of them.
     """
     assert actual.dtype == dtype.numpy
     assert actual.shape == expected.shape

@@ -48,6 +48,13 @@ _REQUIRED: dict[str, AttrValue] = {
 _NAMED: dict[str, AttrValue] = {"paddings": (0, 1) * 4}
 """Attributes whose length follows from that of the shapes."""
 
+_VOLUMES: dict[str, AttrValue] = {
+    "strides": (1,) * 5,
+    "pads": (1,) * 6,
+    "input_size": (2, 32, 4, 10, 12),
+}
+"""Attributes of convolutions of volumes."""
+
 
 @pytest.fixture
 def graph() -> Graph:
@@ -78,8 +85,9 @@ def _add_node(
     ]
     results = [_result(row)] if outputs is None else outputs
     types = [("out", _type(item, dtypes[1], position)) for position, item in enumerate(results)]
+    deep = _VOLUMES if row.family == "conv" and "3D" in op else {}
     required = {
-        attribute.name: _NAMED.get(attribute.name, _REQUIRED[attribute.type])
+        attribute.name: {**_NAMED, **deep}.get(attribute.name, _REQUIRED[attribute.type])
         for attribute in row.attributes
         if attribute.default is None
     }
@@ -100,6 +108,8 @@ def _dtypes(row: TargetOp, engine: Engine | None) -> tuple[tuple[DType, ...], tu
 def _shapes(row: TargetOp) -> Sequence[Shape]:
     if row.family == "matmul":
         return [(48, 80), (80, 100), (100,)][: len(row.inputs)]
+    if row.family == "conv" and "3D" in row.name:
+        return [(2, 32, 4, 10, 12), (32, 32, 3, 3, 3), (32,)]
     if row.family == "conv":
         return [(2, 32, 10, 12), (32, 32, 3, 3), (32,)][: len(row.inputs)]
     count = 3 if row.inputs[-1].variadic else len(row.inputs)
@@ -107,11 +117,13 @@ def _shapes(row: TargetOp) -> Sequence[Shape]:
 
 
 def _result(row: TargetOp) -> Shape:
+    if row.family == "conv" and "3D" in row.name:
+        return (2, 32, 4, 10, 12)
     return (48, 100) if row.family == "matmul" else (2, 32, 10, 12)
 
 
 def _type(item: Shape | TensorType, dtypes: Sequence[DType], position: int) -> TensorType:
     if isinstance(item, TensorType):
         return item
-    fmt = Format.NCHW if len(item) == len("NCHW") else Format.ND
+    fmt = {4: Format.NCHW, 5: Format.NCDHW}.get(len(item), Format.ND)
     return TensorType(dtypes[min(position, len(dtypes) - 1)], item, fmt)

@@ -50,7 +50,7 @@ WRONG = {
     ),
     "misaligned-start": (
         QUEUES + ALLOC + "Duplicate(x[3], half(1), 16);",
-        "the tensor starts 6 bytes behind a block of 32",
+        "the tensor starts 6 bytes past a block of 32",
     ),
     "buffer-overrun-by-copy": (
         QUEUES + ALLOC + "DataCopy(x, gm, 144);",

@@ -44,10 +44,12 @@ Shown: TypeAlias = (
 )
 SHOWN: dict[str, Shown] = {
     "activation": ("PRelu", [MAP, CHANNELS], [MAP], {}),
+    "batch_norm": ("BNInfer", [MAP, *[CHANNELS] * 4], [MAP], {"epsilon": 1e-3}),
     "binary": ("Add", [MAP] * 2, [MAP], {}),
     "cast": ("Cast", [MAP], [MAP], {}),
     "compare": ("Less", [MAP, (12,)], [MAP], {}),
     "conv": ("Conv2D", [MAP, (48, 32, 3, 3), (48,)], [(2, 48, 10, 12)], {"pads": (1,) * 4}),
+    "lrn": ("LRN", [MAP], [MAP], {"depth_radius": 2}),
     "mark": ("OneHotD", [(2, 6), (1,), (1,)], [(2, 6, 9)], {"depth": 9}),
     "masked_softmax": ("ScaledMaskedSoftmax", [MAP, (2, 1, 10, 12)], [MAP], {"scale": 0.125}),
     "matmul": ("MatMulV2", [(48, 80), (80, 100), (100,)], [(48, 100)], {}),
@@ -58,7 +60,7 @@ SHOWN: dict[str, Shown] = {
         {"size_splits": (16, 16), "split_dim": 1, "num_split": 2},
     ),
     "move": ("TransposeD", [MAP], [(2, 10, 12, 32)], {"perm": (0, 2, 3, 1)}),
-    "nearest": ("Resize", [MAP, None, (4,)], [(2, 32, 20, 24)], {}),
+    "resize": ("Resize", [MAP, None, (4,)], [(2, 32, 20, 24)], {}),
     "normalize": ("SoftmaxV2", [MAP], [MAP], {"axes": (-1,)}),
     "pad": ("PadV3D", [MAP], [(2, 32, 12, 14)], {"paddings": (0, 0, 0, 0, 1, 1, 1, 1)}),
     "pick": ("GatherNd", [MAP, (6, 2)], [(6, 10, 12)], {}),
@@ -70,10 +72,16 @@ SHOWN: dict[str, Shown] = {
         {"ksize": (1, 1, 3, 3), "strides": (1, 1, 2, 2), "pads": (1, 1, 1, 1)},
     ),
     "quant": ("AscendRequantS16", [MAP, CHANNELS, MAP], [MAP] * 2, {"dual_output": True}),
-    "recurrent": (
+    "lstm": (
         "DynamicRNN",
         [(5, 2, 16), (48, 128), (128,)],
         [(5, 2, 32)] * 3,
+        {"is_training": False},
+    ),
+    "gru": (
+        "DynamicGRUV2",
+        [(5, 2, 16), (16, 96), (32, 96), (96,), (96,)],
+        [(5, 2, 32)] * 2,
         {"is_training": False},
     ),
     "reduce": ("ReduceMeanD", [MAP], [(2, 32)], {"axes": (2, 3)}),
@@ -83,6 +91,7 @@ SHOWN: dict[str, Shown] = {
         [(6, 32, 7, 7)],
         {"spatial_scale": 0.25, "pooled_height": 7, "pooled_width": 7},
     ),
+    "scatter": ("ScatterElements", [MAP, (2, 6, 10, 12), (2, 6, 10, 12)], [MAP], {"axis": 1}),
     "select": ("SelectV2", [MAP, MAP, (32, 1, 1)], [MAP], {}),
     "trans_data": (
         "TransData",
@@ -118,7 +127,7 @@ IN_BLOCKS: dict[str, Shown] = {
 }
 """One kernel of each family that takes blocks."""
 
-SKELETONS = ("binary", "matmul", "move", "pool", "recurrent", "reduce")
+SKELETONS = ("binary", "matmul", "move", "pool", "lstm", "reduce")
 """A family for each skeleton of a kernel; their texts are golden."""
 
 SIM = find_soc("sim")
@@ -207,7 +216,7 @@ def test_every_template_is_used() -> None:
     folder = templates_dir() / "kernels"
     texts = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.cpp.j2")}
     named = {f"{family.template}.cpp.j2" for family in families()}
-    named |= {f"{name}.cpp.j2" for name in ("aicpu", "skeleton", "recurrent", "host_kernels")}
+    named |= {f"{name}.cpp.j2" for name in ("aicpu", "skeleton", "host_kernels")}
     named |= {name for name in texts if any(f'"{name}"' in text for text in texts.values())}
     assert set(texts) - named - {"conv.cpp.j2", "matmul.cpp.j2"} == set()
 

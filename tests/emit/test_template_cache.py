@@ -72,7 +72,7 @@ def test_link_to_another_folder_is_not_trusted(home: Path) -> None:
     assert bytecode_cache("test") is None
 
 
-def test_file_in_the_place_of_the_folder_is_done_without(home: Path) -> None:
+def test_file_in_place_of_the_folder_is_ignored(home: Path) -> None:
     (home / "atc-py").write_text("not a folder")
     assert bytecode_cache("test") is None
 

@@ -13,8 +13,10 @@ from atc_py.check.findings import Standing
 from atc_py.diag.codes import BAD_MODEL
 from atc_py.frontend.folding.survey import survey
 from atc_py.frontend.reading.read import read_model
+from atc_py.spec import library
 from atc_py.tensor.dtypes import DType
 from tests.frontend import onnx_files
+from tests.spec.every_list import LISTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,6 +29,13 @@ F32, F16, I32 = DType.FLOAT32, DType.FLOAT16, DType.INT32
 NMS = {"score_threshold": 0.5, "iou_threshold": 0.5, "max_size_per_class": 2, "max_total_size": 3}
 
 NODES: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any], list[Any]]] = [
+    (
+        "AdaptiveAvgPool2D",
+        {"x": (HALF, ["n", 3, 9, 9])},
+        {},
+        {"output_size": [4, 5]},
+        [(F16, (2, 3, 4, 5))],
+    ),
     (
         "AdaptiveMaxPool2D",
         {"x": (FLOAT, ["n", 3, 9, 9])},
@@ -112,9 +121,10 @@ def test_results_that_the_file_does_not_state_are_known(
     (node,) = model.nodes
     assert [each and (each.dtype, each.shape) for each in node.outputs] == results
     path = onnx_files.save(proto, tmp_path)
-    (checked,) = api.check_models(path, input_shape=bound).models
+    listed = next(name for name in LISTS if library(name).find(op))
+    (checked,) = api.check_models(path, input_shape=bound, operator_list=listed).models
     assert checked.standing is Standing.SUPPORTED
-    api.convert(path, tmp_path / "model.om", input_shape=bound)
+    api.convert(path, tmp_path / "model.om", input_shape=bound, operator_list=listed)
 
 
 @pytest.mark.parametrize(("op", "inputs", "weights", "attributes", "results"), NODES, ids=IDS)
@@ -174,6 +184,7 @@ def test_result_that_is_stated_stays_beside_one_that_is_worked_out(tmp_path: Pat
         ("BatchMatMul", {"a": (FLOAT, [2, 3]), "b": (FLOAT, [2, 3])}, {}, "equal inner dims"),
         ("BatchMatMul", {"a": (FLOAT, [2, 3])}, {}, "needs input 1, found none"),
         ("AdaptiveMaxPool2D", {"x": (FLOAT, [1, 1, 4, 4])}, {"output_size": [0, 2]}, "positive"),
+        ("AdaptiveAvgPool2D", {"x": (FLOAT, [1, 1, 0, 4])}, {"output_size": [2, 2]}, "with pixels"),
         ("EmbeddingBag", {"w": (FLOAT, [3, 4]), "i": (INT, [2])}, {}, "needs a matrix of indices"),
         ("AffineGrid", {"t": (FLOAT, [1, 2, 3]), "s": (INT, [3])}, {}, "four or five dims"),
     ],

@@ -35,7 +35,7 @@ def external_model(*entries: dict[str, str]) -> onnx.ModelProto:
     return proto
 
 
-def test_external_weights_are_read_where_they_lie(tmp_path: Path) -> None:
+def test_external_weights_are_read_in_place(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "w.bin").write_bytes(b"\0" * 7 + VALUES.tobytes() + VALUES[::-1].tobytes())
     proto = external_model(

@@ -162,7 +162,7 @@ def test_every_violation_of_every_node_is_reported() -> None:
         ("%y = Gone(%x) : int8[2] ND", "the target has no operator Gone"),
     ],
 )
-def test_operands_are_held_against_the_row(node: str, expected: str | None) -> None:
+def test_operands_are_compared_with_the_row(node: str, expected: str | None) -> None:
     assert [text.split(": ", 1)[1] for text in of_text(node)] == ([expected] if expected else [])
 
 

@@ -29,8 +29,8 @@ def parsed(text: str, opset: int = 13) -> onnx.ModelProto:
 def reference(model: onnx.ModelProto) -> onnx.ModelProto:
     """Return `model` as onnxruntime takes it: branches return results of nodes, each once.
 
-    It refuses branches that hand out what is around them, and hands out garbage for a value that
-    is handed out twice.
+    It refuses branches that return what is around them, and returns garbage for a value that
+    is returned twice.
     """
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
@@ -96,7 +96,7 @@ class _Program:
     def _body(
         self, scope: Sequence[str], conditions: Sequence[str], depth: int, count: int
     ) -> tuple[list[str], list[str], list[str]]:
-        """Return lines, constants, and `count` values that are handed out, perhaps one twice."""
+        """Return lines, constants, and `count` values that are returned, perhaps one twice."""
         values, truths = list(scope), list(conditions)
         lines: list[str] = []
         constants: list[str] = []
@@ -114,7 +114,7 @@ class _Program:
         return lines, constants, [self._random.choice(values) for _ in range(count)]
 
     def _if(self, made: Sequence[str], values: list[str], truths: list[str], depth: int) -> str:
-        """Return an If that hands out `made`."""
+        """Return an If that returns `made`."""
         branches = []
         for word in ("then", "else"):
             lines, constants, chosen = self._body(values, truths, depth - 1, len(made))
@@ -136,7 +136,7 @@ class _Program:
         )
 
     def _plain(self, values: list[str], constants: list[str]) -> str:
-        """Return a node that makes the last of `values`, some with other extents than its input."""
+        """Return a node that makes the last of `values`, some with other dims than its input."""
         *known, made = values
         first, second = (self._random.choice(known) for _ in range(2))
         kind = self._random.random()

@@ -10,7 +10,9 @@ import numpy as np
 import onnx
 from onnx import helper
 
+from atc_py.spec import library
 from tests.end_to_end import run_with_atc_py
+from tests.spec.every_list import LISTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,7 +43,11 @@ def run(
     mode: str = KEEP,
     constants: Sequence[str] = (),
 ) -> list[Array]:
-    """Return results of a model of one node, which states types like those of `results`."""
+    """Return results of a model of one node, which states types like those of `results`.
+
+    The operator list is the first that has the operator.
+    """
+    listed = next(name for name in LISTS if library(name).find(op))
     names = [name if array is not None else "" for name, array in inputs.items()]
     there = {name: array for name, array in inputs.items() if array is not None}
     outputs = [f"y{position}" for position in range(len(results))]
@@ -55,7 +61,8 @@ def run(
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
     feeds = {name: array for name, array in there.items() if name not in constants}
     with tempfile.TemporaryDirectory() as folder:
-        found = run_with_atc_py(model, feeds, Path(folder), precision_mode=mode)
+        options = {"precision_mode": mode, "operator_list": listed}
+        found = run_with_atc_py(model, feeds, Path(folder), **options)
     return [found[name] for name in outputs]
 
 

@@ -1,6 +1,6 @@
 """Models in which only the run knows shapes, converted once and run on several shapes.
 
-An operand is cut out of a table of fixed extents, as far as a second input says. So every extent,
+An operand is cut out of a table of fixed dims, as far as a second input says. So every dim,
 0 as well, can be had in a run, and a model is loaded once for all of its runs.
 """
 
@@ -72,13 +72,13 @@ class Opened:
         self._constants: list[onnx.TensorProto] = []
 
     def fed(self, name: str, dtype: npt.DTypeLike, shape: Sequence[int]) -> str:
-        """Return an input of known extents."""
+        """Return an input of known dims."""
         element = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
         self._inputs.append(helper.make_tensor_value_info(name, element, list(shape)))
         return name
 
     def open(self, name: str, rank: int, dtype: npt.DTypeLike = np.float32) -> str:
-        """Return an operand all extents of which are open; `cut` makes what is fed for it."""
+        """Return an operand all dims of which are open; `cut` makes what is fed for it."""
         table = self.fed(f"{name}_table", dtype, (LONGEST,) * rank)
         ends = self.fed(f"{name}_shape", np.int64, (rank,))
         return self.op("Slice", table, self.const([0] * rank, np.int64), ends)
@@ -109,7 +109,7 @@ class Opened:
         return outputs
 
     def output(self, *values: str) -> None:
-        """Hand out values whose types inference tells."""
+        """Return values whose types inference finds."""
         self._outputs += [onnx.ValueInfoProto(name=value) for value in values]
 
     def model(self) -> onnx.ModelProto:

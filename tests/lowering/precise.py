@@ -97,7 +97,7 @@ def _rounded(array: Array, mode: str) -> Array:
 
 
 def _dtype(element: int) -> DType:
-    """Return the dtype behind ONNX's number."""
+    """Return the dtype of ONNX's number."""
     from onnx import helper
 
     return DType.from_numpy(np.dtype(helper.tensor_dtype_to_np_dtype(element)))

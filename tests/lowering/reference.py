@@ -1,7 +1,7 @@
 """A model of one node held to a formula in double or exact integers, and to onnxruntime.
 
 The formula sees the operands in the dtype that the precision mode computes in. Results may then
-lie apart by what `tests.device.tolerances` allows a single rounding; a chain of nodes says how
+be apart by what `tests.device.tolerances` allows a single rounding; a chain of nodes says how
 many it has.
 """
 
@@ -26,7 +26,14 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-__all__ = ["MODES", "agree_with_formula", "agree_with_onnxruntime", "run_in_mode"]
+__all__ = [
+    "MODES",
+    "agree_with_formula",
+    "agree_with_onnxruntime",
+    "comparable",
+    "operand",
+    "run_in_mode",
+]
 
 KEEP = "must_keep_origin_dtype"
 MODES = (KEEP, "force_fp16")
@@ -49,10 +56,10 @@ def agree_with_formula(
     """Check that both modes give what `formula` makes of the operands."""
     for mode in MODES:
         found = run_in_mode(model, feeds, mode)
-        operands = [_operand(array, mode) for array in feeds.values()]
+        operands = [operand(array, mode) for array in feeds.values()]
         with np.errstate(all="ignore"):
             expected = np.asarray(formula(*operands))
-        assert_close(*_comparable(found, expected, mode))
+        assert_close(*comparable(found, expected, mode))
 
 
 def agree_with_onnxruntime(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> None:
@@ -71,7 +78,7 @@ def agree_with_onnxruntime(model: onnx.ModelProto, feeds: Mapping[str, Array]) -
         assert_close(found, expected, DType.from_numpy(expected.dtype))
 
 
-def _operand(array: Array, mode: str) -> Array:
+def operand(array: Array, mode: str) -> Array:
     """Return an operand as `mode` computes with it: floats in double, the rest as it is."""
     dtype = DType.from_numpy(array.dtype)
     if not dtype.is_float:
@@ -82,7 +89,7 @@ def _operand(array: Array, mode: str) -> Array:
     return array.astype(np.float64)
 
 
-def _comparable(found: Array, expected: Array, mode: str) -> tuple[Array, Array, DType]:
+def comparable(found: Array, expected: Array, mode: str) -> tuple[Array, Array, DType]:
     """Return the operands of `assert_close`: a narrowed result is compared as float16."""
     dtype = DType.from_numpy(found.dtype)
     if mode != KEEP and dtype is DType.FLOAT32:

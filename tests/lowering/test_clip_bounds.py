@@ -54,7 +54,7 @@ def test_infinities_pass_an_absent_bound(
 
 
 @pytest.mark.parametrize("opset", [12, 13])
-def test_absent_bound_is_a_limit_of_the_dtype_itself_from_opset_12_on(opset: int) -> None:
+def test_absent_bound_is_a_limit_of_the_dtype_itself_as_of_opset_12(opset: int) -> None:
     with np.errstate(over="ignore"):
         line = LINE.astype(np.float16).astype(np.float64)
     found = clipped(opset, F16, None, None, KEEP).astype(np.float64)

@@ -53,6 +53,37 @@ def test_adaptive_max_pool(
     near(found[1], argmax, 0)
 
 
+# AdaptiveAvgPool2D ------------------------------------------------------------------------------
+
+
+@given(
+    st.tuples(st.integers(0, 2), st.integers(1, 3), st.integers(1, 9), st.integers(1, 9)),
+    st.tuples(st.integers(1, 6), st.integers(1, 6)),
+    st.sampled_from([np.float16, np.float32]),
+    MODES,
+)
+def test_adaptive_avg_pool(
+    shape: tuple[int, ...], size: tuple[int, int], dtype: type[Any], mode: str
+) -> None:
+    x = normal(*shape).astype(dtype)
+    y = np.empty((*shape[:2], *size), dtype)
+    for i, j in np.ndindex(*size):
+        rows = slice(i * shape[2] // size[0], math.ceil((i + 1) * shape[2] / size[0]))
+        columns = slice(j * shape[3] // size[1], math.ceil((j + 1) * shape[3] / size[1]))
+        y[:, :, i, j] = x[:, :, rows, columns].mean(axis=(2, 3), dtype=np.float64)
+    (found,) = run("AdaptiveAvgPool2D", {"x": x}, [y], {"output_size": size}, mode=mode)
+    near(found, y, RELATIVE[FORCE if dtype is np.float16 else mode] * 4)  # two sums, a factor
+
+
+def test_adaptive_avg_pool_spreads_what_is_not_finite_over_rows_and_columns() -> None:
+    x = np.ones((1, 1, 4, 4), np.float32)
+    x[0, 0, 0, 0] = np.inf
+    expected = np.array([[np.inf, np.nan], [np.nan, np.nan]], np.float32)
+    y = np.empty((1, 1, 2, 2), np.float32)
+    (found,) = run("AdaptiveAvgPool2D", {"x": x}, [y], {"output_size": [2, 2]})
+    np.testing.assert_array_equal(found[0, 0], expected)
+
+
 # Addcmul ----------------------------------------------------------------------------------------
 
 

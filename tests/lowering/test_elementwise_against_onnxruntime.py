@@ -245,7 +245,7 @@ def test_operator_of_empty_tensors_gives_an_empty_one(op_type: str) -> None:
 
 
 def _sliced_to_nothing(node: onnx.NodeProto, dtype: DType, opset: int) -> onnx.ModelProto:
-    """Return `node` behind the first 0 rows of x, called e, and of the bools b, called c."""
+    """Return `node` after the first 0 rows of x, called e, and of the bools b, called c."""
     helper = onnx.helper
     element = helper.np_dtype_to_tensor_dtype(dtype.numpy)
     names = ["starts", "ends"]

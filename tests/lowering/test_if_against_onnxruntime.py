@@ -153,7 +153,7 @@ def test_inner_branches_capture_from_two_levels_up(mode: str) -> None:
     agree(parsed(text), [{**run, "x": run["x"].astype(np.float32)} for run in runs * 2], mode)
 
 
-def test_one_inner_if_uses_what_another_hands_out() -> None:
+def test_one_inner_if_uses_what_another_returns() -> None:
     """Check that the types of the first are known for a look into the second, at every depth."""
     inner = """p{n} = If (d) <
       then_branch = t{n} () => (float[s{n},3] a{n}) {{ a{n} = Concat <axis = 0> ({x}, x) }},
@@ -267,7 +267,7 @@ def test_boxes_are_suppressed_within_a_branch(mode: str) -> None:
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("opset", [13, 16, 17, 18])
 def test_nodes_within_are_restated_at_a_listed_opset(opset: int, mode: str) -> None:
-    """Check ReduceMax with axes as an input from opset 18 on, and older Pad, Where and Split."""
+    """Check ReduceMax with axes as an input of opset 18, and older Pad, Where and Split."""
     axes = "(x, k)" if opset >= 18 else "(x)"
     named = "" if opset >= 18 else "axes = [1], "
     parts = ", num_outputs = 2" if opset >= 18 else ""

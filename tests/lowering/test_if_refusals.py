@@ -1,4 +1,4 @@
-"""What of control flow is refused: the code, the place, a way out; and what is let pass."""
+"""What of control flow is refused: the code, the place, a hint; and what is let pass."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def form_of(op_type: str, position: int = 0) -> st.SearchStrategy[tuple[int, DTy
 def indices_into(
     draw: st.DrawFn, shape: Sequence[int], extents: int | Sequence[int], opset: int
 ) -> Array:
-    """Return int32 or int64 indices, from opset 11 on also from the end."""
+    """Return int32 or int64 indices, as of opset 11 also from the end."""
     generator = np.random.default_rng(draw(st.integers(0, 2**16)))
     limits = np.broadcast_to(np.asarray(extents), shape)
     found = generator.integers(-limits if opset >= 11 else 0, limits, shape)

@@ -36,13 +36,19 @@ have corners that float16 holds, so that both modes sample the same positions.""
 
 
 def agree(
-    op: str, feeds: dict[str, Array], opset: int, precision: str, attributes: dict[str, Any]
+    op: str,
+    feeds: dict[str, Array],
+    opset: int,
+    precision: str,
+    attributes: dict[str, Any],
+    listed: str | None = None,
 ) -> None:
-    """Check that both give the same, to a share of the largest value."""
+    """Check that both give the same, to a share of the largest value; `listed` names a list."""
     model = one_node_model(op, feeds, opset, **attributes)
     (expected,) = run_with_onnxruntime(model, feeds).values()
+    specs = {"operator_list": listed} if listed else {"op_specs": relaxed_specs(model)}
     with tempfile.TemporaryDirectory() as folder:
-        options = {"precision_mode": precision, "op_specs": relaxed_specs(model)}
+        options = {"precision_mode": precision, **specs}
         (found,) = run_with_atc_py(model, feeds, Path(folder), **options).values()
     assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
     scale = float(np.abs(expected).max(initial=0))
@@ -94,23 +100,38 @@ def test_roi_align(
     agree("RoiAlign", feeds, opset, mode, attributes)
 
 
-def test_roi_align_of_opset_16_as_it_was_before() -> None:
-    x = np.arange(50, dtype=np.float32).reshape(1, 2, 5, 5)
-    rois, images = np.array([[0.5, 1, 3, 4]], np.float32), np.array([0])
-    feeds = {"x": x, "rois": rois, "images": images}
-    attributes: dict[str, Any] = {"coordinate_transformation_mode": "output_half_pixel"}
-    attributes |= {"output_height": 2, "output_width": 2}
-    agree("RoiAlign", feeds, 16, "force_fp16", attributes)
-
-
-@pytest.mark.parametrize("named", [{}, {"coordinate_transformation_mode": "half_pixel"}])
-def test_roi_align_that_moves_regions_by_half_a_pixel_is_refused(
-    named: dict[str, Any], tmp_path: Path
+@given(
+    regions(),
+    st.sampled_from([None, "half_pixel", "output_half_pixel"]),
+    st.sampled_from([("avg", 0), ("avg", 2), ("max", 0)]),
+    st.sampled_from([(14, 0.5), (16, 0.5), (17, 1.0), (18, 0.25)]),
+    st.sampled_from([KEEP, "force_fp16"]),
+)
+def test_roi_align_of_later_opsets(
+    given_: tuple[Array, Array, Array],
+    coordinates: str | None,
+    pooling: tuple[str, int],
+    form: tuple[int, float],
+    mode: str,
 ) -> None:
+    x, rois, images = given_
+    attributes: dict[str, Any] = dict(zip(("mode", "sampling_ratio"), pooling, strict=True))
+    attributes |= {"output_height": 2, "output_width": 3, "spatial_scale": form[1]}
+    if coordinates is not None and form[0] >= 16:
+        attributes["coordinate_transformation_mode"] = coordinates
+    if pooling[1] == 0:  # of a region turned inside out onnxruntime then counts samples below 0
+        rois = np.concatenate([np.sort(rois[:, at::2], axis=1) for at in (0, 1)], axis=1)
+        rois = np.ascontiguousarray(rois[:, [0, 2, 1, 3]])
+    feeds = {"x": x, "rois": rois, "images": images}
+    agree("RoiAlign", feeds, form[0], mode, attributes, "cann-9.0")
+
+
+def test_each_list_takes_the_coordinates_of_roi_align_that_it_names(tmp_path: Path) -> None:
     feeds = {"x": np.ones((1, 1, 3, 3), np.float32), "rois": np.ones((1, 4), np.float32)}
-    model = one_node_model("RoiAlign", {**feeds, "images": np.array([0])}, 16, **named)
-    with pytest.raises(AtcError, match="moves regions by half a pixel"):
-        convert(save(model, tmp_path), tmp_path / "m.om", operator_list="cann-9.0")
+    model = save(one_node_model("RoiAlign", {**feeds, "images": np.array([0])}, 16), tmp_path)
+    convert(model, tmp_path / "m.om", operator_list="cann-9.0")
+    with pytest.raises(AtcError, match="must be output_half_pixel, found half_pixel"):
+        convert(model, tmp_path / "m.om", operator_list="base")
 
 
 @st.composite

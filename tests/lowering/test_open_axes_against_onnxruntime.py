@@ -1,4 +1,4 @@
-"""Indices, work along axes and products where only the run knows extents, against onnxruntime.
+"""Indices, work along axes and products where only the run knows dims, against onnxruntime.
 
 Every model is loaded once and run on several shapes, the first one again at the end.
 """

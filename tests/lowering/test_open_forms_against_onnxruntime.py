@@ -46,12 +46,12 @@ def on_x(op_type: str, rank: int, *constants: Array, **attributes: Any) -> Build
 
 
 def same_padding(op_type: str, how: str, *constants: Array, **attributes: Any) -> Build:
-    """Return a window whose padding does not depend on the extents."""
+    """Return a window whose padding does not depend on the dims."""
     return on_x(op_type, 4, *constants, auto_pad=how, **attributes)
 
 
 def as_many_as_first(net: Opened) -> str:
-    """Return a view of x: its first extent, and one axis for the rest."""
+    """Return a view of x: its first dim, and one axis for the rest."""
     x = net.open("x", 3)
     first = net.op("Gather", net.op("Shape", x), net.const(np.array(0)))
     extent = net.op("Unsqueeze", first, net.longs(0))
@@ -140,7 +140,7 @@ def test_old_hardmax_takes_rows_of_the_flattened_tensor(mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_slopes_whose_extents_are_open(mode: str) -> None:
+def test_slopes_whose_dims_are_open(mode: str) -> None:
     net = Opened()
     net.output(net.op("PRelu", net.open("x", 3), net.open("slope", 2)))
     with loaded(net.model(), mode) as model:
@@ -311,7 +311,7 @@ def numbered(fed: list[Any]) -> dict[str, Array]:
     ("build", "wrong", "right"),
     [(halves, (2, 3), (2, 4)), (on_x("Add", 2, small(2, 3)), (2, 2), (1, 3))],
 )
-def test_extents_that_do_not_fit_stop_their_run_alone(
+def test_dims_that_do_not_fit_stop_their_run_alone(
     build: Build, wrong: tuple[int, ...], right: tuple[int, ...]
 ) -> None:
     net = Opened()

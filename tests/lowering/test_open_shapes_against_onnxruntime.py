@@ -1,4 +1,4 @@
-"""Elementwise work and data movement where only the run knows extents, against onnxruntime.
+"""Elementwise work and data movement where only the run knows dims, against onnxruntime.
 
 Every model is loaded once and run on several shapes, the first one again at the end.
 """
@@ -78,8 +78,8 @@ def test_binary_broadcasts(op_type: str, ranks: list[int], mode: str, data: st.D
 
 
 @given(st.sampled_from(["Add", "Sub", "Mul", "Div", "PRelu"]), MODE, st.data())
-def test_binary_broadcasts_with_known_extents(op_type: str, mode: str, data: st.DataObject) -> None:
-    """Check a fed or constant known operand; an open extent beside its 3 can be 3 or 1 alone."""
+def test_binary_broadcasts_with_known_dims(op_type: str, mode: str, data: st.DataObject) -> None:
+    """Check a fed or constant known operand; an open dim beside its 3 can be 3 or 1 alone."""
     known = np.array([[0.5], [2], [-4]], np.float32)
     net, fed = Opened(), data.draw(st.booleans())
     b = net.fed("b", np.float32, known.shape) if fed else net.const(known)
@@ -119,7 +119,7 @@ STEP = st.integers(-3, 3).filter(bool)
 
 @given(INTEGERS, st.lists(st.booleans(), min_size=4, max_size=4), MODE, st.data())
 def test_slice(dtype: type, given: list[bool], mode: str, data: st.DataObject) -> None:
-    """Check fed, constant or absent bounds, axes and steps; x has open or known extents."""
+    """Check fed, constant or absent bounds, axes and steps; x has open or known dims."""
     net, count = Opened(), data.draw(st.integers(1, 3))
     knows, has_axes, has_steps, fixed = given
     axes = data.draw(st.permutations(range(3)))[:count] if has_axes else list(range(count))
@@ -176,7 +176,7 @@ def test_tile(mode: str, data: st.DataObject) -> None:
 
 @given(st.integers(0, 2), MODE, st.data())
 def test_concat_and_equal_parts(axis: int, mode: str, data: st.DataObject) -> None:
-    """Check two open operands and a known one, whose extents along the other axes are 2."""
+    """Check two open operands and a known one, whose dims along the other axes are 2."""
     net = Opened()
     joined = net.op(
         "Concat", net.open("a", 3), net.fed("b", np.float32, (2, 2, 2)), net.open("c", 3), axis=axis
@@ -197,7 +197,7 @@ def test_concat_and_equal_parts(axis: int, mode: str, data: st.DataObject) -> No
 def test_reshape_to_a_computed_shape(
     count: int, knows: bool, mode: str, data: st.DataObject
 ) -> None:
-    """Check a shape with 0 where it keeps an extent, and -1 for what is left."""
+    """Check a shape with 0 where it keeps a dim, and -1 for what is left."""
     net, full = Opened(), (2, 6, 4)
     x = net.fed("x", np.float32, full) if knows else net.open("x", 3)
     net.output(net.op("Reshape", x, net.fed("shape", np.int64, (count,))))

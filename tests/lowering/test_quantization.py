@@ -259,7 +259,7 @@ def test_dequant_s16_per_channel_and_per_tensor(domain: str, mode: str) -> None:
 @pytest.mark.parametrize(
     ("shape", "axis"), [((3,), 0), ((4, 3), 1), ((2, 3, 4), 1), ((2, 4, 3), 2), (SHAPE, 1)]
 )
-def test_channels_lie_along_axis_1_or_the_last(shape: tuple[int, ...], axis: int) -> None:
+def test_channels_are_on_axis_1_or_the_last(shape: tuple[int, ...], axis: int) -> None:
     x = np.arange(np.prod(shape), dtype=I32).reshape(shape)
     (y,) = run("AscendDequant", {"x": x, "SCALE": FACTORS.astype(F16)}, [F32], {})
     expected = x * FACTORS.reshape(-1, *(1,) * (len(shape) - 1 - axis))

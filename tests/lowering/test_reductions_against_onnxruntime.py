@@ -49,7 +49,7 @@ def reductions(draw: st.DrawFn) -> tuple[list[int], int, dict[str, Any]]:
 
 
 def in_the_form_of(op_type: str, opset: int, attributes: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of a node: ReduceSum has its axes as an input from opset 13 on."""
+    """Return the options of a node: ReduceSum has its axes as an input as of opset 13."""
     options = dict(attributes)
     if op_type == "ReduceSum" and opset >= 13 and "axes" in options:
         options["constants"] = {"axes": np.array(options.pop("axes"), np.int64)}

@@ -38,7 +38,7 @@ SCALE = st.sampled_from(SCALES)
 def agree(x: Array, opset: int, constants: dict[str, Array], **attributes: Any) -> None:
     """Check that both modes give what onnxruntime does; `x` is on float16's grid.
 
-    Taken elements are equal. An interpolated one is off by a few roundings of what it lies
+    Taken elements are equal. An interpolated one is off by a few roundings of what it is
     between, which the range of `x` bounds.
     """
     order = ["x", *constants]
@@ -131,7 +131,7 @@ def rois(draw: st.DrawFn, shape: tuple[int, ...], constants: dict[str, Array]) -
 @pytest.mark.parametrize(
     ("extent", "scale", "result"), [(5, 1.4, 7), (10, 1.3, 13), (10, 0.9, 9), (20, 1.9, 38)]
 )
-def test_extents_are_products_of_float32(
+def test_dims_are_products_of_float32(
     extent: int, scale: float, result: int, coordinates: str
 ) -> None:
     """Check that 10 * 1.3 is 13: in double, with 1.3 as float32 holds it, it would be less."""
@@ -185,7 +185,7 @@ def test_crop_of_one_result_is_its_middle() -> None:
 
 
 @pytest.mark.parametrize("scale", [1.0, 1.1])
-def test_axis_that_keeps_its_extent_is_cropped(scale: float) -> None:
+def test_axis_that_keeps_its_length_is_cropped(scale: float) -> None:
     """Check ONNX's formula, which has no exception for it; onnxruntime leaves the axis alone."""
     ours, theirs, reference = cropped(scale, (0.25, 0.75))
     assert ours == [7.5, 12.5, 17.5, 22.5]
@@ -193,7 +193,7 @@ def test_axis_that_keeps_its_extent_is_cropped(scale: float) -> None:
     assert scale != 1.0 or reference == ours
 
 
-def test_region_does_not_count_for_the_extents() -> None:
+def test_region_does_not_count_for_the_dims() -> None:
     """Check that nobody multiplies by end - start as ONNX's text does, nor its own inference."""
     ours, theirs, reference = cropped(2.0, (0.25, 0.75))
     assert len(ours) == len(theirs) == len(reference) == 8
@@ -231,7 +231,7 @@ def test_every_axis_can_be_interpolated() -> None:
 
 
 @pytest.mark.parametrize("rounding", ROUNDINGS)
-def test_nearest_rounds_halves_as_it_is_told(rounding: str) -> None:
+def test_nearest_rounds_halves_as_its_mode_says(rounding: str) -> None:
     x = np.arange(6, dtype=np.float32)
     constants = {"roi": NOTHING, "scales": np.array([0.5], np.float32)}
     model = one_node_model("Resize", {"x": x}, 11, constants=constants, nearest_mode=rounding)
@@ -240,7 +240,7 @@ def test_nearest_rounds_halves_as_it_is_told(rounding: str) -> None:
         assert run_in_mode(model, {"x": x}, mode).tolist() == expected
 
 
-def test_a_region_is_taken_of_an_axis_that_keeps_its_extent() -> None:
+def test_a_region_is_taken_of_an_axis_that_keeps_its_length() -> None:
     x = np.arange(4, dtype=np.float32)
     roi, sizes = np.array([1.0, 0.0], np.float32), np.array([4], np.int64)
     model = one_node_model(
@@ -251,7 +251,7 @@ def test_a_region_is_taken_of_an_axis_that_keeps_its_extent() -> None:
         assert run_in_mode(model, {"x": x}, mode).tolist() == [3, 2, 1, 0]
 
 
-def test_what_lies_outside_is_extrapolated() -> None:
+def test_what_is_outside_is_extrapolated() -> None:
     x = np.arange(4, dtype=np.float32)
     roi = np.array([-1 / 3, 4 / 3], np.float32)
     sizes = np.array([6], np.int64)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from atc_py.spec import all_specs
 from atc_py.spec.rewrites import REWRITES, performers, performs
+from tests.spec.every_list import each_spec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +38,7 @@ def test_rewrite_has_code(name: str) -> None:
 
 
 def test_rules_ask_for_every_rewrite() -> None:
-    named = {name for spec in all_specs() for name in asked_for(spec)}
+    named = {name for spec in each_spec() for name in asked_for(spec)}
     assert named == REWRITES.keys() - UNNAMED
 
 

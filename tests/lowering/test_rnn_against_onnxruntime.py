@@ -1,6 +1,6 @@
 """Recurrent layers in every form, through the whole compiler, against onnxruntime.
 
-onnxruntime has no float64 layers; those are held against the definition, written out below.
+onnxruntime has no float64 layers; those are compared with the definition, written out below.
 """
 
 from __future__ import annotations

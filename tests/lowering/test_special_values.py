@@ -150,7 +150,7 @@ def test_pairs_of_special_values(op_type: str, dtype: DType) -> None:
 def test_slopes_keep_the_sign_of_zero(
     op_type: str, attributes: dict[str, Any], dtype: DType
 ) -> None:
-    """Check that slopes are x from 0 on, and -0 is no less than 0."""
+    """Check that slopes are x where it is 0 or more, and that -0 is not less than 0."""
     feeds = {"x": np.array([0.0, -0.0] * 40).astype(dtype.numpy)}
     found = compiled_or_skipped(op_type, feeds, **attributes).astype(np.float32)
     np.testing.assert_array_equal(np.signbit(found), [False, True] * 40)
@@ -210,7 +210,7 @@ def test_where_keeps_the_sign_of_zero() -> None:
     assert np.signbit(found).all()
 
 
-def test_row_of_infinite_squares_is_nothing_else_than_zero_behind_lrn() -> None:
+def test_row_of_infinite_squares_is_nothing_else_than_zero_after_lrn() -> None:
     """Check that each channel has a new sum: an infinity taken off again would leave NaN."""
     x = np.array([3e38, 1.0, 1.0, 1.0, 1.0], np.float32).reshape(1, 5, 1, 1)
     (found,) = compiled(one_node_model("LRN", {"x": x}, 13, size=3), {"x": x}).values()

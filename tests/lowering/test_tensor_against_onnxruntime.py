@@ -34,7 +34,7 @@ def form_of(op_type: str) -> st.SearchStrategy[tuple[int, DType]]:
 
 
 def axis_in(rank: int, opset: int) -> st.SearchStrategy[int]:
-    """Return an axis, which may count from the end from opset 11 on."""
+    """Return an axis, which may count from the end as of opset 11."""
     return st.integers(-rank if opset >= 11 else 0, rank - 1)
 
 

@@ -125,7 +125,7 @@ TOO_LARGE = [
 
 
 @pytest.mark.parametrize("model", TOO_LARGE)
-def test_window_that_does_not_fit_is_refused_with_its_extents(
+def test_window_that_does_not_fit_is_refused_with_its_dims(
     model: onnx.ModelProto, tmp_path: Path
 ) -> None:
     path = onnx_files.save(model, tmp_path)
@@ -137,7 +137,7 @@ def test_window_that_does_not_fit_is_refused_with_its_extents(
     assert found.place.field == "input X"
 
 
-def test_extents_with_their_padding_are_told(tmp_path: Path) -> None:
+def test_dims_with_their_padding_are_reported(tmp_path: Path) -> None:
     path = onnx_files.save(TOO_LARGE[4], tmp_path)
     (found,) = onnx_files.fails(
         lambda: api.convert(path, tmp_path / "model.om"), BAD_NODE
@@ -147,7 +147,7 @@ def test_extents_with_their_padding_are_told(tmp_path: Path) -> None:
     )
 
 
-def test_inference_counts_no_window_that_starts_behind(tmp_path: Path) -> None:
+def test_inference_counts_no_window_that_starts_in_the_last_padding(tmp_path: Path) -> None:
     # onnx counts one: it rounds toward zero.
     model = pool("AveragePool", 4, kernel_shape=[1290, 5], strides=[1280, 1], ceil_mode=1)
     file = read_model(onnx_files.save(model, tmp_path))

@@ -71,7 +71,7 @@ class _Replay:
             self._memory[extent] = self._number[value]
 
     def _extent(self, value: Value) -> slice | None:
-        """Return the bytes of a value in the arena, or None where it lies elsewhere."""
+        """Return the bytes of a value in the arena, or None where it is elsewhere."""
         spot = self._spots[value]
         return slice(spot, spot + value.type.nbytes) if isinstance(spot, int) else None
 

@@ -333,7 +333,7 @@ ROWS: dict[str, dict[str, str]] = {
 
 
 @pytest.mark.parametrize("case", ROWS)
-def test_node_that_cannot_work_in_blocks_lies_row_by_row(case: str) -> None:
+def test_node_that_cannot_work_in_blocks_is_stored_row_by_row(case: str) -> None:
     graph = laid_out(changed(CONVS, ROWS[case]))
     assert storages(graph)["m"] == "ND"
     assert conversions(graph) == [
@@ -389,7 +389,7 @@ def test_constant_of_two_wishes_is_stored_twice() -> None:
     assert stored == {"MatMulV2": "FRACTAL_NZ", "BatchMatMulV2": "FRACTAL_NZ", "HardMax": "ND"}
 
 
-def test_extents_of_the_run_and_kernels_of_the_cpu_lie_row_by_row() -> None:
+def test_dims_of_the_run_and_kernels_of_the_cpu_are_stored_row_by_row() -> None:
     slow = changed(CONVS, {"%m = Mul(%c, %s)": "%m = CumsumD(%c) {axis=0}"})
     assert storages(laid_out(slow))["m"] == "ND"
     cpu = """

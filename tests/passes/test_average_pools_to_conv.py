@@ -2,7 +2,7 @@
 
 The formulas are those of the published pass: with padding counted the filter holds 1 / (kh kw),
 rounded to float16; without, it holds ones, and a product with 1 / area of each window follows, the
-area being what of the window lies on the input. Both constants are float32 quotients rounded to
+area being what of the window is on the input. Both constants are float32 quotients rounded to
 float16. A window over the whole input is no filter. That CANN 8.1 still does so follows from its
 AvgPoolV2 kernel, which with a filter is a convolution with a group a channel.
 """
@@ -98,7 +98,7 @@ def test_counted_padding_is_in_the_filter(case: str, soc: str) -> None:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_uncounted_padding_is_scaled_behind_the_sums(case: str) -> None:
+def test_uncounted_padding_is_scaled_after_the_sums(case: str) -> None:
     """Sums are rounded to float16 before the product."""
     graph = _compiled(case, "Ascend310P3", exclusive=True)
     ops = [node.op for node in graph.nodes]

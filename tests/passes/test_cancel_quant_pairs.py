@@ -1,4 +1,4 @@
-"""AscendQuant behind AscendAntiQuant."""
+"""AscendQuant after AscendAntiQuant."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_floats_that_others_read_stay(run_pass: RunPass) -> None:
     assert [node.op for node in graph.nodes] == ["AscendAntiQuant", "TransposeD", "Neg"]
 
 
-def test_the_input_itself_may_be_handed_out(run_pass: RunPass) -> None:
+def test_the_input_itself_may_be_an_output(run_pass: RunPass) -> None:
     graph, changes = run_pass(CancelQuantPairsPass, TEXT.replace("output %t", "output %q"))
     assert changes == 1
     assert [value.name for value in graph.outputs] == ["x"]

@@ -111,7 +111,7 @@ def _launches(graph: Graph) -> set[tuple[str, ...]]:
 def test_chain_in_the_unified_buffer_is_one_launch(
     soc: str, tail: str, wanted: set[tuple[str, ...]]
 ) -> None:
-    """The Relu behind AscendDequant is the operator's own flag by then."""
+    """The Relu after AscendDequant is the operator's own flag by then."""
     assert _launches(_merged(CONV.replace("TAIL", TAILS[tail]), soc)) == wanted
 
 
@@ -161,7 +161,7 @@ def test_products_of_integers_are_merged_alike(soc: str) -> None:
 
 @pytest.mark.parametrize(("soc", "merged"), [("Ascend910B3", True), ("Ascend310P3", False)])
 def test_fix_pipe_narrows_float32_sums(soc: str, merged: bool) -> None:
-    """`fix_pipe_pre_conv_cast` lists f322f16: a Cast behind the product is no launch of its own."""
+    """`fix_pipe_pre_conv_cast` lists f322f16: a Cast after the product is not a launch of its own."""
     graph = _merged(FLOATS, soc, mode="cube_fp16in_fp32out")
     assert [node.op for node in graph.nodes] == ["Cast", "MatMulV2", "Cast", "MatMulV2"]
     assert _launches(graph) == ({("MatMulV2", "Cast")} if merged else set())

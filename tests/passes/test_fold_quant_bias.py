@@ -328,7 +328,7 @@ def test_biases_that_are_folded_already_stay() -> None:
 
 @pytest.mark.parametrize("other", ["-3.0", "fed"])
 @pytest.mark.parametrize("pads", [PADS, ONES])
-def test_data_of_several_offsets_are_told_once(pads: str, other: str) -> None:
+def test_data_of_several_offsets_are_reported_once(pads: str, other: str) -> None:
     size = "1,4,5,5" if pads is PADS else "1,4,3,3"
     lines = {
         "-3.0": "%o = AscendQuant(%x) {offset=-3.0, scale=1.0} : int8[1,3,5,5] ND",
@@ -353,7 +353,7 @@ def test_data_of_several_offsets_are_told_once(pads: str, other: str) -> None:
 
 
 @pytest.mark.parametrize("offset", ["256.0", "-257.0", "1e30"])
-def test_offsets_beyond_every_word_are_told(offset: str) -> None:
+def test_offsets_beyond_every_word_are_reported(offset: str) -> None:
     sink = Sink()
     graph = compiled(PRODUCT.replace("Z,", f"{offset},"), sink=sink)
     assert node_of(graph, "MatMulV2").input(2) is None

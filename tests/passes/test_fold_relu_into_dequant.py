@@ -1,4 +1,4 @@
-"""Relu behind AscendDequant."""
+"""Relu after AscendDequant."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A Transpose with a Reshape beside it: CANN's ConfusionTransposeD.
 
 Conditions are those of TransposeReshapeFusionPass and ReshapeTransposeFusionPass in CANN's guide:
-one reader between the two, known extents, and the last two dims of what goes in and comes out
+one reader between the two, known dims, and the last two dims of what goes in and comes out
 divisible by 16. The kernel takes FRACTAL_NZ where four axes are turned whose last one stays, and
 are seen as a matrix, first two by last two, before or after (its `op_select_format`).
 """
@@ -130,7 +130,7 @@ def test_others_are_left_alone_and_say_why(changes: dict[str, str], reason: str)
     assert reason in miss.reason
 
 
-def test_last_axis_that_moves_lies_in_rows() -> None:
+def test_last_axis_that_moves_is_stored_in_rows() -> None:
     """`op_select_format` gives FRACTAL_NZ only where the last of four axes stays."""
     text = SPLIT.replace(
         "perm=[0,2,1,3]} : float32[2,2,32,32]", "perm=[0,2,3,1]} : float32[2,2,32,32]"
@@ -144,7 +144,7 @@ def test_last_axis_that_moves_lies_in_rows() -> None:
     assert found.output.type.storage is None
 
 
-def test_stack_of_matrices_lies_in_rows() -> None:
+def test_stack_of_matrices_is_stored_in_rows() -> None:
     """[b, s, heads d] is no form of which the kernel's `op_select_format` makes FRACTAL_NZ."""
     text = SPLIT.replace("%x : float32[64,64]", "%x : float32[2,32,64]")
     text = text.replace(

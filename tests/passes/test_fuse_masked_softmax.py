@@ -252,7 +252,7 @@ SPECIALS = {
 
 @pytest.mark.parametrize("mode", ["force_fp32", "force_fp16"])
 @pytest.mark.parametrize("name", SPECIALS)
-def test_scores_that_are_no_numbers_keep_their_effect(name: str, mode: str) -> None:
+def test_scores_that_are_nan_keep_their_effect(name: str, mode: str) -> None:
     """Check a mask that hides the first half of every row, and the whole of some."""
     place, number = SPECIALS[name]
     fed = feeds(MASKED)
@@ -266,7 +266,7 @@ def test_scores_that_are_no_numbers_keep_their_effect(name: str, mode: str) -> N
 
 
 def listed(extents: list[int]) -> str:
-    """Return extents in the text form."""
+    """Return dims in the text form."""
     return ",".join(map(str, extents))
 
 

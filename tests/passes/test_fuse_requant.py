@@ -133,7 +133,7 @@ def test_result_keeps_its_name_and_all_origins(run_pass: RunPass) -> None:
 SECOND = "  %k = AscendQuant(%d) {offset=9.0, scale=0.11} : int8[2,3,4,8] ND\n"
 
 
-def test_several_quantizations_behind_one(run_pass: RunPass) -> None:
+def test_several_quantizations_after_one(run_pass: RunPass) -> None:
     text = TEXT.replace("  output %q", f"{SECOND}  output %q\n  output %k")
     graph, changes = run_pass(FuseRequantPass, text)
     assert (changes, [node.op for node in graph.nodes]) == (2, ["AscendRequant"] * 2)
@@ -159,7 +159,7 @@ def test_others_that_read_floats_keep_the_dequantization(run_pass: RunPass) -> N
     np.testing.assert_array_equal(after["q"], expected)
 
 
-def test_floats_that_are_handed_out_stay(run_pass: RunPass) -> None:
+def test_floats_that_are_outputs_stay(run_pass: RunPass) -> None:
     graph, changes = run_pass(FuseRequantPass, RELU.replace("output %q", "output %q\n  output %d"))
     assert changes == 1
     assert sorted(node.op for node in graph.nodes) == ["AscendDequant", "AscendRequant"]

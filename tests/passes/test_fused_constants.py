@@ -1,4 +1,4 @@
-"""Constants behind a layer go into its weights and bias, or stay with a reason."""
+"""Constants after a layer go into its weights and bias, or stay with a reason."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ graph @g phase lowered {{
 
 
 def _product(flag: str = "") -> str:
-    """Return a product with a bias, and a factor per column behind it."""
+    """Return a product with a bias, and a factor per column after it."""
     weights = RANDOM.normal(size=(3, 2) if flag else (2, 3)).round(3)
     return f"""
 graph @g phase lowered {{

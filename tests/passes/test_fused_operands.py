@@ -1,4 +1,4 @@
-"""What products and windows take over from nodes around them: bias, transposition, padding."""
+"""What products and windows absorb from nodes around them: bias, transposition, padding."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ REFUSALS: dict[str, tuple[type[Pass], str, dict[str, str], str]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_operand_is_taken_over_and_numbers_stay(case: str) -> None:
+def test_operand_is_fused_and_numbers_stay(case: str) -> None:
     step, text, operators = CASES[case]
     graph, record = fuse(step, text)
     assert record.effective == 1

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def _graph(head: str, body: str) -> str:
-    """Return a lowered graph that hands out `y`, of lines without their indentation."""
+    """Return a lowered graph that returns `y`, of lines without their indentation."""
     lines = [line.strip() for line in (head + body).strip().splitlines()]
     return "\n".join(["graph @g phase lowered {", *lines, "output %y", "}"])
 
@@ -187,7 +187,7 @@ graph @g phase lowered {
 """
 
 
-def test_bias_of_a_convolution_of_an_open_batch_is_taken_over() -> None:
+def test_bias_of_a_convolution_of_an_open_batch_is_fused() -> None:
     graph, record = fuse(FuseConvBiasPass, OPEN_CONV)
     assert record.effective == 1
     conv = graph.nodes[-1]

@@ -99,7 +99,7 @@ def test_rewrite_without_counterpart_is_left_out() -> None:
     [("Mul", 2.0, True, True), ("Mul", 64.0, False, True), ("RealDiv", 2.0, True, False)],
 )
 def test_scale_moves_as_far_as_atc_moves_it(op: str, factor: float, ours: bool, atcs: bool) -> None:
-    """AConv2dMulFusion takes a constant of any size behind Conv2D, and no division."""
+    """AConv2dMulFusion takes a constant of any size after Conv2D, and no division."""
     text = SCALED.replace("FACTOR", str(factor)).replace("OP", op)
     for only_atc, moved in ((False, ours), (True, atcs)):
         found = _left(text, only_atc=only_atc)

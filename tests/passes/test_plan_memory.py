@@ -161,7 +161,7 @@ def test_result_does_not_overwrite_another_kind_of_operand(
     assert found["a"] != found["b"]
 
 
-def test_view_lies_where_the_value_is_and_keeps_it_alive() -> None:
+def test_view_is_stored_where_the_value_is_and_keeps_it_alive() -> None:
     graph = placed(
         softmax("a", "x"),
         "const %s : int64[1] ND = splat 256",
@@ -175,7 +175,7 @@ def test_view_lies_where_the_value_is_and_keeps_it_alive() -> None:
     assert found["a"] == found["v"] == found["w"] != found["b"]
 
 
-def test_views_of_inputs_and_constants_lie_with_them() -> None:
+def test_views_of_inputs_and_constants_are_stored_with_them() -> None:
     graph = placed(
         f"const %k : {F16} = splat 1.0",
         "%v = Unsqueeze(%x) {axes=[0]} : float16[1,1,256] ND engine=local",
@@ -193,7 +193,7 @@ def test_views_of_inputs_and_constants_lie_with_them() -> None:
     }
 
 
-def test_value_whose_view_is_handed_out_lies_in_the_output() -> None:
+def test_value_whose_view_is_an_output_is_stored_in_it() -> None:
     graph = placed(
         softmax("a", "x"),
         "%y = Unsqueeze(%a) {axes=[0]} : float16[1,1,256] ND engine=local",
@@ -277,7 +277,7 @@ def test_two_results_of_a_launch_are_written_over_two_operands() -> None:
     assert {found["a"], found["r"]} == {found["b"], found["c"]}
 
 
-def test_values_of_open_extents_are_left_to_the_run() -> None:
+def test_values_of_open_dims_are_left_to_the_run() -> None:
     graph = placed(
         "%i = NonZero(%x) {dtype=int64, transpose=false} : int64[2,?] ND engine=aicpu",
         "%c = Cast(%i) {dst_type=int32} : int32[2,?] ND engine=aicore",

@@ -164,7 +164,7 @@ def test_missing_file_is_named(tmp_path: Path) -> None:
     fault(PrecisionOptions(keep_dtype=tmp_path), FILE_NOT_FOUND)
 
 
-def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
+def test_bytes_that_are_not_text_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "keep.cfg"
     path.write_bytes(b"\xff\xfe\x00rel")
     assert "UTF-8" in fault(PrecisionOptions(keep_dtype=path), FILE_NOT_TEXT)
@@ -404,7 +404,7 @@ def test_output_type_with_a_fault_is_refused(text: str, code: Code) -> None:
 
 
 @pytest.mark.parametrize(("clip", "largest"), [(True, 65504.0), (False, float("inf"))])
-def test_weights_are_clipped_unless_told_not_to(clip: bool, largest: float) -> None:
+def test_weights_are_clipped_unless_the_option_says_not_to(clip: bool, largest: float) -> None:
     graph, context = compiled(read(PrecisionOptions(is_weight_clip=clip)))
     FoldConstantCastsPass().run(graph, context)
     product = next(node for node in graph.nodes if node.op == "MatMulV2")

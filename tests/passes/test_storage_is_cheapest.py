@@ -142,7 +142,7 @@ def test_choice_is_within_a_twentieth_of_the_best(text: str, name: str) -> None:
     assert found == least if len(storages) < 2 else found <= 1.05 * least
 
 
-def test_ties_lie_row_by_row() -> None:
+def test_ties_are_stored_row_by_row() -> None:
     text = HEAD + f"  %n0 = Tanh(%image) : {IMAGE} ND\n  output %n0\n}}\n"
     graph, soc = parse_graph(text), find_soc("Ascend310P3")
     assignment = StorageAssignment(graph, soc)

@@ -106,7 +106,7 @@ def test_equal_ones_are_one_and_pairs_cancel(run_pass: RunPass) -> None:
     assert [node.op for node in graph.nodes] == ["TransData", "Relu", "Add", "Relu", "TransData"]
 
 
-def test_conversion_that_is_handed_out_or_differs_stays(run_pass: RunPass) -> None:
+def test_conversion_that_is_an_output_or_differs_stays(run_pass: RunPass) -> None:
     handed_out = STORED.replace("  output %y", "  output %y\n  output %t")
     graph, _ = run_pass(MergeTransDataPass, handed_out)
     assert conversions(graph) == ["s: NC1HWC0 > NCHW", "x: NCHW > NC1HWC0", "z: NC1HWC0 > NCHW"]

@@ -26,7 +26,7 @@ CONSTANTS = """
 
 
 def _graph(body: str, x: str = "float32[2,3,4] ND") -> str:
-    """Return a graph with input `x` that hands out `y`."""
+    """Return a graph with input `x` that returns `y`."""
     lines = "\n".join(f"  {line.strip()}" for line in body.strip().splitlines())
     return f"graph @g phase lowered {{\n  input %x : {x}{CONSTANTS}{lines}\n  output %y\n}}"
 
@@ -131,8 +131,12 @@ def test_transposition_that_moves_no_element_is_a_view() -> None:
             "%a = RandomUniform(%same) {dtype=float32} : float32[2,3,4] ND\n"
             "%b = RandomUniform(%same) {dtype=float32} : float32[2,3,4] ND"
         ),
+        (
+            "%a = RandomStandardNormal(%same) {dtype=float32} : float32[2,3,4] ND\n"
+            "%b = RandomStandardNormal(%same) {dtype=float32} : float32[2,3,4] ND"
+        ),
     ],
-    ids=["other operators", "other attributes", "random numbers"],
+    ids=["other operators", "other attributes", "random numbers", "normal numbers"],
 )
 def test_nodes_that_differ_stay_apart(body: str) -> None:
     graph, record = fuse(

@@ -1,7 +1,7 @@
 """The digest of the pages of a newer operator list, read by machine.
 
 An entry has lines of prose on opsets, inputs, outputs and attributes, in which editions of the list
-are told apart: `x; 8.5, 9.0: int8 float16; 7.0: float16`. What older editions say is left out.
+are kept apart: `x; 8.5, 9.0: int8 float16; 7.0: float16`. What older editions say is left out.
 """
 
 from __future__ import annotations

@@ -243,7 +243,7 @@ def test_equations_of_einsum_are_those_of_the_page() -> None:
     (entry,) = (entry for entry in entries(DIGEST) if entry.name == "Einsum")
     spec = LIST.find("Einsum")
     assert spec is not None
-    (rule,) = (rule for rule in spec.constraints if rule.name == "attr_one_of")
+    (rule,) = (rule for rule in spec.constraints if rule.name == "equation_one_of")
     equations = re.findall(r"[a-z]+,[a-z]+->[a-z]+", entry.rules)
     assert rule.arguments["one_of"] == tuple(dict.fromkeys(equations))
 

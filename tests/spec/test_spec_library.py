@@ -287,7 +287,7 @@ def test_overlay_never_waits_for_a_pipe(tmp_path: Path) -> None:
     assert "not a regular file" in message
 
 
-def test_overlay_refuses_a_link_to_nothing_and_one_without_end(tmp_path: Path) -> None:
+def test_overlay_refuses_a_link_to_nothing_and_an_endless_one(tmp_path: Path) -> None:
     lower, mine = _layers(tmp_path)
     (mine / "a.yaml").symlink_to(mine / "gone")
     (mine / "b.yaml").symlink_to(mine / "b.yaml")

@@ -129,6 +129,13 @@ FAULTS = {
         "'fast'",
         "must_keep_origin_dtype",
     ),
+    "unknown precision mode among several": (
+        "when: {",
+        "when: {precision_mode: [force_fp16, ¦fast], ",
+        "'fast'",
+        "must_keep_origin_dtype",
+    ),
+    "no precision mode": ("when: {", "when: {precision_mode: ¦[], ", "length >= 1", "list of"),
     "opset is text": ("[9, 10, 12]", "[9, ¦ten]", "opsets[1]: expected `int`", "an integer"),
     "opset is boolean": ("[9, 10, 12]", "[¦true]", "expected `int`, got `bool`", "integer"),
     "opsets are no list": ("[9, 10, 12]", "¦9", "expected list", "list of (an integer)"),
@@ -232,6 +239,12 @@ FAULTS = {
         ),
         "the rule is for numbers, mode is of type string",
         "int, ints, float, floats",
+    ),
+    "rule for texts about a number": (
+        "rule: dim_in_range, tensor: X, dim: W, range: [1, 4096]",
+        "rule: equation_written_out, attribute: ¦group",
+        "the rule is for texts, group is of type int",
+        "type string",
     ),
     "condition on no attribute": (
         "{name: group, one_of: [1]}]",

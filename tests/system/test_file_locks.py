@@ -36,7 +36,7 @@ def killed(body: str, folder: Path) -> None:
     process.communicate(timeout=60)
 
 
-def test_held_file_is_not_taken_over_until_it_is_closed(tmp_path: Path) -> None:
+def test_held_file_is_not_replaced_until_it_is_closed(tmp_path: Path) -> None:
     path = tmp_path / "held"
     handle = create_locked(path)
     assert handle is not None
@@ -87,7 +87,7 @@ def test_file_system_without_locks_keeps_what_is_there(
     assert (tmp_path / ".out.0.tmp").exists()
 
 
-def test_link_is_not_taken_over(tmp_path: Path) -> None:
+def test_link_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "other").write_bytes(b"precious")
     (tmp_path / "link").symlink_to(tmp_path / "other")
     assert not remove_if_unlocked(tmp_path / "link")

@@ -27,7 +27,7 @@ def row_of(*columns: Column) -> TargetOp:
     return TargetOp("Made", (Operand("x"),), (Operand("y"),), Unit.VECTOR, "", columns=columns)
 
 
-def test_bfloat16_columns_stand_behind_the_others_and_need_the_resource() -> None:
+def test_bfloat16_columns_follow_the_others_and_need_the_resource() -> None:
     columns = (Column((F16, I32), (F16,)), Column((F32, I32), (F32,)), Column((I32, I32), (I32,)))
     found = with_bfloat16(row_of(*columns)).columns
     assert found == (*columns, Column((BF16, I32), (BF16,), Resource.BFLOAT16))

@@ -35,6 +35,9 @@ AdaptiveMaxPool2d | 310 310P 310B 610 910 A2 A3: f16 | CS: -
 ArgMaxD        | 310 CS: f16 | 310P 610 910: f16 f32
 BNInfer        | 310 310P 310B 610 910: f16 f32 | A2 A3: f16 f32 bf16 | CS: f16
 BatchNorm      | 310 310P 310B 610 910 A2 A3: f16 f32 | CS: f16
+BitwiseAnd     | 310 310P 310B 610 910 CS: i16 u16 i32 | A2 A3: i16 u16 i32 i64
+BitwiseOr      | 310 310P 310B 610 910 CS: i16 u16 i32 | A2 A3: i16 u16 i32 i64
+BitwiseXor     | 310 310P 310B 610 910 CS: i16 u16 i32 | A2 A3: i16 u16 i32 i64
 BatchMultiClassNonMaxSuppression | 310 310P 610 910 CS: f16 | 310B A2 A3: f16 f32
 Celu           | 310 310P 310B 610 910 A2 A3 CS: f16 f32
 ClipByValue    | 310 610: f16 f32 i32 | 310P 310B 910: f16 f32 i32 i64 | A2 A3: f16 f32 bf16 i32 i64 | CS: f16 i32
@@ -57,6 +60,9 @@ Greater        | 310 610: f16 f32 i8 u8 i32 | 310P 310B 910: f16 f32 i8 u8 i32 i
 GreaterEqual   | 610: f16 f32 i8 u8 i32 | 310 310P 310B 910: f16 f32 i8 u8 i32 i64 | A2 A3: f16 f32 bf16 i8 u8 i32 i64 | CS: f16 i8 u8
 HardSigmoid    | 310 310P 310B 610 910 CS: f16 f32 | A2 A3: f16 f32 bf16
 HardSwish      | 610 CS: - | 310 310P 310B 910: f16 f32 | A2 A3: f16 f32 bf16
+Invert         | 310 310P 310B 610 910 A2 A3 CS: i16 u16
+IsInf          | 310 310B 610 910 CS: - | 310P: f16 f32 | A2 A3: f16 f32 bf16
+IsNan          | 310 310P 610 910 CS: - | 310B: f16 f32 | A2 A3: f16 f32 bf16
 LRN            | 310 310P 310B 610 910 A2 A3: f16 f32 | CS: f16
 LeakyRelu      | 310 310P 310B 610 910: f16 f32 | A2 A3: f16 f32 bf16 | CS: f16
 LessEqual      | 310: f16 f32 i8 u8 i32 | 310P 610 910: f16 f32 i8 u8 i32 i64 u64 | 310B: f16 f32 i8 u8 i32 i64 | A2 A3: f16 f32 bf16 i8 u8 i32 i64 | CS: f16 i8 u8
@@ -86,10 +92,13 @@ RmsNorm        | 310 310B 610 CS: - | 310P 910: f16 f32 | A2 A3: f16 f32 bf16
 RoiExtractor   | 310 310P 310B 910 A2 A3: f16 f32 | 610 CS: -
 Round          | 310 310P 310B 610 910: f16 f32 i32 | A2 A3: f16 f32 bf16 i32 | CS: f16 i32
 ScaledMaskedSoftmax | 310 310P 910: f16 f32 | 310B 610 CS: - | A2 A3: f16 f32 bf16
+ScatterElements | 310 310P 610 CS: - | 310B 910: f16 f32 i8 u8 i32 | A2 A3: f16 f32 bf16 i8 u8 i32
 SelectV2       | 310 310P 310B 610 910 A2 A3 CS: b
 Selu           | 310 310P 310B 610 910: f16 f32 | A2 A3: f16 f32 bf16 | CS: -
+Shrink         | 310 CS: - | 310P 310B 610 910 A2 A3: f16 f32
 Sub            | 310 610: f16 f32 i32 | 310P 310B 910: f16 f32 i8 u8 i32 i64 | A2 A3: f16 f32 bf16 i8 u8 i32 i64 | CS: f16 i32
 Swish          | 610 CS: - | 310 310P 310B 910: f16 f32 | A2 A3: f16 f32 bf16
+Tan            | 310 310P 310B 610 910: f16 f32 i32 | A2 A3: f16 f32 bf16 i32 | CS: f16
 Tile           | 310 610: f16 f32 i32 b | 310P: f16 f32 i8 u8 i16 u16 i32 u32 i64 u64 b | 310B 910: f16 f32 i32 i64 b | A2 A3: f16 f32 bf16 i8 u8 i16 u16 i32 u32 i64 u64 b | CS: f16 i32 b
 TransData      | 310P 610: f16 f32 i8 u8 i16 u16 i32 u32 i64 u64 | 310 310B 910 A2 A3 CS: f16 f32 bf16 i8 u8 i16 u16 i32 u32 i64 u64
 TransposeD     | 310 310P 310B 610 910 CS: f16 f32 i8 u8 i16 u16 i32 u32 i64 u64 b | A2 A3: f16 f32 bf16 i8 u8 i16 u16 i32 u32 i64 u64 b
@@ -110,8 +119,9 @@ WORDS = {
     "u8": DType.UINT8, "u16": DType.UINT16, "u32": DType.UINT32, "u64": DType.UINT64,
 }  # fmt: skip
 NO_ENTRY = {
-    "CommonGRU", "CommonLSTM", "HardMax", "LpNormalize", "MatrixDeterminant", "Multinomial",
-    "RandomUniform", "Size", "SqueezeV3", "StridedSliceV2", "TensorScatterUpdate", "TopK",
+    "CommonGRU", "CommonLSTM", "HardMax", "LeftShift", "LpNormalize", "MatrixDeterminant", "Multinomial",
+    "RandomStandardNormal", "RandomUniform", "RightShift", "Size", "SqueezeV3", "StridedSliceV2", "TensorScatterUpdate", "TopK",
+    "TfIdfVectorizer", "Where",
 }  # fmt: skip
 """Operators of which the information has no entry of this name."""
 

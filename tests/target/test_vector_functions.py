@@ -56,12 +56,14 @@ def test_forms_part_the_functions() -> None:
     [
         {"form": Form.COMPARE},
         {"form": Form.SELECT},
+        {"form": Form.TEST},
+        {"form": Form.UNARY, "bits": True},
         {"form": Form.CAST},
         {"form": Form.UNARY, "scratch": (LOW, MASK)},
         {"form": Form.UNARY, "scratch": (Temporary("words", DType.FLOAT16),)},
         {"form": Form.ACTIVATION, "operands": Operands.CHANNELS},
     ],
-    ids=["compare", "select", "cast", "mask", "other-scratch", "channels"],
+    ids=["compare", "select", "test", "bits", "cast", "mask", "other-scratch", "channels"],
 )
 def test_a_function_that_no_other_kernel_has_room_for_cannot_be_linked(
     facts: dict[str, object],

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
 from atc_py.tensor.packing import pack, unpack
-from atc_py.tensor.storage import ImpossibleStorageError, Storage, stored_shape
+from atc_py.tensor.storage import BLOCKED_FORMATS, ImpossibleStorageError, Storage, stored_shape
 from tests.failures import in_one_item
 from tests.sampling import examples
 from tests.storage_rules import expected
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 F16 = DType.FLOAT16
-NCHW, NHWC, ND = Format.NCHW, Format.NHWC, Format.ND
+NCHW, NHWC, NCDHW, ND = Format.NCHW, Format.NHWC, Format.NCDHW, Format.ND
 MAP, FILTER, NZ = Storage(Format.NC1HWC0), Storage(Format.FRACTAL_Z), Storage(Format.FRACTAL_NZ)
 
 CASES = [
@@ -52,6 +52,11 @@ CASES = [
     ((17, 5, 3, 4), NHWC, Storage(Format.FRACTAL_Z_C04)),
     ((20, 1, 3, 2), NCHW, Storage(Format.C1HWNCOC0, 20)),
     ((70, 1, 2, 2), NCHW, Storage(Format.C1HWNCOC0, 35)),
+    ((2, 35, 3, 2, 3), NCDHW, Storage(Format.NDC1HWC0)),
+    ((1, 3, 2, 4, 1), NCDHW, Storage(Format.NDC1HWC0, c0=8)),
+    ((20, 35, 2, 1, 3), NCDHW, Storage(Format.FRACTAL_Z_3D)),
+    ((35, 3, 2, 2, 1), NCDHW, Storage(Format.FRACTAL_Z_3D, 7)),
+    ((130, 40, 2, 1, 1), NCDHW, Storage(Format.FRACTAL_Z_3D, 2)),
 ]
 """Shapes around the borders of blocks, in each storage."""
 
@@ -107,7 +112,7 @@ def tensors(draw: st.DrawFn) -> tuple[NDArray[Any], Format, Storage]:
     dtype = draw(st.sampled_from([d for d in DType if d not in {DType.BOOL, DType.INT4}]))
     dim = st.integers(0, 4) | st.integers(15, 34)
     small = st.integers(1, 3)
-    form = draw(st.sampled_from([*Format][3:]))
+    form = draw(st.sampled_from(BLOCKED_FORMATS))
     origin, groups = NCHW, 1
     shape: tuple[int, ...]
     match form:
@@ -117,6 +122,12 @@ def tensors(draw: st.DrawFn) -> tuple[NDArray[Any], Format, Storage]:
         case Format.FRACTAL_NZ:
             outer = draw(st.lists(small, max_size=3))
             shape, origin = (*outer, draw(dim), draw(dim)), ND
+        case Format.NDC1HWC0:
+            shape = (draw(small), draw(dim), draw(small), draw(small), draw(small))
+            origin = NCDHW
+        case Format.FRACTAL_Z_3D:
+            groups, origin = draw(st.integers(1, 20)), NCDHW
+            shape = (groups * draw(small), draw(st.integers(1, 20)), draw(small), 1, draw(small))
         case Format.FRACTAL_Z_C04:
             shape = (draw(dim), draw(st.integers(0, 4)), draw(small), draw(small))
         case Format.C1HWNCOC0:

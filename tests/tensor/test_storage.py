@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from atc_py.tensor.shapes import Dims
 
 F16, F32, I8 = DType.FLOAT16, DType.FLOAT32, DType.INT8
-NCHW, NHWC, ND = Format.NCHW, Format.NHWC, Format.ND
+NCHW, NHWC, NCDHW, ND = Format.NCHW, Format.NHWC, Format.NCDHW, Format.ND
 MAP, FILTER, NZ = Storage(Format.NC1HWC0), Storage(Format.FRACTAL_Z), Storage(Format.FRACTAL_NZ)
+VOLUME = Storage(Format.NDC1HWC0)
 
 
 def grouped(groups: int) -> Storage:
@@ -65,6 +66,10 @@ def test_innermost_block_is_as_deep_as_the_cube() -> None:
         ((0, 1, 3, 3), NCHW, grouped(3), F16, (27, 0, 16, 16)),
         ((6, 0, 3, 3), NCHW, grouped(3), F16, (0, 1, 16, 16)),
         ((1, 3, 4, 4), NCHW, None, F16, (1, 3, 4, 4)),
+        ((2, 33, 4, 5, 5), NCDHW, VOLUME, F16, (2, 4, 3, 5, 5, 16)),
+        ((2, 33, 4, 5, 5), NCDHW, VOLUME, I8, (2, 4, 2, 5, 5, 32)),
+        ((65, 33, 3, 2, 1), NCDHW, Storage(Format.FRACTAL_Z_3D), F16, (18, 5, 16, 16)),
+        ((128, 4, 2, 3, 3), NCDHW, Storage(Format.FRACTAL_Z_3D, 32), F16, (144, 1, 16, 16)),
     ],
 )
 def test_stored_shape_follows_from_type_and_storage(
@@ -142,6 +147,10 @@ def test_groups_share_diagonals_until_blocks_are_full(
         ((8, 2, 3, 3), NCHW, depthwise(4), "one input channel a group, found NCHW of 8x2x3x3"),
         ((8, 3, 3, 1), NHWC, depthwise(8), "one input channel a group, found NHWC of 8x3x3x1"),
         ((9, 1, 3, 3), NCHW, depthwise(4), "9 output channels do not divide into 4 groups"),
+        ((1, 3, 2, 4, 4), ND, VOLUME, "NDC1HWC0 is for NCDHW, found ND of 1x3x2x4x4"),
+        ((1, 3, 4, 4), NCDHW, VOLUME, "NCDHW has 5 axes, found 1x3x4x4"),
+        ((8, 3, 4, 4), NCHW, Storage(Format.FRACTAL_Z_3D), "FRACTAL_Z_3D is for NCDHW"),
+        ((8, 3, 1, 4, 4), NCDHW, Storage(Format.FRACTAL_Z_3D, 3), "8 output channels do not"),
     ],
 )
 def test_storage_that_cannot_be_had_has_a_reason(
@@ -154,7 +163,7 @@ def test_storage_that_cannot_be_had_has_a_reason(
 
 
 def test_blocked_formats_are_those_with_a_rule() -> None:
-    assert set(BLOCKED_FORMATS) == set(Format) - {ND, NCHW, NHWC}
+    assert set(BLOCKED_FORMATS) == set(Format) - {ND, NCHW, NHWC, NCDHW}
 
 
 def test_type_knows_its_stored_bytes() -> None:

@@ -13,7 +13,7 @@ from atc_py.diag import Words
 from atc_py.diag.codes import DTYPE_NOT_LISTED
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.spec.implied import DtypeListed, DtypeSame
-from atc_py.spec.rules import DtypeExcluded
+from atc_py.spec.rules import DtypeAmong, DtypeExcluded
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -26,23 +26,30 @@ _FLOATS = {DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32}
 _NOT_KNOWN = Words("its dtype is not known", "数据类型未知")
 
 
-@predicate(
-    DtypeListed,
-    DTYPE_NOT_LISTED,
-    en="{tensor} of {op} must have dtype {dtypes}",
-    zh="{op} 的 {tensor} 的数据类型须为 {dtypes}",
-    help_=Words(
-        "cast {tensor} to {dtypes} before the node, or export the model with that dtype",
-        "在该节点之前将 {tensor} 转换为 {dtypes}，或以该类型导出模型",
-    ),
+_MUST_HAVE = "{tensor} of {op} must have dtype {dtypes}", "{op} 的 {tensor} 的数据类型须为 {dtypes}"
+_CAST = Words(
+    "cast {tensor} to {dtypes} before the node, or export the model with that dtype",
+    "在该节点之前将 {tensor} 转换为 {dtypes}，或以该类型导出模型",
 )
+
+
+@predicate(DtypeListed, DTYPE_NOT_LISTED, en=_MUST_HAVE[0], zh=_MUST_HAVE[1], help_=_CAST)
 def dtype_listed(rule: DtypeListed, node: BoundNode) -> Answer:
     """Judge a node by a DtypeListed rule."""
     mode = node.conditions.mode
     return all_of(_has_one_of(rule, tensor, mode) for tensor in node.tensors(rule.tensor))
 
 
-def _has_one_of(rule: DtypeListed, tensor: SourceTensor, mode: PrecisionMode) -> Answer:
+@predicate(DtypeAmong, DTYPE_NOT_LISTED, en=_MUST_HAVE[0], zh=_MUST_HAVE[1], help_=_CAST)
+def dtype_among(rule: DtypeAmong, node: BoundNode) -> Answer:
+    """Judge a node by a DtypeAmong rule."""
+    mode = node.conditions.mode
+    return all_of(_has_one_of(rule, tensor, mode) for tensor in node.tensors(rule.tensor))
+
+
+def _has_one_of(
+    rule: DtypeListed | DtypeAmong, tensor: SourceTensor, mode: PrecisionMode
+) -> Answer:
     """Return True if one tensor has a dtype listed, or can be given one."""
     if not tensor.element:
         return unknown(_NOT_KNOWN)

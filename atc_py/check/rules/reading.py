@@ -94,15 +94,17 @@ def rank_of(tensor: SourceTensor) -> int | None:
 def lengths(node: BoundNode, name: str, dim: str) -> Iterator[tuple[SourceTensor, int | None]]:
     """Yield each tensor of the operand with its dim `dim`, None where that is open.
 
-    A tensor of another rank than the layout's has no such dimension and is left out: the rule on
+    A tensor of another rank than the layouts' has no such dimension and is left out: the rule on
     its rank reports it.
     """
-    layout = node.operand(name).layout or ""
+    operand = node.operand(name)
     for tensor in node.tensors(name):
         dims = dims_of(tensor)
         if dims is None:
             yield tensor, None
-        elif len(dims) == len(layout):
+            continue
+        layout = operand.layout_of(len(dims)) or ""
+        if dim in layout:
             yield tensor, dims[layout.index(dim)]
 
 

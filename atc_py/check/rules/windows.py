@@ -89,8 +89,7 @@ def _none_exceeds(wanted: tuple[int, ...], full: list[int | None], seen: Words) 
 
 def _rank_fits(node: BoundNode, name: str, shape: tuple[int | None, ...]) -> bool:
     """Return True if a shape has the rank of its operand; if not, another rule reports it."""
-    row = node.operand(name)
-    return row.rank is None or row.rank == len(shape)
+    return node.operand(name).has_rank(len(shape))
 
 
 def _full_cover(

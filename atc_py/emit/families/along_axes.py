@@ -10,7 +10,7 @@ from atc_py.emit.family import Family
 from atc_py.emit.fields import extended
 from atc_py.emit.plan import Buffer, Plan
 from atc_py.emit.planes import PATTERN
-from atc_py.emit.reduction import Folded, RowsTiling, axes_tiling, folded
+from atc_py.emit.reduction import ChannelsTiling, Folded, RowsTiling, axes_tiling, folded
 from atc_py.emit.tiling import DEPTH
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from atc_py.emit.plan import KernelFacts, Launch
+    from atc_py.emit.reduction import AxesTiling
     from atc_py.tensor.shapes import Shape
 
 __all__ = ["FAMILIES", "room_of"]
@@ -32,11 +33,18 @@ _BYTES = frozenset({DType.INT8, DType.UINT8, DType.BOOL})
 _EXTREMES = frozenset({"ReduceMaxD", "ReduceMinD"})
 _POSITIONS = frozenset({"ArgMaxD", "ArgMinD"})
 _REDUCTIONS = _EXTREMES | _POSITIONS | {
-    "LpNorm", "ReduceMeanD", "ReduceProdD", "ReduceSumD", "SquareSumV1",
+    "GlobalLpPool", "LpNorm", "ReduceLogSumExp", "ReduceMeanD", "ReduceProdD", "ReduceSumD", "SquareSumV1",
 }  # fmt: skip
 _NORMALIZATIONS = frozenset({
-    "LayerNorm", "LogSoftmaxV2", "LpNormalize", "MVNV2", "RmsNorm", "SoftmaxV2",
+    "InstanceNorm", "LayerNorm", "LogSoftmaxV2", "LpNormalize", "MVNV2", "RmsNorm", "SoftmaxV2",
 })  # fmt: skip
+
+_SCANS = frozenset({"CumsumD", "HardMax"})
+
+_OF_ROWS = frozenset({"LayerNorm", "RmsNorm"})
+_OF_CHANNELS = frozenset({"GlobalLpPool", "InstanceNorm"})
+_PIXELS = 2
+"""The first axis that operators of channels run along, after batch and channel."""
 
 _AXES = ("axes", "axis", "dimension")
 """Names of the attribute of CANN's operators that holds their axes."""
@@ -57,6 +65,8 @@ def _axes(launch: Launch) -> tuple[int, ...]:
     attributes, rank = launch.kernel.attributes, len(launch.inputs[0])
     if launch.kernel.op == "LayerNorm":
         return tuple(range(int(attributes["begin_norm_axis"]) % max(1, rank), rank))  # type: ignore[arg-type]
+    if launch.kernel.op in _OF_CHANNELS:
+        return tuple(range(_PIXELS, rank))
     if launch.kernel.op == "RmsNorm":
         return tuple(range(rank - len(launch.inputs[1]), rank))
     value = next((attributes[name] for name in _AXES if name in attributes), ())
@@ -96,6 +106,15 @@ def room_of(launch: Launch) -> tuple[int, Callable[[int], tuple[Buffer, ...]]]:
     return room, buffers
 
 
+def _channels_tiling(launch: Launch, room: int) -> ChannelsTiling:
+    """Return groups of one channel of one image each, whatever dims are 1."""
+    images, channels, *pixels = launch.inputs[0]
+    length = prod(pixels)
+    rows = Folded(((images * channels, length),), (), 1, length)
+    base = axes_tiling(rows, room, launch.soc)
+    return extended(ChannelsTiling, base, channels=channels)
+
+
 class _AlongAxes(Family):
     """Operators that run along axes of one tensor row by row."""
 
@@ -106,13 +125,25 @@ class _AlongAxes(Family):
     def plan(self, launch: Launch) -> Plan:
         """Take pieces as long as the unified buffer takes with all that is computed from them."""
         room, buffers = room_of(launch)
-        tiling = axes_tiling(folded(launch.inputs[0], _axes(launch)), room, launch.soc)
+        axes = folded(launch.inputs[0], _axes(launch))
+        if launch.kernel.op == "InstanceNorm":
+            tiling: AxesTiling = _channels_tiling(launch, room)
+        elif launch.kernel.op in _OF_ROWS and axes.lanes != 1:
+            rows = prod(launch.inputs[0])  # of one element each: parameters go along the row
+            tiling = axes_tiling(Folded(((rows, 1),), (), 1, 1), room, launch.soc)
+        else:
+            tiling = axes_tiling(axes, room, launch.soc)
         return Plan(tiling, tiling.core_num, buffers(tiling.buffer_length), launch.moved)
 
     def covers(self, kernel: KernelFacts) -> bool:
-        """Return True for floats; of integers where elements are only compared, which is exact."""
+        """Return True for floats; of integers for what loses nothing on the way.
+
+        Axes that are an input must be constant.
+        """
+        if kernel.op == "ReduceLogSumExp" and "axes" not in kernel.attributes:
+            return False
         dtype = kernel.inputs[0].dtype
-        if kernel.op in _EXTREMES:
+        if kernel.op in _EXTREMES or kernel.op == "CumsumD":
             return dtype in _FLOATS | _BYTES | {DType.INT32}
         return dtype in _FLOATS | ({DType.INT32} if kernel.op in _POSITIONS else set())
 
@@ -127,13 +158,15 @@ class _AlongAxes(Family):
             "high": {"int8": "127", "uint8": "255", "bool": "1"}.get(x.dtype.value),
             "p": kernel.attributes.get("p"),
             "axes": [each for each in _AXES if each in kernel.attributes],
+            "reverse": bool(kernel.attributes.get("reverse")),
+            "exclusive": bool(kernel.attributes.get("exclusive")),
             "lanes": 0,
             "block": 0,
         }
 
     def exact(self, kernel: KernelFacts) -> bool:
-        """Return True for operators that select elements or positions: they round nothing."""
-        return kernel.op in _EXTREMES | _POSITIONS
+        """Return True for what selects elements or positions, and for sums in the same order."""
+        return kernel.op in _EXTREMES | _POSITIONS | _SCANS
 
     def sums(self, kernel: KernelFacts) -> bool:
         """Return True for sums, which may cancel, and so may differences from a mean."""
@@ -205,6 +238,8 @@ class _AlongMatrices(_AlongAxes):
         x, y = kernel.inputs[0], kernel.outputs[0]
         nz = Storage(Format.FRACTAL_NZ)
         parameters = all(port.storage is None for port in kernel.inputs[1:])
+        if len(kernel.outputs) > 1:
+            return False
         return {x.storage, y.storage} == {nz} and parameters and super().covers(kernel)
 
     def fits(self, launch: Launch) -> bool:
@@ -226,4 +261,5 @@ FAMILIES = (
     _AlongImages("reduce", _REDUCTIONS),
     _AlongAxes("normalize", _NORMALIZATIONS),
     _AlongMatrices("normalize", _NORMALIZATIONS),
+    _AlongAxes("scan", _SCANS),
 )

@@ -1,8 +1,8 @@
 """Convolutions as products: windows unrolled tap by tap, images and groups as the batch.
 
 m are the result channels of a group, k the channels and taps of a window, n the positions of the
-result's map. A tile's columns are whole rows of the map or a part of one row, so that what a tap
-sees of a channel is a rectangle.
+result's map, slice by slice. A tile's columns are whole rows of the map of one slice or a part of
+one row, so that what a tap sees of a channel is a rectangle.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from math import prod
 from typing import TYPE_CHECKING, Any, cast
 
 from atc_py.emit.convolutions import (
+    DEEP,
     DEPTHWISE,
     TRANSPOSED,
     ConvGeometry,
     ConvolutionFamily,
+    DepthTiling,
     MapTiling,
 )
 from atc_py.emit.cube import (
@@ -54,6 +56,7 @@ __all__ = ["FAMILIES"]
 _MOST_ROWS, _MOST_COLUMNS = 256, 512
 _HALF = 2
 _MOST_RUNS = 4095
+_VOLUME = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +76,11 @@ class ConvTiling(MapTiling, _GroupTiling):
     wide_length: int = narrow("elements that are widened at once, of int8 alone")
     filter_rows: int = narrow("result channels whose filters are turned at once, if at all")
     filter_length: int = narrow("elements of one line of their windows, of one channel")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeepConvTiling(DepthTiling, ConvTiling):
+    """A convolution of volumes as products."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +103,9 @@ class _Geometry(ConvGeometry):
         kernel, (x, weights) = launch.kernel, launch.inputs[:2]
         depthwise = kernel.op == DEPTHWISE
         groups = x[1] if depthwise else cast("int", kernel.attributes["groups"])
-        strides = cast("Shape", kernel.attributes["strides"])[2:]
+        strides = cast("Shape", kernel.attributes["strides"])[-2:]
         return cls(
-            x, launch.outputs[0], weights[2:], strides, max(1, groups), kernel.op == TRANSPOSED
+            x, launch.outputs[0], weights[2:], strides, max(1, groups), kernel.op in TRANSPOSED
         )
 
     def product(self, itemsize: int) -> CubeProduct:
@@ -117,11 +125,11 @@ class _Geometry(ConvGeometry):
             rows, columns = -(-rows // self.strides[0]), -(-columns // self.strides[1])
         else:
             columns = (columns - 1) * self.strides[1] + 1
-        return min(rows, self.x[2]) * whole(min(columns, self.x[3]), block)
+        return min(rows, self.x[-2]) * whole(min(columns, self.x[-1]), block)
 
     def rectangle(self, most: int, block: int, room: int) -> tuple[int, int]:
         """Return rows and columns of the result's map: at most `most` positions that see `room`."""
-        height, width = self.y[2:]
+        height, width = self.y[-2:]
         columns = max(1, min(width, most))
         while columns > 1 and self.seen(1, columns, block) > room:
             columns = -(-columns // 2)
@@ -141,14 +149,16 @@ def _tiling(
     """Return all numbers of one set of shapes."""
     sides, walk = cut
     block = BLOCK // product.itemsize
-    counts = -(-product.m // sides.m), geometry.map_tiles(*rectangle)
+    counts = -(-product.m // sides.m), geometry.slices * geometry.map_tiles(*rectangle)
     patch = block + geometry.seen(*rectangle, block)
     filter_rows = _filter_rows(geometry, sides, soc, block)
-    filter_length = filter_rows * whole(geometry.window[1], block)
+    filter_length = filter_rows * whole(geometry.window[-1], block)
+    deep = len(geometry.x) == _VOLUME
     return extended(
-        ConvTiling,
+        DeepConvTiling if deep else ConvTiling,
         product_tiling(product, sides, walk, counts, soc),
         geometry.map_tiling(*rectangle),
+        *([geometry.depth_tiling()] if deep else []),
         groups=geometry.groups,
         channels=geometry.x[1] // geometry.groups,
         patch_length=patch,
@@ -163,7 +173,7 @@ def _filter_rows(geometry: _Geometry, sides: Sides, soc: Soc, block: int) -> int
     """Return output channels whose filters fit, in whole blocks; 0 if stored as needed."""
     if not geometry.transposed:
         return 0
-    room = soc.ub_kib * 1024 // 16 // DEPTH * block // BLOCK // whole(geometry.window[1], block)
+    room = soc.ub_kib * 1024 // 16 // DEPTH * block // BLOCK // whole(geometry.window[-1], block)
     return max(block, min(sides.m, room // block * block))
 
 
@@ -218,11 +228,12 @@ class _Convolutions(ConvolutionFamily):
         return {
             "left": kernel.inputs[1],
             "right": kernel.inputs[0],
-            "left_turned": kernel.op == TRANSPOSED,
+            "left_turned": kernel.op in TRANSPOSED,
             "right_turned": True,
             **operands_of(kernel),
             "channels_left": True,
             "unrolls": True,
+            "deep": kernel.op in DEEP,
             "channels": "tileM",
             "first_channel": "FirstChannel()",
         }

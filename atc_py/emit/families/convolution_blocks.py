@@ -1,8 +1,9 @@
-"""Convolutions of images in NC1HWC0 as products: positions by channels, blocks and taps summed up.
+"""Convolutions of images and volumes in blocks: positions by channels, blocks and taps summed up.
 
 m are the positions of a result's map, n its channels, k the blocks of channels and the taps of a
 window. The block diagonals of a grouped filter, and the blocks of a depthwise one, are products of
-their own; those and the images are the batch.
+their own; those and the images are the batch. A slice of a volume is an image of its own, whose
+windows have several slices of taps, each of all blocks.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ from math import prod
 from typing import TYPE_CHECKING, Any, cast
 
 from atc_py.emit.convolutions import (
+    DEEP,
     DEPTHWISE,
     TRANSPOSED,
     ConvGeometry,
     ConvolutionFamily,
+    DepthTiling,
     MapTiling,
 )
 from atc_py.emit.cube import (
@@ -58,7 +61,14 @@ if TYPE_CHECKING:
 __all__ = ["FAMILIES"]
 
 _MOST_POSITIONS, _MOST_CHANNELS = 512, 256
-_IMAGES = (Storage(Format.NC1HWC0), Storage(Format.NC1HWC0, c0=FLOAT32_C0))
+_IMAGES = {
+    False: (Storage(Format.NC1HWC0), Storage(Format.NC1HWC0, c0=FLOAT32_C0)),
+    True: (Storage(Format.NDC1HWC0), Storage(Format.NDC1HWC0, c0=FLOAT32_C0)),
+}
+_FILTERS = {False: Format.FRACTAL_Z, True: Format.FRACTAL_Z_3D}
+"""Storage of data and format of filters, by whether data are volumes."""
+
+_VOLUME = 5
 _PADDING = 128
 """Positions whose padding is copied at once."""
 
@@ -81,6 +91,11 @@ class ConvBlocksTiling(MapTiling, _BlocksTiling):
     """A convolution of blocks of channels as products."""
 
     padding_length: int = narrow("positions whose padding is copied at once")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeepConvBlocksTiling(DepthTiling, ConvBlocksTiling):
+    """A convolution of blocks of channels of volumes as products."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +135,12 @@ class _Geometry(ConvGeometry):
     def product(self, itemsize: int) -> CubeProduct:
         """Return the convolution as products of [m, k] x [k, n]."""
         depth = self.inputs * prod(self.window) * self.c0
-        batch = self.x[0] * self.products
-        return CubeProduct(batch, prod(self.y[2:]), self.outputs, depth, itemsize)
+        batch = self.y[0] * self.slices * self.products
+        return CubeProduct(batch, prod(self.y[-2:]), self.outputs, depth, itemsize)
 
     def rectangle(self, most: int) -> tuple[int, int]:
         """Return rows and columns of the result's map: at most `most` positions."""
-        height, width = self.y[2:]
+        height, width = self.y[-2:]
         columns = max(1, min(width, most))
         return max(1, min(height, most // columns)) if columns == width else 1, columns
 
@@ -146,8 +161,8 @@ def _groups(kernel: KernelFacts) -> int:
 
 def _has_diagonals(kernel: KernelFacts) -> bool:
     """Return True if a filter that is not turned has groups on block diagonals."""
-    fractals = _filter_format(kernel) is Format.FRACTAL_Z
-    return fractals and kernel.op != TRANSPOSED and _groups(kernel) > 1
+    fractals = _filter_format(kernel) in _FILTERS.values()
+    return fractals and kernel.op not in TRANSPOSED and _groups(kernel) > 1
 
 
 def _depth(port: KernelPort) -> int:
@@ -163,7 +178,7 @@ def _in_halves(kernel: KernelFacts) -> bool:
 def _constants(kernel: KernelFacts, tiling: ConvBlocksTiling) -> tuple[Buffer, ...]:
     """Return padding of images, and rows that fill up squares of int8 where a filter is turned."""
     padding = Buffer("padding", "ub", tiling.padding_length * BLOCK)
-    turned = kernel.op == TRANSPOSED and kernel.inputs[0].dtype.itemsize == 1
+    turned = kernel.op in TRANSPOSED and kernel.inputs[0].dtype.itemsize == 1
     return (padding, Buffer("zeros", "ub", FRACTAL_ROWS * BLOCK)) if turned else (padding,)
 
 
@@ -177,10 +192,12 @@ def _tiling(
     """Return all numbers of one set of shapes."""
     sides, walk = cut
     counts = geometry.map_tiles(*rectangle), -(-product.n // sides.n)
+    deep = len(geometry.x) == _VOLUME
     return extended(
-        ConvBlocksTiling,
+        DeepConvBlocksTiling if deep else ConvBlocksTiling,
         product_tiling(product, sides, walk, counts, soc),
         geometry.map_tiling(*rectangle),
+        *([geometry.depth_tiling()] if deep else []),
         products=geometry.products,
         blocks=-(-geometry.x[1] // geometry.c0),
         product_blocks=geometry.inputs,
@@ -193,7 +210,7 @@ def _tiling(
 
 
 class _ConvolutionsOfBlocks(ConvolutionFamily):
-    """Convolutions of images in NC1HWC0 with a filter as CANN stores it."""
+    """Convolutions of images in NC1HWC0, or volumes in NDC1HWC0, with a filter as CANN stores it."""
 
     template = "conv_blocks"
     in_blocks = True
@@ -230,7 +247,8 @@ class _ConvolutionsOfBlocks(ConvolutionFamily):
         """
         x, filters = kernel.inputs[:2]
         bias, offset = optional_input(kernel, BIAS), optional_input(kernel, OFFSET)
-        images = x.storage == kernel.outputs[0].storage and x.storage in _IMAGES
+        deep = kernel.op in DEEP
+        images = x.storage == kernel.outputs[0].storage and x.storage in _IMAGES[deep]
         plain = offset is None and (bias is None or bias.storage is None)
         if not (
             images and plain and filters.storage is not None and links_are_stored_alike(kernel)
@@ -239,7 +257,7 @@ class _ConvolutionsOfBlocks(ConvolutionFamily):
         if kernel.op == DEPTHWISE and filters.storage.format is Format.C1HWNCOC0:
             return True
         c0 = 0 if x.storage is None else x.storage.c0
-        return filters.storage == Storage(Format.FRACTAL_Z, _groups(kernel), c0)
+        return filters.storage == Storage(_FILTERS[deep], _groups(kernel), c0)
 
     def fits(self, launch: Launch) -> bool:
         """Return True for one filter a channel in C1HWNCoC0, and for groups in FRACTAL_Z.
@@ -251,7 +269,7 @@ class _ConvolutionsOfBlocks(ConvolutionFamily):
         x, weights = launch.inputs[:2]
         if _filter_format(launch.kernel) is Format.C1HWNCOC0:
             return weights[0] == x[1]
-        split, turned = launch.soc.vector_cores > launch.soc.aicores, launch.kernel.op == TRANSPOSED
+        split, turned = launch.soc.vector_cores > launch.soc.aicores, launch.kernel.op in TRANSPOSED
         if _in_halves(launch.kernel) and (turned or not split):
             return False
         groups = _groups(launch.kernel)
@@ -267,12 +285,13 @@ class _ConvolutionsOfBlocks(ConvolutionFamily):
             "left": kernel.inputs[0],
             "right": kernel.inputs[1],
             "left_turned": False,
-            "right_turned": kernel.op == TRANSPOSED,
+            "right_turned": kernel.op in TRANSPOSED,
             **operands_of(kernel),
             **blocked_operands(kernel),
             "columns": "outChannels",
             "channels_left": False,
             "unrolls": False,
+            "deep": kernel.op in DEEP,
             "diagonals": _has_diagonals(kernel),
             "halves": _in_halves(kernel),
             "channels": "tileN",

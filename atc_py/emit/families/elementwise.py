@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from math import inf, nan
+from typing import TYPE_CHECKING, Any
 
 from atc_py.emit.elementwise import ElementwiseFamily, rows_and_planes
 from atc_py.emit.formula import Formula, loaded
@@ -10,14 +11,23 @@ from atc_py.emit.functions import compute_type, operators_of, scratch_of, tensor
 from atc_py.emit.scratch import Scratch
 from atc_py.target.vector import MASK, Form, Operands
 from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import element_count
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from atc_py.emit.family import InputSample
     from atc_py.emit.plan import KernelFacts
     from atc_py.target.vector import VectorFunction
 
 __all__ = ["FAMILIES"]
 
 _MOST_SUMMANDS = 16
+
+_NUMBERS = (0.0, 1.0, -2.5, 65504.0, -65504.0, inf, -inf, nan)
+"""What questions are asked of: small and large numbers, infinities and NaN."""
+
 _SIGNED = frozenset({DType.INT8, DType.INT16, DType.INT32, DType.INT64})
 
 
@@ -39,6 +49,7 @@ class _Functions(ElementwiseFamily):
             scratch=() if compute == "scalar" else scratch_of(function),
             along_channels=function.operands is Operands.CHANNELS,
             context=(
+                ("bits", function.bits),
                 ("signed", dtype in _SIGNED),
                 ("approximate", kernel.attributes.get("approximate")),
             ),
@@ -51,6 +62,16 @@ class _Functions(ElementwiseFamily):
     def exact(self, kernel: KernelFacts) -> bool:
         """Return True for integers and bools, and for functions that round at most once."""
         return kernel.row.is_exact or not kernel.outputs[0].dtype.is_float
+
+
+class _Questions(_Functions):
+    """Questions about each element."""
+
+    def draw(self, sample: InputSample, generator: np.random.Generator) -> NDArray[Any] | None:
+        """Draw numbers, infinities of both signs and NaN."""
+        shape = sample.shapes[sample.position] or ()
+        drawn = generator.choice(_NUMBERS, element_count(shape))
+        return drawn.reshape(shape).astype(sample.dtype.numpy)
 
 
 class _Choices(_Functions):
@@ -83,5 +104,6 @@ FAMILIES = rows_and_planes(
     _Functions(Form.ACTIVATION),
     _Functions(Form.BINARY),
     _Functions(Form.COMPARE),
+    _Questions(Form.TEST),
     _Choices(Form.SELECT),
 )

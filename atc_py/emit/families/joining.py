@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FAMILIES"]
 
-_MATRIX, _CHANNELS = 2, 1
+_MATRIX, _CHANNELS, _DEPTH = 2, 1, 2
 
 
 def _runs_of_parts(whole: Shape, parts: Iterable[Shape], axis: int) -> Iterable[tuple[Shape, int]]:
@@ -35,8 +35,8 @@ def _concat(launch: Launch) -> Iterable[Box]:
 
 
 def _concat_blocks(launch: Launch) -> Iterable[Box]:
-    """Yield the same of tensors as they are stored; the axis is in the same place."""
-    return _joined_boxes(launch.stored_outputs[0], launch.stored_inputs, _axis(launch))
+    """Yield the same of tensors as they are stored."""
+    return _joined_boxes(launch.stored_outputs[0], launch.stored_inputs, _stored_axis(launch))
 
 
 def _joined_boxes(whole: Shape, parts: Iterable[Shape], axis: int) -> Iterable[Box]:
@@ -55,7 +55,7 @@ def _split(launch: Launch) -> Iterable[Box]:
 
 def _split_blocks(launch: Launch) -> Iterable[Box]:
     """Yield the same of tensors as they are stored."""
-    return _split_boxes(launch.stored_inputs[0], launch.stored_outputs, _axis(launch))
+    return _split_boxes(launch.stored_inputs[0], launch.stored_outputs, _stored_axis(launch))
 
 
 def _split_boxes(whole: Shape, parts: Iterable[Shape], axis: int) -> Iterable[Box]:
@@ -72,6 +72,13 @@ def _axis(launch: Launch) -> int:
     attributes = launch.kernel.attributes
     name = "concat_dim" if launch.kernel.op == "ConcatD" else "split_dim"
     return number(attributes[name]) % len(launch.inputs[0])
+
+
+def _stored_axis(launch: Launch) -> int:
+    """Return the axis of what is stored; slices of volumes come before their blocks of channels."""
+    axis, storage = _axis(launch), launch.kernel.outputs[0].storage
+    deep = storage is not None and storage.format is Format.NDC1HWC0
+    return {_CHANNELS: _DEPTH, _DEPTH: _CHANNELS}.get(axis, axis) if deep else axis
 
 
 class _Joins(BoxFamily):
@@ -91,7 +98,8 @@ class _JoinsOfBlocks(_Joins):
         """Return True for tensors that are all stored alike."""
         storages = {port.storage for port in (*kernel.operands, *kernel.outputs)}
         formats = {each.format for each in storages if each is not None}
-        return len(storages) == 1 and formats <= {Format.NC1HWC0, Format.FRACTAL_NZ}
+        blocks = {Format.NC1HWC0, Format.NDC1HWC0, Format.FRACTAL_NZ}
+        return len(storages) == 1 and formats <= blocks
 
     def fits(self, launch: Launch) -> bool:
         """Return True if the axis does not run through blocks, or parts are whole blocks of it."""

@@ -1,4 +1,4 @@
-"""Resize by the nearest element: rows and columns of x, each repeated as needed."""
+"""Resize by the nearest element or between elements: rows and columns of x, as often as needed."""
 
 from __future__ import annotations
 
@@ -21,17 +21,23 @@ if TYPE_CHECKING:
     from atc_py.target import Soc
     from atc_py.tensor.shapes import Shape
 
-__all__ = ["FAMILIES", "NearestTiling"]
+__all__ = ["FAMILIES", "ResizeTiling"]
 
 _OFFSET = 4
 """Bytes of an offset of a gather."""
 
+_FLOAT = 4
+_COLUMNS = ("left", "right", "leftWeight", "rightWeight", "leftOffset", "rightOffset")
+"""Tensors of 32 bits with an element for each column, where columns are computed."""
+
 _MOST_ROWS = 64
 """Rows of a tile: each is a copy of its own, so more of them gain little."""
 
+_CROP = "tf_crop_and_resize"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NearestTiling:
+class ResizeTiling:
     """Rows along the last axis of the result, cut into tiles of rows and columns."""
 
     core_num: int = narrow("cores that have work; core c takes blocks of rows c, c + core_num ...")
@@ -60,14 +66,18 @@ class _Tile:
     lanes: int = 1
 
     @property
-    def load_pitch(self) -> int:
-        """Room for the columns of x that correspond to those of a tile, rounded to either side.
+    def reach(self) -> int:
+        """Columns of x that correspond to those of a tile, rounded to either side.
 
         Neighbors are source / width apart, (source - 1) / (width - 1) where corners are aligned.
         """
         between = (self.source, max(1, self.width)), (self.source - 1, max(1, self.width - 1))
-        reach = max(-(-(self.columns - 1) * far // by) for far, by in between) + 3
-        return self._whole_plan(max(1, min(self.source, reach)) * self.lanes)
+        return max(-(-(self.columns - 1) * far // by) for far, by in between) + 3
+
+    @property
+    def load_pitch(self) -> int:
+        """Room for these columns."""
+        return self._whole_plan(max(1, min(self.source, self.reach)) * self.lanes)
 
     @property
     def out_pitch(self) -> int:
@@ -95,21 +105,61 @@ class _Tile:
         return -(-count // per_block) * per_block
 
 
-def _tile(x: Shape, y: Shape, itemsize: int, soc: Soc, lanes: int) -> _Tile:
-    """Return a tile as large as the unified buffer allows while all cores have work."""
-    rows, cores = prod(y[:-1]), vector_cores(soc)
-    share = max(1, min(_MOST_ROWS, -(-rows // cores)))
-    tile = _Tile(share, max(1, y[-1]), max(1, y[-1]), x[-1], itemsize, lanes)
+@dataclass(frozen=True, slots=True)
+class _Line(_Tile):
+    """Columns of one row of the result, which is computed from several rows of x."""
+
+    crops: bool = False
+
+    @property
+    def load_pitch(self) -> int:
+        """Room for one more of these columns, which is to the right of the last one."""
+        loaded = max(1, min(self.source, self.reach + 1))
+        return 0 if self.crops else self._whole_plan(loaded * self.lanes)
+
+    def buffers(self) -> tuple[Buffer, ...]:
+        """Return the line's share of the unified buffer."""
+        loaded, result = self.load_pitch, self.out_pitch
+        found = [Buffer("yQueue", "ub", DEPTH * self.itemsize * result)]
+        found += [Buffer(name, "ub", _FLOAT * result) for name in _COLUMNS]
+        if not self.crops:
+            found.append(Buffer("xQueue", "ub", DEPTH * self.itemsize * loaded))
+            found += [Buffer(name, "ub", _FLOAT * loaded) for name in ("wide", "line")]
+        return tuple(found)
+
+
+def _fitting(tile: _Tile, soc: Soc) -> _Tile:
+    """Return the largest part of a tile that fits the unified buffer."""
     while sum(each.nbytes for each in tile.buffers()) > soc.ub_kib * 1024:
         tile = tile.smaller()
     return tile
 
 
+def _tile(launch: Launch, x: Shape, y: Shape, lanes: int) -> _Tile:
+    """Return a tile as large as the unified buffer allows while all cores have work."""
+    itemsize, width = launch.kernel.outputs[0].dtype.itemsize, max(1, y[-1])
+    if not _takes_elements(launch.kernel):
+        line = _Line(1, width, width, x[-1], itemsize, lanes, _crops(launch.kernel))
+        return _fitting(line, launch.soc)
+    share = max(1, min(_MOST_ROWS, -(-prod(y[:-1]) // vector_cores(launch.soc))))
+    return _fitting(_Tile(share, width, width, x[-1], itemsize, lanes), launch.soc)
+
+
+def _crops(kernel: KernelFacts) -> bool:
+    """Return True if a part of x is resized, beyond which results have a value of their own."""
+    return kernel.attributes["coordinate_transformation_mode"] == _CROP
+
+
+def _takes_elements(kernel: KernelFacts) -> bool:
+    """Return True if results are elements of x, whose places follow from ratios alone."""
+    return kernel.attributes["mode"] == "nearest" and not _crops(kernel)
+
+
 def _plan_rows(launch: Launch, x: Shape, y: Shape, lanes: int) -> Plan:
     """Plan for rows of elements, or of blocks of them."""
-    tile = _tile(x, y, launch.kernel.outputs[0].dtype.itemsize, launch.soc, lanes)
+    tile = _tile(launch, x, y, lanes)
     rows = prod(y[:-1])
-    tiling = NearestTiling(
+    tiling = ResizeTiling(
         core_num=max(1, min(vector_cores(launch.soc), -(-rows // tile.rows))),
         rows=rows,
         width=y[-1],
@@ -126,37 +176,49 @@ def _plan_rows(launch: Launch, x: Shape, y: Shape, lanes: int) -> Plan:
     return Plan(tiling, tiling.core_num, tile.buffers(), launch.moved)
 
 
-class _Nearest(Family):
-    """The nearest element of the whole of x, from scales or sizes."""
+class _Resizing(Family):
+    """Elements of x, or what is between them, from scales or sizes."""
 
-    name = template = "nearest"
+    name = template = "resize"
     operators = frozenset({"Resize"})
 
     def plan(self, launch: Launch) -> Plan:
         """Cut rows; a scalar is a row of one element."""
         return _plan_rows(launch, launch.inputs[0] or (1,), launch.outputs[0] or (1,), 1)
 
-    def covers(self, kernel: KernelFacts) -> bool:
-        """Return True for the mode `nearest`, from scales or sizes, without cropping."""
-        attributes = kernel.attributes
-        crops = attributes["coordinate_transformation_mode"] == "tf_crop_and_resize"
-        return attributes["mode"] == "nearest" and not crops and len(kernel.inputs) > 1
-
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
         """Return the operand that has the ratios, or the dims that they follow from."""
         given = {port.name: port for port in kernel.inputs}
         sizes = "sizes" in given
         return {
+            "taken": _takes_elements(kernel),
+            "linear": kernel.attributes["mode"] == "linear",
             "ratios": given["sizes" if sizes else "scales"],
             "sizes": sizes,
+            "roi": given.get("roi"),
             "place": kernel.attributes["coordinate_transformation_mode"],
             "nearest": kernel.attributes["nearest_mode"],
             "lanes": 1,
         }
 
+    def covers(self, kernel: KernelFacts) -> bool:
+        """Return True for modes that the simulator has, with the operands that they need."""
+        given = {port.name for port in kernel.inputs}
+        ratios = not given.isdisjoint({"scales", "sizes"})
+        known = kernel.attributes["mode"] in {"nearest", "linear"}
+        return known and ratios and ("roi" in given or not _crops(kernel))
 
-class _NearestOfBlocks(_Nearest):
-    """The nearest block of channels of an image in NC1HWC0."""
+    def exact(self, kernel: KernelFacts) -> bool:
+        """Return True for the nearest element, which is taken as it is."""
+        return kernel.attributes["mode"] == "nearest"
+
+    def sums(self, kernel: KernelFacts) -> bool:
+        """Return True for what is between elements of either sign."""
+        return kernel.attributes["mode"] != "nearest"
+
+
+class _ResizingOfBlocks(_Resizing):
+    """Blocks of channels of an image in NC1HWC0."""
 
     in_blocks = True
 
@@ -166,11 +228,11 @@ class _NearestOfBlocks(_Nearest):
         return _plan_rows(launch, tuple(x), tuple(y), lanes)
 
     def covers(self, kernel: KernelFacts) -> bool:
-        """Return True for images in NC1HWC0 with ratios row by row."""
+        """Return True for the whole of images in NC1HWC0 with ratios row by row."""
         x, y = kernel.inputs[0], kernel.outputs[0]
         others = all(port.storage is None for port in kernel.inputs[1:])
         images = {x.storage, y.storage} == {Storage(Format.NC1HWC0)}
-        return images and others and super().covers(kernel)
+        return images and others and not _crops(kernel) and super().covers(kernel)
 
     def fits(self, launch: Launch) -> bool:
         """Return True if images and channels stay as many."""
@@ -181,4 +243,4 @@ class _NearestOfBlocks(_Nearest):
         return {**super().context(kernel), "lanes": c0_of(kernel.inputs[0].dtype)}
 
 
-FAMILIES = (_Nearest(), _NearestOfBlocks())
+FAMILIES = (_Resizing(), _ResizingOfBlocks())

@@ -16,10 +16,6 @@ if TYPE_CHECKING:
 __all__ = ["AICPU", "skeleton"]
 
 
-_FRAMED = frozenset({"recurrent"})
-"""Families with a frame of their own; the others share `skeleton.cpp.j2`."""
-
-
 class _Flat(Family):
     """Operators whose rows name a family that is not written yet."""
 
@@ -35,19 +31,6 @@ class _Flat(Family):
         size = DEPTH * tiling.tile_length * launch.kernel.outputs[0].dtype.itemsize
         queue = Buffer(f"{launch.kernel.outputs[0].name}Queue", "ub", size)
         return Plan(tiling, tiling.core_num, (queue,), launch.moved)
-
-
-class _Framed(Family):
-    """Operators of a family that has a frame of its own."""
-
-    def __init__(self, name: str) -> None:
-        self.name = self.template = name
-
-    def plan(self, launch: Launch) -> Plan:
-        """Cut the elements of all results; buffers follow when the kernel is written."""
-        dtypes = [launch.kernel.inputs[0].dtype, launch.kernel.outputs[0].dtype]
-        tiling = vector_tiling(_total(launch), ElementFootprint.of(dtypes), launch.soc)
-        return Plan(tiling, tiling.core_num, moved=launch.moved)
 
 
 class _AiCpu(Family):
@@ -69,7 +52,7 @@ def _total(launch: Launch) -> int:
 @cache
 def skeleton(name: str) -> Family:
     """Return the family of operators whose rows name `name`, which is not written yet."""
-    return _Framed(name) if name in _FRAMED else _Flat(name)
+    return _Flat(name)
 
 
 AICPU = _AiCpu()

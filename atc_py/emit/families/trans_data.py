@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FAMILIES"]
 
-_PLAIN = {Format.ND.value, Format.NCHW.value}
+_PLAIN = {Format.ND.value, Format.NCHW.value, Format.NCDHW.value}
 _MATRIX = 2
 
 
@@ -59,6 +59,8 @@ def _boxes(launch: Launch) -> Iterable[Box]:
         Format.NC1HWC0.value: (_map, _map_back),
         Format.FRACTAL_NZ.value: (_matrices, _matrices_back),
         Format.FRACTAL_Z.value: (_filter, _filter_back),
+        Format.NDC1HWC0.value: (_volume, _volume_back),
+        Format.FRACTAL_Z_3D.value: (_deep_filter, _deep_filter_back),
     }[target.layout if source.storage is None else source.layout]
     return (there if source.storage is None else back)(shape, c0)
 
@@ -101,6 +103,48 @@ def _map_back(shape: Shape, c0: int) -> Iterable[Box]:
         (channels * pixels, pixels, 1),
         last,
         last,
+    )
+
+
+def _volume(shape: Shape, c0: int) -> Iterable[Box]:
+    """Yield NCDHW to NDC1HWC0: as `_map` does, slice by slice."""
+    (volumes, channels, depth), pixels = shape[:3], prod(shape[3:])
+    lanes = _Lanes.of(channels, c0)
+    image, plane = lanes.blocks * pixels * c0, pixels * c0
+    by_volume, by_channel, last = channels * depth * pixels, depth * pixels, lanes.full * plane
+    yield Box(
+        (volumes, depth, lanes.full, pixels, c0),
+        (by_volume, pixels, c0 * by_channel, 1, by_channel),
+        (depth * image, image, plane, c0, 1),
+    )
+    yield Box(
+        (volumes, depth, pixels, lanes.tail),
+        (by_volume, pixels, 1, by_channel),
+        (depth * image, image, c0, 1),
+        lanes.full * c0 * by_channel,
+        last,
+    )
+    missing = (volumes * depth, pixels, lanes.missing)
+    yield _zeros(missing, (image, c0, 1), last + lanes.tail)
+
+
+def _volume_back(shape: Shape, c0: int) -> Iterable[Box]:
+    """Yield NDC1HWC0 to NCDHW: whole blocks, and the channels of the last one."""
+    (volumes, channels, depth), pixels = shape[:3], prod(shape[3:])
+    lanes = _Lanes.of(channels, c0)
+    image, plane = lanes.blocks * pixels * c0, pixels * c0
+    by_volume, by_channel = channels * depth * pixels, depth * pixels
+    yield Box(
+        (volumes, lanes.full, c0, depth, pixels),
+        (depth * image, plane, 1, image, c0),
+        (by_volume, c0 * by_channel, by_channel, pixels, 1),
+    )
+    yield Box(
+        (volumes, lanes.tail, depth, pixels),
+        (depth * image, 1, image, c0),
+        (by_volume, by_channel, pixels, 1),
+        lanes.full * plane,
+        lanes.full * c0 * by_channel,
     )
 
 
@@ -218,6 +262,45 @@ def _filter_back(shape: Shape, c0: int) -> Iterable[Box]:
     ]
     yield _ordered_box(axes)
     rest = [(outputs, c0, by_output), (lanes.tail, 1, by_input), (taps, tap, by_tap)]
+    yield _ordered_box(rest, lanes.full * block, lanes.full * c0 * by_input)
+
+
+def _deep_filter(shape: Shape, c0: int) -> Iterable[Box]:
+    """Yield NCDHW to FRACTAL_Z_3D: as `_filter` does, slice by slice of the window."""
+    (outputs, inputs, depth), taps = shape[:3], prod(shape[3:])
+    lanes = _Lanes.of(inputs, c0)
+    rows = -(-outputs // FRACTAL_ROWS) * FRACTAL_ROWS
+    tap, block, by_input = rows * c0, taps * rows * c0, depth * taps
+    last = lanes.full * block
+    yield Box(
+        (depth, lanes.full, taps, outputs, c0),
+        (taps, c0 * by_input, 1, inputs * by_input, by_input),
+        (lanes.blocks * block, block, tap, c0, 1),
+    )
+    yield Box(
+        (depth, taps, outputs, lanes.tail),
+        (taps, 1, inputs * by_input, by_input),
+        (lanes.blocks * block, tap, c0, 1),
+        lanes.full * c0 * by_input,
+        last,
+    )
+    missing = (depth, taps, outputs, lanes.missing)
+    yield _zeros(missing, (lanes.blocks * block, tap, c0, 1), last + lanes.tail)
+    planes = depth * lanes.blocks * taps
+    yield _zeros((planes, (rows - outputs) * c0), (tap, 1), outputs * c0)
+
+
+def _deep_filter_back(shape: Shape, c0: int) -> Iterable[Box]:
+    """Yield FRACTAL_Z_3D to NCDHW: whole blocks of channels, and the rest."""
+    (outputs, inputs, depth), taps = shape[:3], prod(shape[3:])
+    lanes = _Lanes.of(inputs, c0)
+    rows = -(-outputs // FRACTAL_ROWS) * FRACTAL_ROWS
+    tap, block, by_input = rows * c0, taps * rows * c0, depth * taps
+    window = [(depth, lanes.blocks * block, taps), (taps, tap, 1)]
+    output = (outputs, c0, inputs * by_input)
+    whole = [(lanes.full, block, c0 * by_input), (c0, 1, by_input)]
+    yield _ordered_box([output, *whole, *window])
+    rest = [output, (lanes.tail, 1, by_input), *window]
     yield _ordered_box(rest, lanes.full * block, lanes.full * c0 * by_input)
 
 

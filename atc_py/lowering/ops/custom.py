@@ -15,10 +15,13 @@ from atc_py.source.custom_results import (
     custom_results,
 )
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import MAX_RANK
+from atc_py.tensor.shapes import MAX_RANK, closed_shape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import numpy as np
+    import numpy.typing as npt
 
     from atc_py.ir import AttrValue
     from atc_py.lowering.builder import Builder
@@ -29,6 +32,31 @@ __all__: list[str] = []
 
 _COUNT = 3
 """Position of the number of boxes among the results of BatchMultiClassNMS."""
+
+
+@lowering("AdaptiveAvgPool2D")
+def lower_adaptive_avg_pool(b: Builder) -> Sequence[Value]:
+    """Lower AdaptiveAvgPool2D to two products, which add up windows, and 1 / their area.
+
+    CANN's own pass makes BatchMatMul, BatchMatMul and Mul of it with the same constants: ones where
+    a row of the image is in a row of windows, ones where a column is, and a factor for each window.
+    A number that is not finite makes its whole row and column NaN, as 0 times it is.
+    """
+    import numpy as np
+
+    x, (result,) = b.input(0), _results(b)
+    dtype, (height, width) = result.dtype, closed_shape(x.type.dims[2:])
+    rows, columns = get_ints(b, "output_size", (), 2)
+    down, across = _windows(height, rows, dtype), _windows(width, columns, dtype)
+    left = b.const("rows", down[None, None])
+    right = b.const("columns", np.ascontiguousarray(across.T)[None, None])
+    areas = np.outer(down.sum(axis=1, dtype=np.float64), across.sum(axis=1, dtype=np.float64))
+    plain = (False, False)
+    added = TensorType(dtype, (*result.dims[:2], rows, width))
+    sums = _product(b, (left, x), added, plain, "rows.added")
+    sums = _product(b, (sums, right), result, plain, "added")
+    factors = b.const("factors", (1 / areas).astype(dtype.numpy)[None, None])
+    return [b.op("Mul", [sums, factors], result)]
 
 
 @lowering("AdaptiveMaxPool2D")
@@ -164,6 +192,19 @@ def _product(
     """Return BatchMatMul of two operands, each turned or not."""
     attributes: dict[str, AttrValue] = {"adj_x1": turned[0], "adj_x2": turned[1]}
     return b.op("BatchMatMul", list(operands), result, attributes, label)
+
+
+def _windows(length: int, count: int, dtype: DType) -> npt.NDArray[np.generic]:
+    """Return for each of `count` windows that divide an axis ones where it has the axis.
+
+    Window i begins at floor(i * length / count) and ends before ceil((i + 1) * length / count).
+    """
+    import numpy as np
+
+    found = np.zeros((count, length), dtype.numpy)
+    for place in range(count):
+        found[place, place * length // count : -(-(place + 1) * length // count)] = 1
+    return found
 
 
 def _grid(sizes: Shape, dtype: DType, *, aligned: bool) -> DenseConst:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
-from atc_py.ir import SplatConst, TensorType, Value
+from atc_py.ir import SplatConst, Value
 from atc_py.lowering.attributes import get_float, get_int
 from atc_py.lowering.registry import lowering
 from atc_py.tensor.dtypes import DType
@@ -20,28 +20,48 @@ __all__: list[str] = []
 
 
 @lowering("RandomUniform")
+@lowering("RandomUniformLike")
 def lower_random_uniform(b: Builder) -> Sequence[Value]:
-    """Lower RandomUniform to RandomUniform from 0 to 1, times (high - low), plus low.
+    """Lower to RandomUniform from 0 to 1, times (high - low), plus low."""
+    low, high = get_float(b, "low", 0.0), get_float(b, "high", 1.0)
+    return [_drawn(b, "RandomUniform", ("range", high - low), ("low", low))]
 
-    The device draws float32 and float64; float16 is rounded from float32 at the end.
+
+@lowering("RandomNormal")
+@lowering("RandomNormalLike")
+def lower_random_normal(b: Builder) -> Sequence[Value]:
+    """Lower to RandomStandardNormal, times scale, plus mean."""
+    mean, scale = get_float(b, "mean", 0.0), get_float(b, "scale", 1.0)
+    return [_drawn(b, "RandomStandardNormal", ("scale", scale), ("mean", mean))]
+
+
+def _drawn(b: Builder, op: str, factor: tuple[str, float], summand: tuple[str, float]) -> Value:
+    """Return numbers that `op` draws, times a factor, plus a summand, each with its name.
+
+    Their shape is the node's attribute, or that of its input. The device draws float32 and float64;
+    float16 is rounded from float32 at the end.
     """
+    result = b.output_type()
+    dtype = DType.FLOAT64 if result.dtype is DType.FLOAT64 else DType.FLOAT32
+    drawn = result.with_dtype(dtype)
+    attributes: dict[str, AttrValue] = {"dtype": dtype, **_seeds(b)}
+    value = b.op(op, [_shape(b)], drawn, attributes, "drawn")
+    if factor[1] != 1:
+        constant = b.const(factor[0], SplatConst(factor[1], dtype, ()))
+        value = b.op("Mul", [value, constant], drawn, label="spread")
+    if summand[1]:
+        constant = b.const(summand[0], SplatConst(summand[1], dtype, ()))
+        value = b.op("Add", [value, constant], drawn, label="moved")
+    return b.cast(value, result.dtype)
+
+
+def _shape(b: Builder) -> Value:
+    """Return the dims of the result; the run alone knows those of an open input."""
     import numpy as np
 
-    result = b.output_type()
-    drawn = TensorType(
-        DType.FLOAT64 if result.dtype is DType.FLOAT64 else DType.FLOAT32, result.shape
-    )
-    low, high = get_float(b, "low", 0.0), get_float(b, "high", 1.0)
-    attributes: dict[str, AttrValue] = {"dtype": drawn.dtype, **_seeds(b)}
-    shape = b.const("shape", np.array(result.shape, np.int64))
-    value = b.op("RandomUniform", [shape], drawn, attributes, "drawn")
-    if high - low != 1:
-        factor = b.const("range", SplatConst(high - low, drawn.dtype, ()))
-        value = b.op("Mul", [value, factor], drawn, label="spread")
-    if low:
-        bound = b.const("low", SplatConst(low, drawn.dtype, ()))
-        value = b.op("Add", [value, bound], drawn, label="moved")
-    return [b.cast(value, result.dtype)]
+    if b.node.inputs:
+        return b.shape_of(b.input(0))
+    return b.const("shape", np.array(b.output_type().shape, np.int64))
 
 
 @lowering("Multinomial")

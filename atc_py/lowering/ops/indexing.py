@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from atc_py.ir import TensorType
-from atc_py.lowering.attributes import get_int
+from atc_py.lowering.attributes import get_int, get_string
 from atc_py.lowering.operands import axis_of
 from atc_py.lowering.registry import lowering
 from atc_py.spec.rewrites import performs
@@ -53,9 +53,21 @@ def lower_gather_nd(b: Builder) -> Sequence[Value]:
     return [b.op("GatherNd", [b.input(0), indices], b.output_type(), attributes)]
 
 
+@lowering("ScatterElements")
+@lowering("Scatter")
+def lower_scatter_elements(b: Builder) -> Sequence[Value]:
+    """Lower ScatterElements, which was called Scatter before, to ScatterElements."""
+    shape = b.source(0).required_dims
+    axis = axis_of(b, get_int(b, "axis", 0), len(shape))
+    _require_replacing(b)
+    inputs = [b.input(0), _from_front(b, (shape[axis],)), b.input(2)]
+    return [b.op("ScatterElements", inputs, b.output_type(), {"axis": axis})]
+
+
 @lowering("ScatterND")
 def lower_scatter_nd(b: Builder) -> Sequence[Value]:
     """Lower ScatterND to TensorScatterUpdate."""
+    _require_replacing(b)
     indices = _from_front(b, _reached(b, 0))
     inputs = [b.input(0), indices, b.input(2)]
     return [b.op("TensorScatterUpdate", inputs, b.output_type())]
@@ -90,6 +102,40 @@ def lower_non_zero(b: Builder) -> Sequence[Value]:
     return [b.op("NonZero", [b.input(0)], b.output_type(), {"transpose": True})]
 
 
+@lowering("Compress")
+def lower_compress(b: Builder) -> Sequence[Value]:
+    """Lower Compress to GatherV2D with the places where the condition holds.
+
+    A constant condition gives constant indices; else Where finds them in the run, as CANN's
+    parser has it: then the result is as large as the condition says.
+    """
+    x, result = b.source(0), b.output_type()
+    axis = b.node.attributes.get("axis")
+    data = b.flat(b.input(0)) if axis is None else b.input(0)
+    at = 0 if axis is None else axis_of(b, get_int(b, "axis", 0), x.rank)
+    indices = _chosen(b, data.type.dims[at])
+    return [b.op("GatherV2D", [data, indices], result, {"axis": at})]
+
+
+def _chosen(b: Builder, dim: int | None) -> Value:
+    """Return the places along an axis of `dim` elements where the second input holds.
+
+    Raises:
+        AtcError: BAD_NODE when a constant condition holds after the end of the axis.
+    """
+    import numpy as np
+
+    condition = b.source(1)
+    if condition.const is None:
+        count = TensorType(DType.INT64, (None, 1))
+        rows = b.op("Where", [b.input(1)], count, label="rows")
+        return b.op("Squeeze", [rows], TensorType(DType.INT64, (None,)), {"axis": (1,)}, "chosen")
+    (chosen,) = np.nonzero(condition.const.numpy())
+    if dim is not None and chosen.size and chosen[-1] >= dim:
+        raise b.bad(f"chooses element {chosen[-1]} of an axis of {dim}", "input condition")
+    return b.const("chosen", chosen.astype(np.int64))
+
+
 @lowering("ReverseSequence")
 def lower_reverse_sequence(b: Builder) -> Sequence[Value]:
     """Lower ReverseSequence with ONNX's default axes, which are not the target's."""
@@ -114,6 +160,21 @@ def _off_and_on(b: Builder) -> tuple[Value, Value]:
     attributes: dict[str, AttrValue] = {"size_splits": (1, 1), "split_dim": 0, "num_split": 2}
     off_value, on_value = b.ops("SplitVD", [b.value(values)], outputs, attributes)
     return off_value, on_value
+
+
+def _require_replacing(b: Builder) -> None:
+    """Refuse a node that combines updates with the elements that are there.
+
+    Raises:
+        AtcError: UNSUPPORTED_FORM.
+    """
+    reduction = get_string(b, "reduction", "none")
+    if reduction != "none":
+        raise b.unsupported(
+            f"reduction must be none, found {reduction!r}",
+            "attribute reduction",
+            "run this node on the host",
+        )
 
 
 def _reached(b: Builder, batch: int) -> Dims:

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 __all__: list[str] = []
 
-_AXES = 2
-"""Spatial axes of what the device convolves and pools."""
+_IMAGE, _VOLUME = 4, 5
+"""Ranks of what the device convolves; it pools images."""
 
 
 # Convolutions -----------------------------------------------------------------------------------
@@ -43,10 +43,13 @@ _AXES = 2
 
 @lowering("Conv")
 def lower_conv(b: Builder) -> Sequence[Value]:
-    """Lower Conv to Conv2D; all padding becomes explicit pads, groups stay for a later pass."""
+    """Lower Conv to Conv2D, of volumes to Conv3D; all padding becomes explicit pads.
+
+    Groups stay for a later pass.
+    """
     x, w = b.source(0), b.source(1)
-    _need_rank_4(b, x, "X")
-    _need_rank_4(b, w, "W")
+    _need_spatial_rank(b, x, "X")
+    _need_rank(b, w, "W", x.rank)
     group = get_int(b, "group", 1)
     wanted = w.shape[1] * group
     _check_channels(b, _channels(x, wanted, group), wanted, w.shape[0], group)
@@ -60,24 +63,26 @@ def lower_conv(b: Builder) -> Sequence[Value]:
         "groups": group,
     }
     inputs = [b.input(0), b.input(1), b.optional_input(2)]
-    return [b.op("Conv2D", _without_absent_tail(inputs), b.output_type(), attributes)]
+    op = "Conv3D" if x.rank == _VOLUME else "Conv2D"
+    return [b.op(op, _without_absent_tail(inputs), b.output_type(), attributes)]
 
 
 @lowering("ConvTranspose")
 def lower_conv_transpose(b: Builder) -> Sequence[Value]:
     """Lower ConvTranspose to Conv2DTransposeD with the output size and explicit pads worked out.
 
-    In the size -1 stands for a dim that only the run knows.
+    In the size -1 stands for a dim that only the run knows. Of volumes it is Conv3DTransposeD.
     """
     x, w = b.source(0), b.source(1)
-    _need_rank_4(b, x, "X")
-    _need_rank_4(b, w, "W")
+    _need_spatial_rank(b, x, "X")
+    _need_rank(b, w, "W", x.rank)
+    axes = x.rank - 2
     group = get_int(b, "group", 1)
     _check_channels(b, _channels(x, w.shape[0], group), w.shape[0], w.shape[0], group)
     windows = _windows(b, _kernel_shape(b, w))
-    output_padding = get_ints(b, "output_padding", (0,) * _AXES, _AXES)
+    output_padding = get_ints(b, "output_padding", (0,) * axes, axes)
     pads = _transposed_pads(b, x, windows, output_padding)
-    if 0 in b.output_type().dims[-_AXES:]:
+    if 0 in b.output_type().dims[-axes:]:
         found = format_shape(b.output_type().dims)
         raise b.bad(f"leaves nothing of its result, {found}: pads take all away", "attribute pads")
     attributes: dict[str, AttrValue] = {
@@ -89,7 +94,8 @@ def lower_conv_transpose(b: Builder) -> Sequence[Value]:
         "output_padding": (0, 0, *output_padding),
     }
     inputs = [b.input(0), b.input(1), b.optional_input(2)]
-    return [b.op("Conv2DTransposeD", _without_absent_tail(inputs), b.output_type(), attributes)]
+    op = "Conv3DTransposeD" if x.rank == _VOLUME else "Conv2DTransposeD"
+    return [b.op(op, _without_absent_tail(inputs), b.output_type(), attributes)]
 
 
 # Pools ------------------------------------------------------------------------------------------
@@ -202,13 +208,21 @@ def lower_dropout(b: Builder) -> Sequence[Value]:
 # Parts ------------------------------------------------------------------------------------------
 
 
-def _need_rank_4(b: Builder, value: SourceTensor, name: str) -> None:
-    """Refuse a tensor that is not of rank 4."""
-    if value.rank != 4:  # noqa: PLR2004  (N, C, H, W)
+def _need_spatial_rank(b: Builder, value: SourceTensor, name: str) -> None:
+    """Refuse a tensor that is neither an image nor a volume."""
+    if value.rank != _VOLUME:
+        _need_rank(b, value, name, _IMAGE)
+
+
+def _need_rank(b: Builder, value: SourceTensor, name: str, rank: int) -> None:
+    """Refuse a tensor that is not of `rank`, that of an image or of a volume."""
+    if value.rank != rank:
+        axes, words = ("NCHW", "two") if rank == _IMAGE else ("NCDHW", "three")
+        found = format_shape(value.required_dims)
         raise b.unsupported(
-            f"input {name} must have rank 4 (NCHW), found {format_shape(value.required_dims)}",
+            f"input {name} must have rank {rank} ({axes}), found {found}",
             f"input {name}",
-            "add axes of size 1 around the node so that it works on two spatial axes",
+            f"add axes of size 1 around the node so that it works on {words} spatial axes",
         )
 
 
@@ -247,8 +261,9 @@ def _kernel_shape(b: Builder, w: SourceTensor) -> tuple[int, ...]:
 
 def _windows(b: Builder, kernel: tuple[int, ...]) -> list[AxisWindow]:
     """Return the window along each spatial axis."""
-    strides = get_ints(b, "strides", (1,) * _AXES, _AXES)
-    dilations = get_ints(b, "dilations", (1,) * _AXES, _AXES)
+    axes = len(kernel)
+    strides = get_ints(b, "strides", (1,) * axes, axes)
+    dilations = get_ints(b, "dilations", (1,) * axes, axes)
     for name, numbers in (("kernel_shape", kernel), ("strides", strides), ("dilations", dilations)):
         if min(numbers) < 1:
             raise b.bad(f"needs positive {name}, found {list(numbers)}", f"attribute {name}")
@@ -257,8 +272,8 @@ def _windows(b: Builder, kernel: tuple[int, ...]) -> list[AxisWindow]:
 
 def _pool_windows(b: Builder) -> list[AxisWindow]:
     """Return the windows of a pool, whose kernel_shape is required."""
-    _need_rank_4(b, b.source(0), "X")
-    kernel = get_ints(b, "kernel_shape", (), _AXES)
+    _need_rank(b, b.source(0), "X", _IMAGE)
+    kernel = get_ints(b, "kernel_shape", (), _IMAGE - 2)
     if not kernel:
         raise b.bad("needs kernel_shape, found none", "attribute kernel_shape")
     return _windows(b, kernel)
@@ -281,8 +296,8 @@ def _check_room(
     b: Builder, pads: list[tuple[int, int]], windows: list[AxisWindow], *, ceil: bool = False
 ) -> None:
     """Refuse windows of which none fits into its axis, where the dim is known."""
-    dims = b.source(0).required_dims[-_AXES:]
-    for name, dim, pair, window in zip("HW", dims, pads, windows, strict=True):
+    dims = b.source(0).required_dims[2:]
+    for name, dim, pair, window in zip("DHW"[-len(dims) :], dims, pads, windows, strict=True):
         if dim is None:
             continue
         if window_count(dim, pair, window.reach, window.stride, ceil=ceil) < 1:
@@ -326,14 +341,15 @@ def _padded_dim(x: SourceTensor, axis: int, window: AxisWindow, auto_pad: str) -
 
 def _explicit_pads(b: Builder) -> list[tuple[int, int]]:
     """Return the attribute pads, ONNX's [begins..., ends...], per axis."""
-    pads = get_ints(b, "pads", (0,) * 2 * _AXES, 2 * _AXES)
+    axes = b.source(0).rank - 2
+    pads = get_ints(b, "pads", (0,) * 2 * axes, 2 * axes)
     if min(pads) < 0:
         raise ATTR_OUT_OF_RANGE.error(
             f"pads of {b.node.op_type} must be at least 0, found {list(pads)}",
             place=b.place("attribute pads"),
             help="crop with a Slice before the node instead",
         )
-    return list(zip(pads[:_AXES], pads[_AXES:], strict=True))
+    return list(zip(pads[:axes], pads[axes:], strict=True))
 
 
 @performs("explicit-pads")
@@ -362,8 +378,8 @@ def _transposed_pads(
 
 def _output_shape(b: Builder) -> tuple[int, ...] | None:
     """Return the spatial part of the attribute output_shape; exporters also write all axes."""
-    shape = get_optional_ints(b, "output_shape")
-    return shape[-_AXES:] if shape and element_count(shape[-_AXES:]) > 0 else None
+    shape, axes = get_optional_ints(b, "output_shape"), b.source(0).rank - 2
+    return shape[-axes:] if shape and element_count(shape[-axes:]) > 0 else None
 
 
 def _without_absent_tail(inputs: list[Value | None]) -> list[Value | None]:

@@ -6,7 +6,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from atc_py.ir import TensorType, Value
-from atc_py.lowering.attributes import get_int, get_optional_ints
+from atc_py.lowering.attributes import get_float, get_int, get_optional_ints
 from atc_py.lowering.operands import axis_of
 from atc_py.lowering.registry import lowering
 from atc_py.tensor.shapes import closed_shape
@@ -78,6 +78,17 @@ def lower_lp_normalization(b: Builder) -> Sequence[Value]:
         raise b.bad(f"takes p 1 or 2, found {p}", "attribute p")
     attributes: dict[str, AttrValue] = {"p": p, "axis": _axis(b, -1)}
     return [b.op("LpNormalize", [b.input(0)], b.output_type(), attributes)]
+
+
+@lowering("InstanceNormalization")
+def lower_instance_normalization(b: Builder) -> Sequence[Value]:
+    """Lower InstanceNormalization to InstanceNorm, of whatever rank, as CANN's parser does."""
+    attributes: dict[str, AttrValue] = {
+        "data_format": "NCHW",
+        "epsilon": get_float(b, "epsilon", 1e-5),
+    }
+    inputs = [b.input(position) for position in range(3)]
+    return [b.op("InstanceNorm", inputs, b.output_type(), attributes)]
 
 
 @lowering("MeanVarianceNormalization")

@@ -22,23 +22,29 @@ __all__: list[str] = []
 _LARGEST_EXACT = 2048
 """Up to here float16 holds every integer: images are numbers among the coordinates of rois."""
 
+_AS_GIVEN, _HALF_PIXEL = 0, 2
+"""Values of roi_end_mode: regions as given, and moved by half a pixel."""
+
 
 @lowering("RoiAlign", since=16)
 def lower_roi_align_by_coordinates(b: Builder) -> Sequence[Value]:
-    """Lower RoiAlign of opset 16, whose regions move by half a pixel unless it says otherwise."""
-    if get_string(b, "coordinate_transformation_mode", "half_pixel") != "output_half_pixel":
-        raise b.unsupported(
-            "coordinate_transformation_mode half_pixel moves regions by half a pixel",
-            "attribute coordinate_transformation_mode",
-            "export the model at opset 10 to 15, or with output_half_pixel",
-        )
-    return lower_roi_align(b)
+    """Lower RoiAlign of opset 16, whose regions move by half a pixel unless it says otherwise.
+
+    CANN's parser writes roi_end_mode 2 for half_pixel, and 0 for output_half_pixel.
+    """
+    mode = get_string(b, "coordinate_transformation_mode", "half_pixel")
+    return _roi_align(b, _HALF_PIXEL if mode == "half_pixel" else _AS_GIVEN)
 
 
 @lowering("RoiAlign")
 @performs("narrow-indices")
 def lower_roi_align(b: Builder) -> Sequence[Value]:
     """Lower RoiAlign to ROIAlign on rois of five columns, the image in front of the corners."""
+    return _roi_align(b, _AS_GIVEN)
+
+
+def _roi_align(b: Builder, end_mode: int) -> Sequence[Value]:
+    """Return ROIAlign whose regions are where `end_mode` says."""
     _check_rois(b, 4)
     regions, images = b.source(1).required_dims[:1], b.source(2).required_dims
     if images != regions and None not in {*regions, *images}:
@@ -48,7 +54,7 @@ def lower_roi_align(b: Builder) -> Sequence[Value]:
         "pooled_height": get_int(b, "output_height", 1),
         "pooled_width": get_int(b, "output_width", 1),
         "sample_num": get_int(b, "sampling_ratio", 0),
-        "roi_end_mode": 0,
+        "roi_end_mode": end_mode,
         "pool_mode": get_string(b, "mode", "avg"),
     }
     return [b.op("ROIAlign", [b.input(0), _five_columns(b)], b.output_type(), attributes)]

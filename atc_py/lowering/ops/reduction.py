@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING
 
 from atc_py.ir import TensorType, Value
@@ -27,6 +28,9 @@ _REDUCTIONS = {
 }
 
 _NORMS = {"ReduceL1": 1, "ReduceL2": 2}
+
+_POOLED_RANKS = {4, 5}
+"""Ranks that CANN's GlobalLpPool takes."""
 
 _POSITIONS = {"ArgMax": "ArgMaxD", "ArgMin": "ArgMinD"}
 
@@ -76,6 +80,50 @@ def lower_reduce_sum_square(b: Builder) -> Sequence[Value]:
         return [b.input(0)]
     attributes: dict[str, AttrValue] = {"axis": axes, "keep_dims": _keeps(b)}
     return [b.op("SquareSumV1", [b.input(0)], b.output_type(), attributes)]
+
+
+@lowering("ReduceLogSum")
+def lower_reduce_log_sum(b: Builder) -> Sequence[Value]:
+    """Lower ReduceLogSum to ReduceSumD and Log, as CANN's parser does."""
+    axes = _axes(b)
+    if axes is None:
+        return [b.input(0)]
+    attributes: dict[str, AttrValue] = {"axes": axes, "keep_dims": _keeps(b)}
+    total = b.op("ReduceSumD", [b.input(0)], b.output_type(), attributes, "sum")
+    return [b.op("Log", [total], b.output_type())]
+
+
+@lowering("ReduceLogSumExp")
+def lower_reduce_log_sum_exp(b: Builder) -> Sequence[Value]:
+    """Lower ReduceLogSumExp to the operator of that name, whose axes are an input."""
+    import numpy as np
+
+    axes = _axes(b)
+    if axes is None:
+        return [b.input(0)]
+    inputs = [b.input(0), b.const("axes", np.array(axes, np.int64))]
+    attributes: dict[str, AttrValue] = {"keep_dims": _keeps(b)}
+    return [b.op("ReduceLogSumExp", inputs, b.output_type(), attributes)]
+
+
+@lowering("GlobalLpPool")
+def lower_global_lp_pool(b: Builder) -> Sequence[Value]:
+    """Lower GlobalLpPool to the operator of that name, which takes two or three spatial axes.
+
+    Other numbers of them become one, and one of size 1.
+    """
+    p = get_int(b, "p", 2)
+    if p < 1:
+        raise b.bad(f"takes a p of 1 or more, found {p}", "attribute p")
+    x, result = b.input(0), b.output_type()
+    attributes: dict[str, AttrValue] = {"p": float(p)}
+    if x.type.rank in _POOLED_RANKS:
+        return [b.op("GlobalLpPool", [x], result, attributes)]
+    images, channels, *pixels = b.source(0).shape
+    plane = b.reshape(x, (images, channels, prod(pixels), 1), "plane")
+    pooled = TensorType(result.dtype, (images, channels, 1, 1))
+    norms = b.op("GlobalLpPool", [plane], pooled, attributes, "norms")
+    return [b.reshape(norms, result.shape)]
 
 
 @lowering("GlobalMaxPool")

@@ -15,17 +15,23 @@ __all__ = ["added_pads", "borders"]
 _LEAD = (0, 0, 0, 0)
 """Borders of batch and channels, and the padding that a window has if it says nothing."""
 
+_RANKS = (4, 5)
+"""Ranks of images and volumes."""
+
 _MOST = 255
 
 
 def borders(match: Match) -> tuple[int, ...]:
-    """Return top, bottom, left, right of a Pad that adds constants to maps alone."""
+    """Return top, bottom, left, right of a Pad that adds constants to maps alone.
+
+    Those of volumes begin with front and back.
+    """
     pad = match.anchor
     mode = pad.attributes.get("mode", "constant")
     match.require(mode == "constant", f"the border must be constant, found {mode}")
     paddings = ints(pad.attributes["paddings"])
-    fits = len(paddings) == 2 * len(_LEAD) and paddings[: len(_LEAD)] == _LEAD
-    reason = f"only height and width may get borders, of 0 or more, found {list(paddings)}"
+    fits = len(paddings) // 2 in _RANKS and paddings[: len(_LEAD)] == _LEAD
+    reason = f"only spatial axes may get borders, of 0 or more, found {list(paddings)}"
     match.require(fits and min(paddings) >= 0, reason)
     return paddings[len(_LEAD) :]
 

@@ -29,6 +29,8 @@ class FuseConvBatchNormPass(RewritePass):
 
     k and b' are worked out in float64, W' in float32 at least; both are rounded to the filter's
     dtype once. k must be finite: infinite weights would make NaN of sums that are infinite.
+
+    ATC does so for all convolutions but transposed ones of volumes.
     """
 
     name = "fuse-conv-batch-norm"
@@ -41,6 +43,8 @@ class FuseConvBatchNormPass(RewritePass):
         """Match from the normalization back to the convolution."""
         norm = match.anchor
         conv = match.producer(norm.input(0), *CONVOLUTIONS)
+        known = not match.only_atc or conv.op != "Conv3DTransposeD"
+        match.require(known, f"ATC folds into other convolutions, found {conv.op}", conv)
         weights, bias = conv.input(_FILTER), conv.input(_BIAS)
         filter_ = _constant(match, weights)
         axis = channels_axis(match, conv)

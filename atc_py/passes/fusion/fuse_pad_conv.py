@@ -18,6 +18,7 @@ class FusePadConvPass(RewritePass):
     """Conv2D(PadV3D(x; p, c); q) = Conv2D(x; p + q), c being what the convolution pads with: 0.
 
     Of int8 data it is the quantized zero, offset_x. Both paddings count top, bottom, left, right.
+    Alike for Conv3D, with front and back before them; ATC has no rule for that one.
     """
 
     name = "fuse-pad-conv"
@@ -28,7 +29,8 @@ class FusePadConvPass(RewritePass):
     def rewrite(self, match: Match) -> None:
         """Match from the Pad to the convolution."""
         pad = match.anchor
-        conv = match.consumer(pad, "Conv2D", "DepthwiseConv2D")
+        deep = () if match.only_atc else ("Conv3D",)
+        conv = match.consumer(pad, "Conv2D", "DepthwiseConv2D", *deep)
         match.require(conv.input(0) is pad.output, "the data must be padded, found weights", conv)
         added = borders(match)
         zero = conv.attributes.get("offset_x", 0) if _is_int8(pad) else 0

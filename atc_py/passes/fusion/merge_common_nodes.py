@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.passes.base import Pass, PassContext
+from atc_py.target import find_operator
 from atc_py.tensor.shapes import element_count
 
 if TYPE_CHECKING:
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["MergeCommonNodesPass"]
 
-_NEVER = frozenset({"Merge", "Multinomial", "RandomUniform", "Switch"})
-"""Operators whose results differ from run to run, or that decide what runs."""
+_NEVER = frozenset({"Merge", "Switch"})
+"""Operators that decide what runs."""
 
 _SMALL = 64
 """Elements of constants up to which their contents are compared; of larger ones the identity."""
@@ -34,7 +35,11 @@ class MergeCommonNodesPass(Pass):
         twins: dict[Node, list[Node]] = {}
         graph.sort()
         for node in graph.nodes:
-            if node.op in _NEVER or any(value.is_output for value in node.outputs):
+            if (
+                node.op in _NEVER
+                or _is_random(node)
+                or any(value.is_output for value in node.outputs)
+            ):
                 continue
             controls = (context.controls.keeps(node), context.controls.custom_of(node) is not None)
             kept = first.setdefault((*_key(node), controls), node)
@@ -48,6 +53,12 @@ class MergeCommonNodesPass(Pass):
         graph.remove_nodes(gone)
         context.fusions.of(self.name).applied(len(gone))
         return len(gone)
+
+
+def _is_random(node: Node) -> bool:
+    """Return True if results may differ from run to run: the operator has a seed."""
+    row = find_operator(node.op)
+    return row is not None and row.attribute("seed") is not None
 
 
 def _origins(kept: Node, twins: Sequence[Node]) -> tuple[Origin, ...]:

@@ -16,6 +16,7 @@ class MergeConvElemwisePass(MergePass):
         "TbeConvCommonRules2FusionPass",
         "TbeConv2DEltwisePass",
         "TbeDepthwiseConvElemwiseFusionPass",
+        "TbeConv3dElemwisePass",
     )
     summary = "Launches a convolution together with the elementwise operators after it."
     families = frozenset({"conv"})

@@ -21,10 +21,14 @@ if TYPE_CHECKING:
 
 __all__ = ["SplitGroupedConvPass"]
 
+_CONVOLUTIONS = ("Conv2D", "Conv3D")
+
 
 @performs("split-groups")
 class SplitGroupedConvPass(Pass):
     """Conv2D(x, W, b, o; groups = G) = Concat_g Conv2D(x_g, W_g, b_g, o_g) along channels.
+
+    Alike for Conv3D.
 
     x_g are C / G channels of x, W_g and b_g the O / G output channels of group g, and o_g the
     offsets of their weights; one for all channels serves each group. The operator list allows Conv
@@ -33,7 +37,7 @@ class SplitGroupedConvPass(Pass):
     """
 
     name = "split-grouped-conv"
-    summary = "Splits Conv2D by groups, on `sim` alone: kernels of CANN take all groups at once."
+    summary = "Splits convolutions by groups, on `sim` alone: kernels of CANN take them at once."
     optional = False
 
     def run(self, graph: Graph, context: PassContext) -> int:
@@ -43,7 +47,7 @@ class SplitGroupedConvPass(Pass):
         grouped = [
             node
             for node in graph.nodes
-            if node.op == "Conv2D" and node.attributes.get("groups", 1) != 1
+            if node.op in _CONVOLUTIONS and node.attributes.get("groups", 1) != 1
         ]
         for node in grouped:
             node.output.replace_by(_split(graph, node))
@@ -70,7 +74,7 @@ def _split(graph: Graph, conv: Node) -> Value:
         while inputs[-1] is None:
             inputs.pop()
         name = f"{conv.output.name}.group{group}"
-        node = graph.add_node("Conv2D", inputs, [(name, type_)], attributes, conv.origins)
+        node = graph.add_node(conv.op, inputs, [(name, type_)], attributes, conv.origins)
         parts.append(node.output)
     joined = {"concat_dim": 1, "N": groups}
     outputs = [(f"{conv.output.name}.joined", conv.output.type)]

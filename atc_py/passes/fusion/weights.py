@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CONVOLUTIONS", "PRODUCTS", "channel_constant", "channels_axis", "summed", "weighted"]
 
-CONVOLUTIONS = ("Conv2D", "DepthwiseConv2D", "Conv2DTransposeD")
+_TRANSPOSED = ("Conv2DTransposeD", "Conv3DTransposeD")
+CONVOLUTIONS = ("Conv2D", "DepthwiseConv2D", "Conv3D", *_TRANSPOSED)
 PRODUCTS = ("MatMulV2", "BatchMatMulV2")
 _TURNED = {"MatMulV2": "transpose_x2", "BatchMatMulV2": "adj_x2"}
 _CHANNELS = 1
@@ -28,7 +29,7 @@ def channels_axis(match: Match, layer: Node) -> int:
     """Return the output channel axis of a layer's weights; from the end for products."""
     if layer.op in PRODUCTS:
         return -2 if layer.attributes.get(_TURNED[layer.op], False) else -1
-    if layer.op == "Conv2DTransposeD":
+    if layer.op in _TRANSPOSED:
         groups = layer.attributes.get("groups", 1)
         match.require(groups == 1, f"a transposed filter must have 1 group, found {groups}", layer)
         return 1

@@ -1,4 +1,4 @@
-"""Says which rank-4 values are images: NCHW spreads from the operators that need it."""
+"""Says which values are images or volumes: NCHW and NCDHW spread from operators that need them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from atc_py.ir import Phase
 from atc_py.passes.base import Pass, PassContext
 from atc_py.target import Unit, find_operator
+from atc_py.target.stored_nodes import IMAGE_RANK, VOLUME_RANK
 from atc_py.tensor.formats import Format
 
 if TYPE_CHECKING:
@@ -16,25 +17,26 @@ if TYPE_CHECKING:
 
 __all__ = ["AssignFormatsPass"]
 
-_IMAGE_RANK = 4
+_FORMATS = {IMAGE_RANK: Format.NCHW, VOLUME_RANK: Format.NCDHW}
+"""The format that the rank of a value leaves for it."""
 
 
 class AssignFormatsPass(Pass):
     """NCHW for data and filters of operators with a data_format, spread over elementwise nodes.
 
     A value that is NCHW makes the rank-4 inputs and outputs of nodes that keep axes (casts,
-    arithmetic, concatenation) NCHW too, in both directions, until nothing changes. All other
-    values are ND.
+    arithmetic, concatenation) NCHW too, in both directions, until nothing changes. NCDHW spreads
+    alike over values of rank 5. All other values are ND.
     """
 
     name = "assign-formats"
-    summary = "Marks image tensors NCHW and everything else ND."
+    summary = "Marks images NCHW, volumes NCDHW and everything else ND."
     optional = False
     requires = Phase.TYPED
     ensures = Phase.LAID_OUT
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Mark values; returns how many are images."""
+        """Mark values; returns how many are images or volumes."""
         marked: set[Value] = set()
         pending = [value for node in graph.nodes for value in _seeds(node)]
         while pending:
@@ -42,35 +44,43 @@ class AssignFormatsPass(Pass):
             if value in marked:
                 continue
             marked.add(value)
-            value.type = value.type.with_format(Format.NCHW)
+            value.type = value.type.with_format(_FORMATS[value.type.rank])
             pending.extend(_neighbors(value))
         return len(marked)
 
 
 def _seeds(node: Node) -> list[Value]:
-    """Return the rank-4 values of a node whose operator says that they are images."""
+    """Return the values of a node whose operator says that values of their rank are images."""
     row = find_operator(node.op)
-    if row is None or row.attribute("data_format") is None:
+    named = None if row is None else row.attribute("data_format")
+    if named is None:
         return []
-    return [value for value in (*node.present_inputs, *node.outputs) if _rank_4(value)]
+    values = (*node.present_inputs, *node.outputs)
+    return [each for each in values if _has_format(each) and _format(each).value == named.default]
 
 
 def _neighbors(value: Value) -> Iterator[Value]:
-    """Yield Rank-4 values that share axes with `value` through a node that keeps them."""
+    """Yield values of its rank that share axes with `value` through a node that keeps them."""
     nodes = [*value.consumers, *([value.producer] if value.producer is not None else [])]
     for node in nodes:
         if _keeps_axes(node):
-            yield from (v for v in (*node.present_inputs, *node.outputs) if _rank_4(v))
+            around = (*node.present_inputs, *node.outputs)
+            yield from (each for each in around if each.type.rank == value.type.rank)
 
 
 def _keeps_axes(node: Node) -> bool:
-    """Return True if axis i of each rank-4 operand means the same for all of them."""
+    """Return True if axis i of each operand of one rank means the same for all of them."""
     row = find_operator(node.op)
     if row is None or row.unit is Unit.LOCAL or row.unit is Unit.CUBE:
         return False
     return node.op != "TransposeD"
 
 
-def _rank_4(value: Value) -> bool:
-    """Return True if the value has the rank of an image."""
-    return value.type.rank == _IMAGE_RANK
+def _has_format(value: Value) -> bool:
+    """Return True if the value has the rank of an image or a volume."""
+    return value.type.rank in _FORMATS
+
+
+def _format(value: Value) -> Format:
+    """Return the format that a value has if it is an image or a volume."""
+    return _FORMATS[value.type.rank]

@@ -11,7 +11,7 @@ from atc_py.passes.fusion.merge_kernels import ELEMENTWISE
 from atc_py.passes.layout.cut import SINK, SOURCE, cheapest_side
 from atc_py.target import Layout, find_operator
 from atc_py.target.storage_choices import ROWS, storage_choices
-from atc_py.target.stored_nodes import IMAGES, MATRICES
+from atc_py.target.stored_nodes import IMAGES, MATRICES, VOLUMES
 from atc_py.tensor.storage import is_stored_like_rows
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ __all__ = ["LAUNCH_SECONDS", "AssignStoragePass", "StorageAssignment"]
 LAUNCH_SECONDS = 3e-6
 """Cost of a launch, the same as the cost model expects."""
 
-_SEEDS = frozenset({Layout.CONV, Layout.IMAGE, Layout.MATRIX, Layout.QUANT})
+_SEEDS = frozenset({Layout.CONV, Layout.CONV_3D, Layout.IMAGE, Layout.MATRIX, Layout.QUANT})
 """Operators that ask for blocks; without one of them a graph stays as it is."""
 
 _HEADS = frozenset({"conv", "matmul", *ELEMENTWISE})
@@ -57,6 +57,7 @@ class AssignStoragePass(Pass):
             return 0
         assignment = StorageAssignment(graph, context.soc)
         assignment.settle(IMAGES)
+        assignment.settle(VOLUMES)
         assignment.settle(MATRICES)
         count = 0
         for node in graph.nodes:

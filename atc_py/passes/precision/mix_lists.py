@@ -30,6 +30,8 @@ CUBE_LIST = frozenset(
         "BatchMatMulV2",
         "Conv2D",
         "Conv2DTransposeD",
+        "Conv3D",
+        "Conv3DTransposeD",
         "DepthwiseConv2D",
         "MatMulV2",
     }
@@ -38,11 +40,20 @@ CUBE_LIST = frozenset(
 
 _REVERSED = frozenset({"ReverseSequence"})
 _TRAINING_BLACK = frozenset(
-    ["Log", "LogSoftmaxV2", "Pow", "ReduceMeanD", "ReduceProdD", "ReduceSum", "SquareSumV1"]
+    [
+        "Log",
+        "LogSoftmaxV2",
+        "Pow",
+        "Power",
+        "ReduceMeanD",
+        "ReduceProdD",
+        "ReduceSum",
+        "SquareSumV1",
+    ]
 )
 _GRU = CUBE_LIST | {"DynamicGRUV2"}
 _RECURRENT = _GRU | {"DynamicRNN"}
-_A2_WHITE = _RECURRENT | {"MaxPoolV3", "RmsNorm"}
+_A2_WHITE = _RECURRENT | {"IsInf", "MaxPoolV3", "RmsNorm"}
 
 _OPEN_WHITE = frozenset(
     [
@@ -51,12 +62,16 @@ _OPEN_WHITE = frozenset(
         "Acos",
         "Add",
         "Addcmul",
+        "Adds",
         "AscendAntiQuant",
         "Asin",
         "Atan",
         "Atanh",
         "AvgPoolV2",
         "BatchNorm",
+        "BitwiseAnd",
+        "BitwiseOr",
+        "BitwiseXor",
         "Cast",
         "Ceil",
         "Celu",
@@ -73,10 +88,13 @@ _OPEN_WHITE = frozenset(
         "GatherElements",
         "GatherNd",
         "GeluV2",
+        "GlobalLpPool",
         "Greater",
         "GreaterEqual",
         "HardSigmoid",
         "HardSwish",
+        "IsInf",
+        "IsNan",
         "LeakyRelu",
         "Less",
         "LessEqual",
@@ -95,13 +113,17 @@ _OPEN_WHITE = frozenset(
         "PRelu",
         "PadV3",
         "Pow",
+        "Power",
         "ROIPooling",
         "Range",
         "RealDiv",
         "Reciprocal",
         "Relu",
+        "RightShift",
         "Round",
+        "Rsqrt",
         "SelectV2",
+        "Shrink",
         "Sigmoid",
         "Sign",
         "Sin",
@@ -112,6 +134,7 @@ _OPEN_WHITE = frozenset(
         "Sqrt",
         "Sub",
         "Swish",
+        "Tan",
         "Tanh",
         "Threshold",
     ]
@@ -120,7 +143,7 @@ _OPEN_WHITE = frozenset(
 _WHITE = {
     SocFamily.ASCEND310: CUBE_LIST,
     SocFamily.ASCEND310B: _RECURRENT,
-    SocFamily.ASCEND310P: _GRU,
+    SocFamily.ASCEND310P: _GRU | {"IsInf"},
     SocFamily.ASCEND610: _GRU,
     SocFamily.ASCEND910: _RECURRENT,
     SocFamily.ASCEND910B: _A2_WHITE,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["assign_products", "multiplies_float32"]
 
-_CONVOLUTIONS = frozenset({"Conv2D", "Conv2DTransposeD", "DepthwiseConv2D"})
+_CONVOLUTIONS = frozenset({"Conv2D", "Conv2DTransposeD", "DepthwiseConv2D", "Conv3D"})
 
 _FAST = "high_performance"
 """Beside HF32's own name, the mode by which matrix products use it; convolutions do not."""

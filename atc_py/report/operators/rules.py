@@ -35,8 +35,8 @@ def operand_words(spec: OpSpec, operand: OperandSpec) -> Words:
     else:
         text = Words.same(" ".join(dtype.value for dtype in dtypes))
     facts = [text]
-    if operand.layout is not None:
-        facts.append(Words.same(operand.layout))
+    if operand.all_layouts:
+        facts.append(Words(" or ", " 或 ").join(map(Words.same, operand.all_layouts)))
     elif operand.rank is not None:
         facts.append(Words(f"rank {operand.rank}", f"秩 {operand.rank}"))
     if operand.optional:

@@ -155,6 +155,21 @@ ROWS = (
         vector=VectorFunction(Form.ACTIVATION, scratch=(LOW,), zero_of_zeros=True),
         saturates=True,
     ),
+    TargetOp(
+        "Shrink",
+        inputs("input_x"),
+        (Operand("output_y"),),
+        Unit.VECTOR,
+        "x + bias below -lambd, x - bias above lambd, 0 elsewhere.",
+        attributes=(Attribute("lambd", "float", 0.5), Attribute("bias", "float", 0.0)),
+        columns=same(*FLOATS),
+        kernels=on("310 CS: -; 310P 310B 610 910 A2 A3: f16 f32"),
+        family="unary",
+        passes=6.0,
+        vector=VectorFunction(
+            Form.ACTIVATION, scratch=(LOW, MASK), rounded_once=True, linked=False
+        ),
+    ),
     _activation(
         "Sigmoid",
         "1 / (1 + exp(-x)).",

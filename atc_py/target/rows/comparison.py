@@ -76,6 +76,25 @@ def _comparison(
     )
 
 
+def _test(name: str, summary: str, kernels: str) -> TargetOp:
+    """Make the row of a question about each element of one tensor of floats."""
+    ones = Temporary("ones", F16)
+    return TargetOp(
+        name,
+        inputs("x"),
+        Y,
+        Unit.VECTOR,
+        summary,
+        columns=tuple(Column((dtype,), (BOOL,)) for dtype in (F16, F32)),
+        kernels=on(kernels, "T > b"),
+        aicpu=tuple(Column((dtype,), (BOOL,)) for dtype in (F16, F32, F64)),
+        family="unary",
+        selects=True,
+        passes=2.0,
+        vector=VectorFunction(Form.TEST, native=(F16,), scratch=(ones, MASK), linked=False),
+    )
+
+
 def _logic(
     name: str, operands: tuple[Operand, ...], summary: str, vector: VectorFunction
 ) -> TargetOp:
@@ -123,6 +142,17 @@ ROWS = (
         f"310 310P 310B 910: f16 f32 i32 i64 i8 u8; 610: f16 f32 i32 i8 u8; {_NEWEST}",
         vector=_compared("GE"),
     ),
+    # What the AI CPU takes is that of Atlas 200/500 A2 inference products.
+    _test(
+        "IsInf",
+        "Whether elements are infinite.",
+        "310 310B 610 910 CS: -; 310P: f16 f32; A2 A3: f16 f32 bf16",
+    ),
+    _test(
+        "IsNan",
+        "Whether elements are not a number.",
+        "310 310P 610 910 CS: -; 310B: f16 f32; A2 A3: f16 bf16 f32",
+    ),
     _comparison(
         "Less",
         "Whether elements of x1 are below those of x2, with broadcasting.",
@@ -144,7 +174,7 @@ ROWS = (
         "LogicalAnd",
         X1_X2,
         "Whether both elements are true, with broadcasting.",
-        vector=VectorFunction(Form.BINARY, "And", native=(BOOL,), linked=False),
+        vector=VectorFunction(Form.BINARY, "And", bits=True, linked=False),
     ),
     _logic(
         "LogicalNot",
@@ -158,7 +188,7 @@ ROWS = (
         "LogicalOr",
         X1_X2,
         "Whether one of two elements is true, with broadcasting.",
-        vector=VectorFunction(Form.BINARY, "Or", native=(BOOL,), linked=False),
+        vector=VectorFunction(Form.BINARY, "Or", bits=True, linked=False),
     ),
     TargetOp(
         "SelectV2",

@@ -24,7 +24,18 @@ _WINDOW_ATTRIBUTES = (
     Attribute("offset_x", "int", 0),
     PRODUCTS,
 )
-"""Attributes of every convolution."""
+"""Attributes of every convolution of images."""
+
+_DEEP_ATTRIBUTES = (
+    Attribute("strides", "ints"),
+    Attribute("pads", "ints"),
+    Attribute("dilations", "ints", (1, 1, 1, 1, 1)),
+    Attribute("data_format", "string", "NCDHW"),
+    Attribute("offset_x", "int", 0),
+    PRODUCTS,
+    Attribute("groups", "int", 1),
+)
+"""Attributes of every convolution of volumes; pads are front, back, top, bottom, left, right."""
 
 # What follows is that of CANN's kernels, which list their dtypes when they are compiled. A bfloat16
 # product takes a float32 bias. Left out are int4, for which there are no layers here, the float16
@@ -93,6 +104,40 @@ ROWS = (
             "T T T > T",
         ),
         family="conv",
+    ),
+    TargetOp(
+        "Conv3D",
+        inputs("x", "filter", "bias?", "offset_w?"),
+        Y,
+        Unit.CUBE,
+        "3-D convolution of NCDHW data with an OIDHW filter, accumulated in float32 or int32.",
+        attributes=_DEEP_ATTRIBUTES,
+        columns=cube(),
+        kernels=on(
+            f"310 310P 910: f16 {_INT8} {_SUMS}; 310B: f16 {_INT8}; "
+            f"A2 A3: f16 f32 {_INT8} {_BF16}; 610 CS: ?",
+            "T T T > T",
+        ),
+        family="conv",
+        takes=Layout.CONV_3D,
+    ),
+    TargetOp(
+        "Conv3DTransposeD",
+        inputs("x", "filter", "bias?", "offset_w?"),
+        Y,
+        Unit.CUBE,
+        "3-D transposed convolution of NCDHW data with an IODHW filter.",
+        attributes=(
+            Attribute("input_size", "ints"),
+            *_DEEP_ATTRIBUTES,
+            Attribute("output_padding", "ints", (0, 0, 0, 0, 0)),
+        ),
+        columns=tuple(column for column in cube() if column.inputs[0].is_float),
+        kernels=on(
+            f"310 310P 910: f16 {_SUMS}; 310B: f16; A2 A3: f16 {_BF16}; 610 CS: ?", "T T T > T"
+        ),
+        family="conv",
+        takes=Layout.CONV_3D,
     ),
     TargetOp(
         "DepthwiseConv2D",

@@ -73,7 +73,8 @@ ROWS = (
         formula=(
             "y[r, c, i, j] = mean or largest (pool_mode) of bilinear samples in cell (i, j) of "
             "region r\n"
-            "regions are scaled by spatial_scale and are at least one pixel high and wide"
+            "regions are scaled by spatial_scale; they are at least one pixel high and wide with "
+            "roi_end_mode 0, and begin half a pixel earlier with 2"
         ),
         takes=Layout.IMAGE,
         picks=True,

@@ -206,6 +206,18 @@ ROWS = (
         ),
     ),
     TargetOp(
+        "Adds",
+        inputs("x"),
+        Y,
+        Unit.VECTOR,
+        "Sum with one number.",
+        attributes=(Attribute("value", "float"),),
+        columns=same(*FLOATS),
+        kernels=on("310 310P 310B 610 910: f16 f32; A2 A3: f16 f32 bf16; CS: f16"),
+        family="unary",
+        vector=VectorFunction(Form.UNARY, rounded_once=True),
+    ),
+    TargetOp(
         "Muls",
         inputs("x"),
         Y,

@@ -25,7 +25,7 @@ from atc_py.target.rows.parts import (
     inputs,
     same,
 )
-from atc_py.target.vector import Form, VectorFunction
+from atc_py.target.vector import LOW, Form, VectorFunction
 
 if TYPE_CHECKING:
     from atc_py.tensor.dtypes import DType
@@ -183,6 +183,19 @@ ROWS = (
         vector=VectorFunction(Form.UNARY, native=(F16, I32), zero_of_zeros=True),
     ),
     _of_floats(
+        "Power",
+        "Elements times scale, plus shift, raised to one power.",
+        aicpu=(),
+        attributes=(
+            Attribute("power", "float", 1.0),
+            Attribute("scale", "float", 1.0),
+            Attribute("shift", "float", 0.0),
+        ),
+        kernels=on("310 CS: f16; 310P 310B 610 910: f16 f32; A2 A3: f16 f32 bf16"),
+        passes=2 + EXP + LOG,
+        vector=VectorFunction(Form.ACTIVATION, scratch=(LOW,)),
+    ),
+    _of_floats(
         "Reciprocal",
         "One divided by each element.",
         kernels=LATER_KERNELS,
@@ -202,6 +215,12 @@ ROWS = (
         family="unary",
         selects=True,
         vector=VectorFunction(Form.UNARY, zero_of_zeros=True),
+    ),
+    _of_floats(
+        "Rsqrt",
+        "One divided by the square root of each element.",
+        passes=2.0 + DIVISION,
+        vector=VectorFunction(Form.UNARY, "Rsqrt"),
     ),
     TargetOp(
         "Sign",
@@ -236,5 +255,18 @@ ROWS = (
         vector=VectorFunction(
             Form.UNARY, "Sqrt", native=(F16,), rounded_once=True, zero_of_zeros=True
         ),
+    ),
+    TargetOp(
+        "Tan",
+        inputs("x"),
+        Y,
+        Unit.VECTOR,
+        "Tangent of an angle in radians; that of an integer has its fraction cut off.",
+        columns=same(F16, F32, I32),
+        kernels=on("310 310P 310B 610 910: f16 f32 i32; A2 A3: bf16 f16 f32 i32; CS: f16"),
+        aicpu=(F16, F32, F64),
+        family="unary",
+        passes=2 * POLYNOMIAL,
+        vector=VectorFunction(Form.UNARY, native=(I32,), zero_of_zeros=True),
     ),
 )

@@ -9,6 +9,8 @@ __all__ = ["ROWS"]
 
 _SEEDS = (Attribute("seed", "int", 0), Attribute("seed2", "int", 0))
 
+_DRAWN = (Column((I64,), (F32,)), Column((I64,), (F64,)))
+
 ROWS = (
     TargetOp(
         "Multinomial",
@@ -25,13 +27,24 @@ ROWS = (
         formula=("y[r, s] = class c with a probability in proportion to exp(logits[r, c])"),
     ),
     TargetOp(
+        "RandomStandardNormal",
+        inputs("shape#"),
+        Y,
+        Unit.VECTOR,
+        "Random numbers, normally distributed around 0 with a standard deviation of 1.",
+        attributes=(Attribute("dtype", "dtype"), *_SEEDS),
+        aicpu=_DRAWN,
+        family="rows",
+        formula="y = random numbers of the normal distribution with mean 0 and deviation 1",
+    ),
+    TargetOp(
         "RandomUniform",
         inputs("shape#"),
         Y,
         Unit.VECTOR,
         "Random numbers, evenly distributed from 0 to below 1.",
         attributes=(Attribute("dtype", "dtype"), *_SEEDS),
-        aicpu=(Column((I64,), (F32,)), Column((I64,), (F64,))),
+        aicpu=_DRAWN,
         family="rows",
         formula="y = random numbers from 0 to below 1, each as likely",
     ),

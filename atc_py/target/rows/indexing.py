@@ -8,6 +8,7 @@ from atc_py.target.kernels import on
 from atc_py.target.row import Attribute, Column, TargetOp, Unit
 from atc_py.target.rows.parts import (
     ANY,
+    BF16,
     BOOL,
     DECIDED_LATER,
     F16,
@@ -40,6 +41,11 @@ _MARKS = (F16, F32, I32, I8, U8)
 def _picked(*dtypes: DType) -> tuple[Column, ...]:
     """Return columns of operators that pick elements of their first input by their second."""
     return tuple(Column((dtype, index), (dtype,)) for dtype in dtypes for index in _INDICES)
+
+
+def _placed(*dtypes: DType) -> tuple[Column, ...]:
+    """Return columns of operators that put their third input into the first by the second."""
+    return tuple(Column((dtype, index, dtype), (dtype,)) for dtype in dtypes for index in _INDICES)
 
 
 def _marked(indices: tuple[DType, ...], marks: tuple[DType, ...]) -> tuple[Column, ...]:
@@ -166,6 +172,23 @@ ROWS = (
             "seq_dim, b along batch_dim"
         ),
     ),
+    # Its reductions (add, mul) are not on the lists.
+    TargetOp(
+        "ScatterElements",
+        inputs("data", "indices", "updates"),
+        Y,
+        Unit.MOVE,
+        "A copy of data with one element for each index replaced along one axis; negative indices "
+        "count from its end, and of several updates of one element the last one stays.",
+        attributes=(Attribute("axis", "int", 0), Attribute("reduction", "string", "none")),
+        columns=_placed(F16, F32, I32, I8, U8),
+        kernels=on(
+            "310 310P 610 CS: -; 310B 910: f16 f32 i32 i8 u8; A2 A3: f16 f32 i32 i8 u8 bf16",
+            "T i32|i64 T > T",
+        ),
+        aicpu=_placed(*ANY, BF16),
+        family="move",
+    ),
     # Its AI Core kernel is ScatterNdUpdate, on a copy that TensorMove makes.
     TargetOp(
         "TensorScatterUpdate",
@@ -174,11 +197,18 @@ ROWS = (
         Unit.MOVE,
         "A copy of x with the slices at tuples of indices replaced by updates; negative indices "
         "count from the end of their axis.",
-        columns=tuple(
-            Column((dtype, index, dtype), (dtype,))
-            for dtype in (*FLOATS, BOOL)
-            for index in _INDICES
-        ),
+        columns=_placed(*FLOATS, BOOL),
         family="move",
+    ),
+    TargetOp(
+        "Where",
+        inputs("x"),
+        Y,
+        Unit.VECTOR,
+        "Indices of the elements that are not zero, in row-major order, a row for each element.",
+        aicpu=tuple(Column((dtype,), (I64,)) for dtype in ANY),
+        family="region",
+        selects=True,
+        formula="y[n] = indices of the n-th element of x that is not 0, in row-major order",
     ),
 )

@@ -83,6 +83,27 @@ ROWS = (
             "counts as larger than all"
         ),
     ),
+    # CANN's also outputs the statistics.
+    TargetOp(
+        "InstanceNorm",
+        inputs("x", "gamma", "beta"),
+        Y,
+        Unit.VECTOR,
+        "Elements less the mean of their channel in their image, divided by its deviation, times "
+        "gamma, plus beta.",
+        attributes=(
+            Attribute("data_format", "string", "NDHWC"),
+            Attribute("epsilon", "float", 1e-6),
+        ),
+        columns=same(*FLOATS, inputs=3),
+        kernels=on("310 310P 310B 610 910 A2 A3: f16 f32; CS: -", "T T T > T"),
+        family="rows",
+        formula=(
+            "y = (x - mean[n, c]) / sqrt(variance[n, c] + epsilon) * gamma[c] + beta[c], n the "
+            "image (axis 0), c the channel (axis 1)"
+        ),
+        passes=9.0,
+    ),
     TargetOp(
         "LRN",
         inputs("x"),
@@ -105,11 +126,11 @@ ROWS = (
         ),
         passes=8.0,
     ),
-    # CANN's LayerNorm and RmsNorm also output statistics, which only training reads.
+    # CANN's kernels always output the statistics, in the dtype of gamma.
     TargetOp(
         "LayerNorm",
         inputs("x", "gamma", "beta"),
-        Y,
+        inputs("y", "mean?", "variance?"),
         Unit.VECTOR,
         "Elements less their mean over the last axes, divided by their deviation, times gamma, "
         "plus beta.",
@@ -118,8 +139,11 @@ ROWS = (
             Attribute("begin_params_axis", "int", 0),
             Attribute("epsilon", "float", 1e-7),
         ),
-        columns=same(*FLOATS, inputs=3),
-        kernels=LATER_KERNELS,
+        columns=(*same(*FLOATS, inputs=3, outputs=3), Column((F16, F32, F32), (F16, F32, F32))),
+        kernels=on(
+            "310 310P 310B 610 910 A3 CS: ?; A2: f16 f32 bf16 (f16 f32 f32 > f16 f32 f32)",
+            "T T T > T T T",
+        ),
         family="rows",
         takes=Layout.LAST_AXIS,
         passes=9.0,
@@ -163,6 +187,7 @@ ROWS = (
         family="rows",
         passes=8.0,
     ),
+    # CANN's also outputs the inverse deviations, which only training reads.
     TargetOp(
         "RmsNorm",
         inputs("x", "gamma"),

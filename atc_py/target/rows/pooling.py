@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from atc_py.target.kernels import on
+from atc_py.target.layouts import Layout
 from atc_py.target.row import Attribute, Limit, TargetOp, Unit
 from atc_py.target.rows.parts import (
+    EXP,
     F16,
     F32,
     F64,
+    FLOATS,
+    LOG,
     Y,
     inputs,
     same,
@@ -49,6 +53,21 @@ ROWS = (
         aicpu=(F32, F64),
         limits=_WINDOW_LIMITS,
         family="pool",
+    ),
+    # CANN's kernel raises x to the power p with its sign; where p is odd, that is another sum.
+    TargetOp(
+        "GlobalLpPool",
+        inputs("x"),
+        Y,
+        Unit.VECTOR,
+        "Root p of the sum of magnitudes to the power p, over all axes but batch and channel.",
+        attributes=(Attribute("p", "float", 2.0),),
+        columns=same(*FLOATS),
+        kernels=on("310: f16; 310P 310B 910 A2 A3: f16 f32; 610 CS: -"),
+        family="reduce",
+        formula="y[n, c] = (sum of |x[n, c, ..]|^p)^(1 / p)",
+        takes=Layout.ROWS,
+        passes=4 + EXP + LOG,
     ),
     TargetOp(
         "MaxPoolV3",

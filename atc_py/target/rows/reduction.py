@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
-from atc_py.target.row import Attribute, Column, TargetOp, Unit
+from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
 from atc_py.target.rows.parts import (
     BOOL,
+    EXP,
     F16,
     F32,
     F64,
@@ -16,6 +17,7 @@ from atc_py.target.rows.parts import (
     I32,
     I64,
     LATER_KERNELS,
+    LOG,
     U8,
     U32,
     U64,
@@ -93,6 +95,22 @@ ROWS = (
         family="reduce",
         takes=Layout.ROWS,
         passes=3.0,
+    ),
+    # No form of it has its axes as an attribute. CANN's kernel does not subtract the largest element
+    # first, so that exponentials of what is above 88 overflow there.
+    TargetOp(
+        "ReduceLogSumExp",
+        (Operand("x"), Operand("axes", value_depend=True, compiled=True)),
+        Y,
+        Unit.VECTOR,
+        "Logarithm of the sum of exponentials over the axes of the second input.",
+        attributes=(Attribute("keep_dims", "bool", default=False),),
+        columns=tuple(Column((dtype, I64), (dtype,)) for dtype in FLOATS),
+        kernels=on("310 310P 310B 910 A2 A3: f16 f32; 610 CS: -", "T i64|i32 > T"),
+        family="reduce",
+        formula="y = m + log(sum of exp(x - m) over axes), m the largest x over them",
+        takes=Layout.ROWS,
+        passes=4 + EXP + LOG,
     ),
     # int64 and float64 on the AI CPU are inferred from the lists. With the axes as an input, some
     # families have int64 on the AI Core; the operator that has them as an attribute has not.

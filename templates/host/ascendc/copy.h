@@ -26,7 +26,7 @@ struct DataCopyExtParams {
   uint32_t rsv = 0;
 };
 
-// What fills the rest of a block behind a copy that ends inside it.
+// What fills the rest of a block after a copy that ends inside it.
 template <typename T>
 struct DataCopyPadExtParams {
   bool isPad = false;

@@ -1,9 +1,9 @@
 // The cube: matrices as fractals of 16 rows of 32 bytes, and their product.
 //
 // With C0 = 32 / sizeof(T) elements in a fractal's row, an operand in L1 is a column of columns of
-// fractals (C0 wide), in L0A it lies fractal row by fractal row, in L0B by steps of the summed
-// extent with the columns of the result as the fractals' rows, and the result in L0C is columns
-// of fractals of 16 x 16.
+// fractals (C0 wide), in L0A it is stored fractal row by fractal row, in L0B by steps of the
+// summed axis with the columns of the result as the fractals' rows, and the result in L0C is
+// columns of fractals of 16 x 16.
 #ifndef ATC_PY_HOST_ASCENDC_CUBE_H_
 #define ATC_PY_HOST_ASCENDC_CUBE_H_
 
@@ -146,7 +146,7 @@ inline void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src,
 }
 
 // Squares of 16 x 16, of bytes 32 x 32, are turned. A square of bytes or of 32 bits is two
-// fractals side by side in memory; what they become lies `dstFracGap` fractals apart.
+// fractals side by side in memory; the results are `dstFracGap` fractals apart.
 template <typename T>
 inline void LoadDataWithTranspose(const LocalTensor<T>& dst, const LocalTensor<T>& src,
                                   const LoadData2dTransposeParams& load,
@@ -207,7 +207,7 @@ struct Lanes {
   static constexpr uint32_t kParts = kSide / kCount;
 };
 
-// The right operand as panels: 16 columns of every step of the summed extent.
+// The right operand as panels: 16 columns of every step of the summed axis.
 template <typename C, typename B>
 inline std::vector<typename Lanes<C>::Type> Panels(const B* right, const MmadParams& size) {
   using Number = typename Lanes<C>::Number;
@@ -230,7 +230,7 @@ inline std::vector<typename Lanes<C>::Type> Panels(const B* right, const MmadPar
   return panels;
 }
 
-// 16 sums of one line: products are added in the order of the summed extent, each rounded.
+// 16 sums of one line: products are added in the order of the summed axis, each rounded.
 template <typename C>
 inline void AddProducts(const typename Lanes<C>::Number* line, const typename Lanes<C>::Type* panel,
                         uint32_t k, C* sums) {

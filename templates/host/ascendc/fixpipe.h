@@ -1,4 +1,4 @@
-// Sums on their way out of L0C, and a bias on its way to the cube.
+// Copies of sums from L0C, and of a bias to the cube.
 #ifndef ATC_PY_HOST_ASCENDC_FIXPIPE_H_
 #define ATC_PY_HOST_ASCENDC_FIXPIPE_H_
 

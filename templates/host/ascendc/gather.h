@@ -8,7 +8,7 @@
 
 namespace AscendC {
 
-// dst[i] is what lies `base` + offsets[i] bytes behind the start of src.
+// dst[i] is what is stored `base` + offsets[i] bytes after the start of src.
 template <typename T>
 inline void Gather(const LocalTensor<T>& dst, const LocalTensor<T>& src,
                    const LocalTensor<uint32_t>& offsets, uint32_t base, uint32_t count,

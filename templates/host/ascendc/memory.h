@@ -111,7 +111,7 @@ class LocalTensor {
   T* Vector(uint64_t count, host::Use use, Where where) const {
     if (offset_ % ONE_BLK_SIZE != 0) {
       host::Fail(where, "misaligned: the tensor starts " + host::Text(offset_ % ONE_BLK_SIZE) +
-                            " bytes behind a block of 32");
+                            " bytes past a block of 32");
     }
     return Data(0, count, use, where);
   }

@@ -1,4 +1,4 @@
-// TPipe hands out a core's memory; TQue passes buffers from one unit to the next; TBuf is scratch.
+// TPipe allocates a core's memory; TQue passes buffers from one unit to the next; TBuf is scratch.
 #ifndef ATC_PY_HOST_ASCENDC_QUEUE_H_
 #define ATC_PY_HOST_ASCENDC_QUEUE_H_
 
@@ -11,7 +11,7 @@
 namespace AscendC {
 namespace host {
 
-// The memory that a position lies in.
+// The memory of a position.
 struct Storage {
   const char* name;
   uint64_t BufferSizes::*size;

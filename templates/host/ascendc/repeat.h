@@ -1,4 +1,4 @@
-// Vector arithmetic in repeats whose operands lie apart, or stand still.
+// Vector arithmetic in repeats whose operands have gaps between them, or do not advance.
 #ifndef ATC_PY_HOST_ASCENDC_REPEAT_H_
 #define ATC_PY_HOST_ASCENDC_REPEAT_H_
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from atc_py.emit.reduction import folded
-from atc_py.ir import Graph, Phase, TensorType
+from atc_py.ir import DenseConst, Engine, Graph, Phase, TensorType
 from atc_py.tensor.dtypes import DType
 from tests.emit.families.blocks import SANITIZED
 from tests.emit.families.conftest import wrong
@@ -118,6 +119,59 @@ def test_normalizations_with_parameters_agree(
     _one(graph, add_node, "SoftmaxV2", [TensorType(F16, (3, 5))], wide, half_to_float=True)
     checked = verified(graph, sanitize=sanitize)
     assert len(checked) == 21
+    assert wrong(checked) == []
+
+
+def test_layer_norm_with_its_statistics_agrees(add_node: AddNode, verified: Verified) -> None:
+    graph = Graph("statistics", Phase.TYPED)
+    for dtype, wide in ((F16, F16), (F32, F32), (F16, F32)):
+        for shape, first in (((3, 5, 31), 2), ((3, 5, 31), 1), ((2, 40_009), 1), ((3, 5, 1), 2)):
+            x, p = TensorType(dtype, shape), TensorType(wide, shape[first:])
+            row = TensorType(wide, shape[:first] + (1,) * (len(shape) - first))
+            place = {"begin_norm_axis": first, "begin_params_axis": first}
+            for outputs in ([x, row, row], [x]):
+                add_node(graph, "LayerNorm", [x, p, p], outputs, place)
+    checked = verified(graph)
+    assert len(checked) == 24
+    assert wrong(checked) == []
+
+
+def test_operators_of_channels_agree_whatever_dims_are_one(
+    add_node: AddNode, verified: Verified
+) -> None:
+    graph = Graph("channels", Phase.TYPED)
+    shapes: list[Shape] = [
+        (2, 3, 5, 7), (1, 2, 3, 4, 5), (3, 5, 1, 1), (2, 3, 7, 1), (1, 1, 1, 40_009), (2, 0, 3, 4),
+    ]  # fmt: skip
+    for dtype in (F16, F32):
+        for shape in (*shapes, (2, 3, 9), (2, 3)):
+            x, p = TensorType(dtype, shape), TensorType(dtype, shape[1:2])
+            _one(graph, add_node, "InstanceNorm", [x, p, p], x, data_format="NCHW")
+        for shape in shapes:
+            x, y = TensorType(dtype, shape), TensorType(dtype, shape[:2] + (1,) * (len(shape) - 2))
+            for power in (1.0, 2.0, 3.0):
+                _one(graph, add_node, "GlobalLpPool", [x], y, p=power)
+    checked = verified(graph)
+    assert len(checked) == 2 * (8 + 6 * 3)
+    assert wrong(checked) == []
+
+
+def test_logarithm_of_a_sum_of_exponentials_has_a_kernel_for_each_choice_of_axes(
+    verified: Verified,
+) -> None:
+    graph = Graph("exponentials", Phase.TYPED)
+    forms = [((3, 3, 3), (0,)), ((3, 3, 3), (1,)), ((3, 3, 3), (2,)), ((3, 3, 3), (0, 2))]
+    forms += [((2, 40_009), (1,)), ((5, 40_009), (0,)), ((4, 1), (1,)), ((7, 3), (0, 1))]
+    for dtype in (F16, F32):
+        for shape, axes in forms:
+            x = graph.add_input("x", TensorType(dtype, shape))
+            where = graph.constant("axes", DenseConst(np.array(axes, np.int64)))
+            types = [("y", TensorType(dtype, _kept(shape, axes)))]
+            node = graph.add_node("ReduceLogSumExp", [x, where], types, {"keep_dims": False})
+            node.engine = Engine.AICORE
+    checked = verified(graph)
+    assert len({each.kernel["name"] for each in checked}) == 2 * 5
+    assert len(checked) == 2 * len(forms)
     assert wrong(checked) == []
 
 

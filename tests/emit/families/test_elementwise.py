@@ -8,7 +8,7 @@ import pytest
 
 from atc_py.emit.registry import families
 from atc_py.ir import Graph, Phase, TensorType
-from atc_py.target import find_operator
+from atc_py.target import find_operator, find_soc
 from atc_py.tensor.dtypes import DType
 from tests.emit.families.conftest import wrong
 from tests.sampling import sampled
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tests.emit.conftest import AddNode
     from tests.emit.families.conftest import Verified
 
-NAMES = ("unary", "activation", "binary", "compare", "select")
+NAMES = ("unary", "activation", "binary", "compare", "test", "select")
 OPERATORS = sorted({op for each in families() if each.name in NAMES for op in each.operators})
 SCALARS = {"ClipByValue": (1, 2)}
 """Positions of operands that are single values."""
@@ -185,3 +185,26 @@ def test_both_forms_of_gelu_agree(add_node: AddNode, verified: Verified) -> None
     checked = verified(graph)
     assert len(checked) == 4
     assert wrong(checked) == []
+
+
+def test_newer_functions_agree_in_every_column(add_node: AddNode, verified: Verified) -> None:
+    graph = Graph("newer", Phase.TYPED)
+    attributes: dict[str, dict[str, AttrValue]] = {"Shrink": {"lambd": 0.7, "bias": 0.3}}
+    soc = "Ascend910B1"
+    for op in (
+        "BitwiseAnd",
+        "BitwiseOr",
+        "BitwiseXor",
+        "Invert",
+        "IsInf",
+        "IsNan",
+        "Shrink",
+        "Tan",
+    ):
+        row = find_operator(op)
+        assert row is not None
+        for column in row.columns_on(find_soc(soc)):
+            shapes: list[Shape] = [(3, 5, 31), (5, 1)]
+            inputs, result = _column(op, column, shapes)
+            add_node(graph, op, inputs, [result], attributes.get(op))
+    assert wrong(verified(graph, soc)) == []

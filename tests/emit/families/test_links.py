@@ -211,7 +211,7 @@ def test_what_repeats_inside_a_matrix_begins_another_launch(
 
 
 def test_cores_without_a_unified_buffer_apply_what_their_fix_pipe_has(add_node: AddNode) -> None:
-    """Fixpipe of Ascend C has a Relu; what is behind it is a launch of its own."""
+    """Fixpipe of Ascend C has a Relu; what follows it is a launch of its own."""
     graph = Graph("split", Phase.TYPED)
     follow(graph, follow(graph, product(add_node, graph), "Relu"), "Tanh")
     assert launches(graph, "Ascend910B1") == ["MatMulV2+Relu", "Tanh"]

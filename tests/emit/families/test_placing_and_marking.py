@@ -1,4 +1,4 @@
-"""Slices replaced and elements marked by index on the host: bit for bit the simulator's."""
+"""Slices and elements replaced, and elements marked by index on the host: bit for bit the simulator's."""
 
 from __future__ import annotations
 
@@ -30,6 +30,21 @@ UPDATES: list[tuple[Shape, Shape]] = [
 ]
 """One element, several updates of one row, none, empty tuples, rows and tensors beyond buffers."""
 
+ELEMENTS: list[tuple[Shape, Shape, int]] = [
+    ((1,), (1,), 0),
+    ((37,), (23,), 0),
+    ((7, 5), (3, 5), 0),
+    ((7, 5), (9, 4), 0),
+    ((7, 35), (6, 40), -1),
+    ((3, 5, 31), (2, 7, 30), 1),
+    ((2, 3, 5, 7), (2, 3, 5, 7), 2),
+    ((3, 5), (0, 5), 0),
+    ((0, 5), (0, 5), 1),
+    ((3, 40_009), (2, 40_009), 0),
+    ((2, 100_003), (2, 70_001), 1),
+]
+"""One element, every axis, parts of the other axes, nothing, rows and tensors beyond buffers."""
+
 MARKS: list[tuple[Shape, int, int]] = [
     ((), 1, -1),
     ((31,), 7, -1),
@@ -53,6 +68,22 @@ def test_replaced_slices_agree(add_node: AddNode, verified: Verified) -> None:
             add_node(graph, "TensorScatterUpdate", types, [data])
     checked = verified(graph)
     assert len(checked) == 2 * len(UPDATES)
+    assert wrong(checked) == []
+
+
+@pytest.mark.parametrize(
+    ("dtype", "index"), sampled([(F16, I32)], [(F32, I64), (I8, I64), (I32, I32)])
+)
+def test_replaced_elements_agree(
+    add_node: AddNode, verified: Verified, dtype: DType, index: DType
+) -> None:
+    graph = Graph("scatter_elements", Phase.TYPED)
+    for x, indices, axis in ELEMENTS:
+        data = TensorType(dtype, x)
+        types = [data, TensorType(index, indices), TensorType(dtype, indices)]
+        add_node(graph, "ScatterElements", types, [data], {"axis": axis})
+    checked = verified(graph)
+    assert len(checked) == len(ELEMENTS)
     assert wrong(checked) == []
 
 

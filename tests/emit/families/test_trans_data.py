@@ -30,6 +30,8 @@ SHAPES: dict[str, list[Shape]] = {
     "FRACTAL_Z": [
         (1, 1, 1, 1), (16, 16, 3, 3), (19, 33, 3, 2), (5, 3, 7, 7), (40, 70), (1, 1), (64, 96, 1, 1),
     ],
+    "NDC1HWC0": [(1, 1, 1, 1, 1), (2, 16, 2, 3, 5), (1, 37, 3, 2, 7), (0, 3, 2, 4, 4)],
+    "FRACTAL_Z_3D": [(1, 1, 1, 1, 1), (16, 16, 2, 3, 3), (19, 33, 2, 3, 2), (5, 3, 3, 1, 2)],
 }  # fmt: skip
 """One element, whole blocks, rests of blocks, primes, nothing, several tiles a core."""
 
@@ -40,20 +42,20 @@ def _add(
     """Add every shape into the storage, and out of it."""
     name = storage.format.value
     for shape in shapes:
-        rank4 = len(shape) == len("NCHW") and name != "FRACTAL_NZ"
-        origin = Format.NCHW if rank4 else Format.ND
+        named = {4: Format.NCHW, 5: Format.NCDHW} if name != "FRACTAL_NZ" else {}
+        origin = named.get(len(shape), Format.ND)
         rows = TensorType(dtype, shape, origin)
         blocks = rows.with_storage(storage)
         for source, target, names in (
             (rows, blocks, (origin.value, name)),
             (blocks, rows, (name, origin.value)),
         ):
-            named: dict[str, AttrValue] = {
+            attributes: dict[str, AttrValue] = {
                 "src_format": names[0],
                 "dst_format": names[1],
                 "groups": storage.groups,
             }
-            add_node(graph, "TransData", [source], [target], named)
+            add_node(graph, "TransData", [source], [target], attributes)
 
 
 @pytest.mark.parametrize("name", sampled("float16", "int8", "float32", "bool", "int64"))

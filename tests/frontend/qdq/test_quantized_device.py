@@ -35,7 +35,7 @@ SOCS = pytest.mark.parametrize("soc", ["sim", "Ascend310P3", "Ascend310", "Ascen
 def test_steps_that_float16_does_not_hold_give_the_codes(
     scale: float, codes: list[int], soc: str, tmp_path: Path
 ) -> None:
-    """The file has the whole factor, 500000 or 0.00005, which is no normal number of float16."""
+    """The file has the whole factor, 500000 or 0.00005, which is not a normal number of float16."""
     s = Sketch()
     s.output(s.q(s.input("x", [3]), scale, to="y"), I8)
     factor = next(node for node in s.source(tmp_path).nodes if node.op_type == "AscendQuant")

@@ -83,6 +83,11 @@ def groups(s: Sketch) -> str:
     return s.op("ConvTranspose", data(s), w, group=2)
 
 
+def volumes(s: Sketch) -> str:
+    w = s.dq(s.weight(np.ones((2, 2, 3, 3, 3)), I8), 0.5)
+    return s.op("Conv", data(s, (1, 2, 4, 4, 4)), w)
+
+
 def one_side(s: Sketch) -> str:
     return s.op("MatMul", data(s, (2, 3)), s.input("w", (3, 4)))
 
@@ -121,6 +126,7 @@ CASES: dict[str, tuple[Callable[[Sketch], str], str]] = {
     "tiny product": (tiny_product, "is 1.42e-14, its results are beyond float16"),
     "huge product": (huge_product, "is 6.55e+04, its results are beyond float16"),
     "groups": (groups, "it is a transposed convolution in groups"),
+    "volumes": (volumes, "it is a 3-D convolution"),
     "one side": (one_side, "one of its operands is not quantized as a whole"),
     "rows of left weights": (rows_of_left_weights, "its data is quantized per channel"),
     "vector": (vector, "one of its operands is a vector"),

@@ -25,7 +25,11 @@ FLOAT16_MODES = ("force_fp16", "allow_fp32_to_fp16")
 
 
 def expect_agreement(
-    model: onnx.ModelProto, runs: Iterable[Mapping[str, Array]], mode: str, folder: Path
+    model: onnx.ModelProto,
+    runs: Iterable[Mapping[str, Array]],
+    mode: str,
+    folder: Path,
+    operator_list: str | None = None,
 ) -> None:
     """Convert once, then compare every run's outputs; integers must be equal.
 
@@ -33,7 +37,13 @@ def expect_agreement(
     of kernels in a row that round, and from the expected data.
     """
     onnx.save(model, folder / "model.onnx")
-    atc_py.convert(folder / "model.onnx", folder / "model.om", precision_mode=mode, verify=True)
+    atc_py.convert(
+        folder / "model.onnx",
+        folder / "model.om",
+        precision_mode=mode,
+        operator_list=operator_list,
+        verify=True,
+    )
     with atc_py.load(folder / "model.om") as loaded:
         for number, feeds in enumerate(runs):
             found = loaded.run(feeds)

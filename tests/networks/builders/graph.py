@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["Net"]
 
 IR_VERSION = 7
+IR_OF_OPSET_15 = 8
+
+FUSED_NORM = 17
+"""Opset since which LayerNormalization is one operator."""
 
 
 class Net:
@@ -133,7 +137,10 @@ class Net:
         return self.op("Add", product, self.weights(out, scale=0.1))
 
     def layer_norm(self, x: str, width: int) -> str:
-        """Return LayerNormalization of the last axis, in the parts it had before opset 17."""
+        """Return LayerNormalization of the last axis, in parts before opset 17."""
+        if self.opset >= FUSED_NORM:
+            factors, offset = self._near_one(width), self.weights(width, scale=0.1)
+            return self.op("LayerNormalization", x, factors, offset, epsilon=1e-5)
         centered = self.op("Sub", x, self.op("ReduceMean", x, axes=[-1]))
         squares = self.op("Pow", centered, self.const(2.0))
         variance = self.op("ReduceMean", squares, axes=[-1])
@@ -174,7 +181,7 @@ class Net:
         model = helper.make_model(
             self.graph(),
             opset_imports=[helper.make_opsetid("", self.opset)],
-            ir_version=IR_VERSION,
+            ir_version=IR_VERSION if self.opset < 15 else IR_OF_OPSET_15,
         )
         onnx.checker.check_model(model, full_check=True)
         return model

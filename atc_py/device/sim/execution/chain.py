@@ -73,7 +73,9 @@ def chained(steps: Sequence[Step], scopes: Sequence[int]) -> list[Step]:
 
 
 def _alone(step: Step) -> Step:
-    """Return a step whose kernel rounds its own parts where it can."""
+    """Return a step whose kernel rounds the parts of its one result where it can."""
+    if len(step.outputs) != 1:
+        return step
     rounds = step.kernel.rounding is Rounding.BOUNDARY and is_rounded(step.node.outputs[0].dtype)
     return _chain([step], ()) if step.kernel.finishes and rounds and not step.is_late else step
 

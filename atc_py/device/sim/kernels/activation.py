@@ -166,6 +166,22 @@ def prelu(call: Call) -> None:
     np.copyto(call.out, call.x, where=call.x >= 0)
 
 
+@kernel("Shrink", same_float_as_x, in_place=True, finishes=True)
+def shrink(call: Call) -> None:
+    """Compute `y = x + bias` below -lambd, else `x - bias` above lambd, else 0, also for NaN."""
+    lambd, bias = call.node.number("lambd"), call.node.number("bias")
+
+    def formula(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> None:
+        limit, step = x.dtype.type(lambd), x.dtype.type(bias)
+        below, above = x < -limit, x > limit
+        np.subtract(x, step, out=scratch)
+        np.copyto(scratch, 0, where=~above)
+        np.add(x, step, out=out)
+        np.copyto(out, scratch, where=~below)
+
+    by_blocks(call, formula)
+
+
 @kernel("Sigmoid", same_float_as_x, in_place=True, finishes=True)
 def sigmoid(call: Call) -> None:
     """Compute `y = 1 / (1 + exp(-x))`."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from atc_py.device.sim.kernel import Call, Rounding, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
-from atc_py.device.sim.typing_rules import broadcast, one_dtype
+from atc_py.device.sim.typing_rules import broadcast, one_dtype, require_float
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import broadcast_shapes
 
@@ -24,6 +24,24 @@ def _ordered_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     if node.x.dtype is DType.BOOL:
         raise NodeError("bools have no order")
     return _comparison_types(node)
+
+
+def _test_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """Return a bool for each element of x, a float."""
+    require_float(node.x)
+    return (TensorFacts(DType.BOOL, node.x.shape),)
+
+
+@kernel("IsInf", _test_types)
+def is_inf(call: Call) -> None:
+    """Compute whether `|x|` is infinite."""
+    np.isinf(call.x, out=call.out)
+
+
+@kernel("IsNan", _test_types)
+def is_nan(call: Call) -> None:
+    """Compute whether x is not a number."""
+    np.isnan(call.x, out=call.out)
 
 
 def _logic_types(node: NodeFacts) -> tuple[TensorFacts, ...]:

@@ -23,6 +23,9 @@ __all__: list[str] = []
 _ROI_COLUMNS = 5
 """Image, x1, y1, x2, y2."""
 
+_AS_GIVEN, _HALF_PIXEL = 0, 2
+"""Values of roi_end_mode that ONNX has a counterpart of."""
+
 
 def _region_types(node: NodeFacts, pooled: tuple[int, int]) -> tuple[TensorFacts, ...]:
     """Return a map of the pooled size for each row of the second input."""
@@ -41,8 +44,10 @@ def _region_types(node: NodeFacts, pooled: tuple[int, int]) -> tuple[TensorFacts
 
 
 def _align_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the types of `_region_types`; regions end where they say."""
-    node.expect("roi_end_mode", 0)
+    """Return the types of `_region_types`; regions are as given or moved by half a pixel."""
+    if node.integer("roi_end_mode") not in {_AS_GIVEN, _HALF_PIXEL}:
+        found = node.integer("roi_end_mode")
+        raise NodeError(f"roi_end_mode must be {_AS_GIVEN} or {_HALF_PIXEL}, found {found}")
     if node.text("pool_mode") not in {"avg", "max"}:
         raise NodeError(f"pool_mode must be avg or max, found {node.text('pool_mode')!r}")
     return _region_types(node, _pooled_size(node))
@@ -55,11 +60,20 @@ def _pooled_size(node: NodeFacts) -> tuple[int, int]:
 
 @kernel("ROIAlign", _align_types)
 def roi_align(call: Call) -> None:
-    """Apply `pool_regions` to regions of at least one pixel, scaled to the map."""
+    """Apply `pool_regions` to regions scaled to the map.
+
+    As given they are at least one pixel high and wide; moved by half a pixel, of any size.
+    """
     node, rois = call.node, call.input(1)
-    scale = rois.dtype.type(node.number("spatial_scale"))
-    starts = rois[:, 2:0:-1] * scale
-    sizes = np.maximum(rois[:, 4:2:-1] * scale - starts, rois.dtype.type(1))
+    real = rois.dtype.type
+    scale, half_pixel = (
+        real(node.number("spatial_scale")),
+        node.integer("roi_end_mode") != _AS_GIVEN,
+    )
+    starts, ends = (rois[:, 2:0:-1] * scale, rois[:, 4:2:-1] * scale)
+    if half_pixel:
+        starts, ends = starts - real(0.5), ends - real(0.5)
+    sizes = ends - starts if half_pixel else np.maximum(ends - starts, real(1))
     mode = "avg" if node.text("pool_mode") == "avg" else "max_pixel"
     regions = Regions(rois[:, 0].astype(np.int64), starts, sizes)
     cells = Cells(_pooled_size(node), node.integer("sample_num"), mode)

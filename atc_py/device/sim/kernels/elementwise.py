@@ -119,11 +119,33 @@ def _integer_power(base: NDArray[Any], exponent: NDArray[Any], out: NDArray[Any]
     np.copyto(out, np.where(inverted & (np.absolute(base) != 1), 0, powers))
 
 
+@kernel("Adds", same_float_as_x, in_place=True, finishes=True)
+def adds(call: Call) -> None:
+    """Compute `y = x + value`, with value in the carrier's dtype."""
+    addend = call.x.dtype.type(call.node.number("value"))
+    by_blocks(call, lambda x, out, _: np.add(x, addend, out=out))
+
+
 @kernel("Muls", same_float_as_x, in_place=True, finishes=True)
 def muls(call: Call) -> None:
     """Compute `y = x * value`, with value in the carrier's dtype."""
     factor = call.x.dtype.type(call.node.number("value"))
     by_blocks(call, lambda x, out, _: np.multiply(x, factor, out=out))
+
+
+@kernel("Power", same_float_as_x, in_place=True, finishes=True)
+def power_of_affine(call: Call) -> None:
+    """Compute `y = (scale * x + shift)^power`, NaN of what is negative unless power is whole."""
+    factor, addend, exponent = (
+        call.x.dtype.type(call.node.number(name)) for name in ("scale", "shift", "power")
+    )
+
+    def formula(x: NDArray[Any], out: NDArray[Any], _: object) -> None:
+        np.multiply(x, factor, out=out)
+        np.add(out, addend, out=out)
+        np.power(out, exponent, out=out)
+
+    by_blocks(call, formula)
 
 
 def _accumulate_types(node: NodeFacts) -> tuple[TensorFacts, ...]:

@@ -45,15 +45,20 @@ def _round_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 def _declare(
     op: str,
-    function: np.ufunc,
+    function: Callable[..., object],
     types: Callable[[NodeFacts], tuple[TensorFacts, ...]] = same_float_as_x,
     rounding: Rounding = Rounding.BOUNDARY,
 ) -> None:
-    """Register a kernel that is one function of numpy."""
+    """Register a kernel that is one function of an array with room for its result."""
 
     @kernel(op, types, rounding=rounding, in_place=True, finishes=True)
     def run(call: Call) -> None:
         by_blocks(call, lambda x, out, _: function(x, out=out))
+
+
+def _inverse_root(x: NDArray[Any], out: NDArray[Any]) -> None:
+    """Compute `1 / sqrt(x)`, the root rounded to the carrier's dtype."""
+    np.divide(1, np.sqrt(x, out=out), out=out)
 
 
 _declare("Abs", np.absolute, _number_types, Rounding.ON_GRID)
@@ -71,6 +76,7 @@ _declare("Floor", np.floor, rounding=Rounding.ON_GRID)
 _declare("Log", np.log, _natural_types)
 _declare("Neg", np.negative, _number_types, Rounding.ON_GRID)
 _declare("Reciprocal", np.reciprocal)
+_declare("Rsqrt", _inverse_root)
 _declare("Sign", np.sign, _number_types, Rounding.ON_GRID)
 _declare("Sin", np.sin)
 _declare("Sinh", np.sinh)
@@ -83,6 +89,26 @@ def rounded(call: Call) -> None:
     """Find the nearest integers, the even ones of two; integers stay as they are."""
     round_ = np.rint if call.x.dtype.kind == "f" else np.positive
     by_blocks(call, lambda x, out, _: round_(x, out=out))
+
+
+def _tan_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """Return the type of x, a float or int32."""
+    if node.x.dtype is not DType.INT32:
+        require_float(node.x)
+    return (node.x,)
+
+
+@kernel("Tan", _tan_types, in_place=True, finishes=True)
+def tan(call: Call) -> None:
+    """Compute the tangent; that of int32 in float32, with its fraction cut off."""
+
+    def of_integers(x: NDArray[Any], out: NDArray[Any], _: NDArray[Any]) -> None:
+        np.copyto(out, np.tan(x.astype(np.float32)), casting="unsafe")
+
+    def of_floats(x: NDArray[Any], out: NDArray[Any], _: NDArray[Any]) -> None:
+        np.tan(x, out=out)
+
+    by_blocks(call, of_floats if call.node.x.dtype.is_float else of_integers)
 
 
 def _erf_types(node: NodeFacts) -> tuple[TensorFacts, ...]:

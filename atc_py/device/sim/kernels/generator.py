@@ -20,11 +20,10 @@ def _generator(node: NodeFacts) -> np.random.Generator:
     return np.random.default_rng(seeds if any(seeds) else None)
 
 
-def _uniform_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the shape that the constant input names, in the dtype that the attribute names."""
-    shape, dtype = node.numbers.get(0), node.dtype("dtype")
-    if shape is None or shape.ndim != 1:
-        raise NodeError(f"shape must be a constant list of dims, found {node.x}")
+def _drawn_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """Return the shape that the input names, in the dtype that the attribute names."""
+    require_rank(node.x, 1, "shape")
+    shape, dtype = node.numbers_of(0, "shape"), node.dtype("dtype")
     if dtype not in {DType.FLOAT32, DType.FLOAT64}:
         raise NodeError(f"dtype must be float32 or float64, found {dtype.value}")
     dims = tuple(int(dim) for dim in shape)
@@ -33,7 +32,13 @@ def _uniform_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     return (TensorFacts(dtype, dims),)
 
 
-@kernel("RandomUniform", _uniform_types)
+@kernel("RandomStandardNormal", _drawn_types)
+def random_standard_normal(call: Call) -> None:
+    """Draw numbers of the normal distribution with mean 0 and deviation 1."""
+    _generator(call.node).standard_normal(dtype=call.out.dtype, out=call.out)
+
+
+@kernel("RandomUniform", _drawn_types)
 def random_uniform(call: Call) -> None:
     """Draw multiples of 2^-24 (float32) or 2^-53 (float64) from 0 to below 1, all as likely."""
     _generator(call.node).random(dtype=call.out.dtype, out=call.out)

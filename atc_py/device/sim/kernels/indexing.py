@@ -48,6 +48,16 @@ def _require_indices(facts: TensorFacts, name: str) -> None:
         raise NodeError(f"{name} must be int32 or int64, found {facts}")
 
 
+def _require_within(x: TensorFacts, index: TensorFacts, axis: int, names: tuple[str, str]) -> None:
+    """Check that an index for each element stays inside `x` along all axes but `axis`."""
+    of_x, of_index = names
+    if index.rank != x.rank:
+        raise NodeError(f"{of_index} must have {x.rank} axes like {of_x}, found {index}")
+    for other, (wanted, dim) in enumerate(zip(index.shape, x.shape, strict=True)):
+        if other != axis and wanted > dim:
+            raise NodeError(f"{of_index} {index} reaches beyond {of_x} {x} along axis {other}")
+
+
 def _one_axis(node: NodeFacts, name: str) -> int:
     """Return the attribute `name`, an axis of x, from the front."""
     return axes_of((node.integer(name),), node.x.rank)[0]
@@ -76,11 +86,7 @@ def _gather_elements_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     """Return the shape of index, which reaches no further than x beside the axis."""
     axis, index = _one_axis(node, "dim"), node.required(1)
     _require_indices(index, "index")
-    if index.rank != node.x.rank:
-        raise NodeError(f"index must have {node.x.rank} axes like x, found {index}")
-    for other, (wanted, dim) in enumerate(zip(index.shape, node.x.shape, strict=True)):
-        if other != axis and wanted > dim:
-            raise NodeError(f"index {index} reaches beyond x {node.x} along axis {other}")
+    _require_within(node.x, index, axis, ("x", "index"))
     return (TensorFacts(node.x.dtype, index.shape),)
 
 
@@ -160,10 +166,44 @@ def scatter(call: Call) -> None:
     reached = call.x.shape[: indices.shape[-1]]
     places = _places(indices, reached).reshape(-1)
     np.copyto(call.out, call.x)
+    _put(call.out.reshape(math.prod(reached), -1), places, call.input(2))
+
+
+def _scatter_elements_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """Return the type of data; indices reach no further beside the axis, each has an update."""
+    axis, indices, updates = _one_axis(node, "axis"), node.required(1), node.required(2)
+    node.expect("reduction", "none")
+    one_dtype((node.x, updates))
+    _require_indices(indices, "indices")
+    _require_within(node.x, indices, axis, ("data", "indices"))
+    if updates.shape != indices.shape:
+        raise NodeError(f"updates must have shape {list(indices.shape)}, found {updates}")
+    return (node.x,)
+
+
+@kernel("ScatterElements", _scatter_elements_types, rounding=Rounding.ON_GRID)
+def scatter_elements(call: Call) -> None:
+    """Compute `y = data`, then `y[indices[i][j]][j] = updates[i][j]` for axis 0, and so on.
+
+    Of several updates of one element the last one wins.
+    """
+    axis, indices = _one_axis(call.node, "axis"), call.input(1)
+    steps = [math.prod(call.x.shape[at + 1 :]) for at in range(call.x.ndim)]
+    places = _from_front(indices, call.x.shape[axis]) * steps[axis]
+    for at, dim in enumerate(indices.shape):
+        if at != axis:
+            shape = [1] * indices.ndim
+            shape[at] = dim
+            places = places + (np.arange(dim) * steps[at]).reshape(shape)
+    np.copyto(call.out, call.x)
+    _put(call.out.reshape(-1, 1), places.reshape(-1), call.input(2))
+
+
+def _put(rows: NDArray[Any], places: Indices, updates: NDArray[Any]) -> None:
+    """Put an update into the row of each place; of equal places the last one wins."""
     # numpy leaves open which of several writes to one place stays
     last = places.size - 1 - np.unique(places[::-1], return_index=True)[1]
-    rows = call.out.reshape(math.prod(reached), -1)
-    rows[places[last]] = call.input(2).reshape(places.size, rows.shape[1])[last]
+    rows[places[last]] = updates.reshape(places.size, rows.shape[1])[last]
 
 
 def _reverse_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
@@ -256,3 +296,29 @@ def non_zero(call: Call) -> None:
     if found[0].size != call.out.shape[1]:
         raise ValueError(f"{found[0].size} are not zero, the model says {call.out.shape[1]}")
     np.stack(found, out=call.out)
+
+
+def _where_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """Return as many rows as declared, which the run must keep, and a column for each axis."""
+    declared, rank = node.outputs[0].dims, node.x.rank
+    if len(declared) != 2 or declared[1] not in {rank, None}:  # noqa: PLR2004  (elements and axes)
+        raise NodeError(f"the result must have {rank} columns, found {node.outputs[0]}")
+    return (TensorFacts(DType.INT64, (declared[0], rank)),)
+
+
+@kernel(
+    "Where",
+    _where_types,
+    rounding=Rounding.ON_GRID,
+    results=lambda call: (np.ascontiguousarray(_found(call)[0].T),),
+)
+def where(call: Call) -> None:
+    """Find the indices of the elements other than 0, in row-major order.
+
+    Raises:
+        ValueError: there are not as many as the model declares.
+    """
+    found = np.argwhere(call.x)
+    if len(found) != call.out.shape[0]:
+        raise ValueError(f"{len(found)} are not zero, the model says {call.out.shape[0]}")
+    np.copyto(call.out, found)

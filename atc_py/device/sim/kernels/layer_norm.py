@@ -1,6 +1,6 @@
-"""Normalization of rows by statistics of their own: LayerNorm and RmsNorm.
+"""Normalization of rows by statistics of their own: LayerNorm, InstanceNorm and RmsNorm.
 
-Both compute in float32 where the operands are float16 or bfloat16, and are rounded once.
+All compute in float32 where the operands are float16 or bfloat16, and are rounded once.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from atc_py.device.sim.kernel import Call, Launch, in_turn, kernel, shared
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.numerics.row_sums import ROWS_TOGETHER, summing
 from atc_py.device.sim.typing_rules import axes_of, one_dtype, require_float
+from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
 
 if TYPE_CHECKING:
@@ -28,9 +29,8 @@ __all__: list[str] = []
 
 
 def _hold_parameters(node: NodeFacts, axis: int, names: tuple[str, ...]) -> None:
-    """Require parameters to have the shape of x from `axis` on."""
+    """Require parameters to have the shape of x from `axis` on, and one dtype."""
     require_float(node.x)
-    one_dtype(node.present)
     for position, name in enumerate(names, start=1):
         facts = node.required(position)
         if not facts.rank or facts.shape != node.x.shape[axis:]:
@@ -57,12 +57,17 @@ def _layer_norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     if axes_of((parameters,), node.x.rank) != (axis,):
         raise NodeError(f"begin_params_axis must be begin_norm_axis, found {parameters}, {first}")
     _hold_parameters(node, axis, ("gamma", "beta"))
-    return (node.x,)
+    gamma = node.required(1)
+    one_dtype(node.present if gamma.dtype is not DType.FLOAT32 else node.present[1:])
+    row = (*node.x.shape[:axis], *(1,) * (node.x.rank - axis))
+    return (node.x, *(TensorFacts(gamma.dtype, row) for _ in node.outputs[1:]))
 
 
 def _layer_norm(call: Call, gamma: NDArray[Any], beta: NDArray[Any]) -> Launch:
     """Return a launch that normalizes, with parameters in a row."""
     epsilon = gamma.dtype.type(call.node.number("epsilon"))
+    if len(call.outputs) > 1:
+        return partial(_with_statistics, call, gamma, beta)
 
     def rows(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> None:
         np.subtract(x, _means(x), out=out)
@@ -71,6 +76,22 @@ def _layer_norm(call: Call, gamma: NDArray[Any], beta: NDArray[Any]) -> Launch:
         np.add(out, beta, out=out)
 
     return _by_rows(call, rows)
+
+
+def _with_statistics(call: Call, gamma: NDArray[Any], beta: NDArray[Any]) -> None:
+    """Normalize all rows at once, and keep their means and variances."""
+    if not call.x.size:
+        return
+    x, out = (each.reshape(-1, gamma.size) for each in (call.x, call.out))
+    squares = call.workspace.take("rows", x.shape, x.dtype)
+    means = _means(x)
+    np.subtract(x, means, out=out)
+    variances = _means(np.multiply(out, out, out=squares))
+    for output, found in zip(call.outputs[1:], (means, variances), strict=False):
+        np.copyto(output, found.reshape(output.shape))
+    np.divide(out, np.sqrt(variances + gamma.dtype.type(call.node.number("epsilon"))), out=out)
+    np.multiply(out, gamma, out=out)
+    np.add(out, beta, out=out)
 
 
 @kernel(
@@ -85,9 +106,47 @@ def layer_norm(call: Call) -> None:
     _bind(call, _layer_norm)()
 
 
+_CHANNEL_AXES = 2
+"""Axes that InstanceNorm keeps: image and channel."""
+
+
+def _instance_norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """Return the type of x; gamma and beta have one element per channel."""
+    require_float(node.x)
+    one_dtype(node.present)
+    node.expect("data_format", "NCHW")
+    if node.x.rank < _CHANNEL_AXES:
+        raise NodeError(f"x must have a channel axis, found {node.x}")
+    for position, name in enumerate(("gamma", "beta"), start=1):
+        facts = node.required(position)
+        if facts.shape != node.x.shape[1:2]:
+            raise NodeError(f"{name} must have shape {node.x.shape[1]}, found {facts}")
+    return (node.x,)
+
+
+@kernel("InstanceNorm", _instance_norm_types, in_place=True)
+def instance_norm(call: Call) -> None:
+    """Compute `y = (x - mean) / sqrt(mean((x - mean)^2) + epsilon) * gamma + beta` by channel.
+
+    A mean is that of one channel of one image.
+    """
+    images, channels = call.x.shape[:_CHANNEL_AXES]
+    if not call.x.size:
+        return
+    gamma, beta = (np.tile(call.input(at), images)[:, np.newaxis] for at in (1, 2))
+    x, out = (each.reshape(images * channels, -1) for each in (call.x, call.out))
+    squares = call.workspace.take("squares", x.shape, x.dtype)
+    np.subtract(x, _means(x), out=out)
+    epsilon = gamma.dtype.type(call.node.number("epsilon"))
+    _scale(out, np.multiply(out, out, out=squares), epsilon, out)
+    np.multiply(out, gamma, out=out)
+    np.add(out, beta, out=out)
+
+
 def _rms_norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     """Return the type of x; gamma is as the last axes of x, which are normalized."""
     rank = node.required(1).rank
+    one_dtype(node.present)
     _hold_parameters(node, node.x.rank - rank, ("gamma",))
     return (node.x,)
 

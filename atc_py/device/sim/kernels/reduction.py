@@ -153,6 +153,62 @@ def lp_norm(call: Call) -> None:
         np.maximum(out, out.dtype.type(call.node.number("epsilon")), out=out)
 
 
+def _log_sum_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """Return the shape of x without the axes of the second input, or with size 1 there."""
+    require_float(node.x)
+    axes = _axes_given(node)
+    keep = node.flag("keep_dims")
+    dims = (1 if axis in axes else size for axis, size in enumerate(node.x.shape))
+    kept = tuple(dim for axis, dim in enumerate(dims) if keep or axis not in axes)
+    return (TensorFacts(node.x.dtype, kept),)
+
+
+def _axes_given(node: NodeFacts) -> tuple[int, ...]:
+    """Return the axes that the second input names, which must be known."""
+    given = node.numbers.get(1)
+    if given is None:
+        raise NodeError("axes must be constant")
+    return axes_of((int(axis) for axis in given.reshape(-1)), node.x.rank)
+
+
+@kernel("ReduceLogSumExp", _log_sum_types)
+def reduce_log_sum_exp(call: Call) -> None:
+    """Compute `m + log(sum of exp(x - m))` over the axes, m the largest x; -inf of none.
+
+    Where the largest is infinite it is the result, unless there is NaN.
+    """
+    x, axes = call.x, _axes_given(call.node)
+    largest = x.max(axis=axes, keepdims=True, initial=-np.inf)
+    finite = np.where(np.isinf(largest), x.dtype.type(0), largest)
+    powers = call.workspace.take("powers", x.shape, x.dtype)
+    np.exp(np.subtract(x, finite, out=powers), out=powers)
+    total = np.log(powers.sum(axis=axes, keepdims=True))
+    np.copyto(call.out, np.add(total, finite).reshape(call.out.shape))
+
+
+_POOLED_FROM = 2
+"""The first axis that a global pool reduces, after batch and channel."""
+
+
+def _global_pool_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """Return the shape of x with size 1 after the channels; p is positive."""
+    require_float(node.x)
+    if node.x.rank < _POOLED_FROM or node.number("p") <= 0:
+        raise NodeError(f"a channel axis and a positive p are needed, found {node.x}")
+    kept = node.x.shape[:_POOLED_FROM]
+    return (TensorFacts(node.x.dtype, kept + (1,) * (node.x.rank - _POOLED_FROM)),)
+
+
+@kernel("GlobalLpPool", _global_pool_types)
+def global_lp_pool(call: Call) -> None:
+    """Compute `(sum of |x|^p)^(1/p)` over all axes but batch and channel."""
+    x, p = call.x, call.x.dtype.type(call.node.number("p"))
+    powers = np.abs(x, out=call.workspace.take("powers", x.shape, x.dtype))
+    axes = tuple(range(_POOLED_FROM, x.ndim))
+    np.power(powers, p, out=powers).sum(axis=axes, keepdims=True, out=call.out)
+    np.power(call.out, 1 / p, out=call.out)
+
+
 def _squares(call: Call) -> NDArray[Any]:
     """Return `x * x`, in the workspace."""
     squares = call.workspace.take("squares", call.x.shape, call.x.dtype)

@@ -72,11 +72,12 @@ class _Planner:
         return [self._root[tensor] for tensor in step.inputs if tensor >= 0]
 
     def _place(self, step: Step) -> None:
-        """Find a slot for each output of a step."""
+        """Find a slot for each output of a step; the first may have an input's."""
         donor = self._donor(step) if step.kernel.in_place else None
         for tensor in step.outputs:
             slot = self._take(self._nbytes(tensor)) if donor is None else self._held.pop(donor)
             self._held[tensor] = self._slot_of[tensor] = slot
+            donor = None
 
     def _donor(self, step: Step) -> int | None:
         """Return the input whose memory the output may reuse: this is its last use."""

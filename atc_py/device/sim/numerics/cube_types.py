@@ -93,7 +93,11 @@ def _is_per_channel(facts: TensorFacts, channels: int) -> bool:
     return facts.shape in {(1,), (channels,)}
 
 
-def convolution_operands(node: NodeFacts) -> tuple[TensorFacts, TensorFacts, DType]:
+_FORMATS = {4: "NCHW", 5: "NCDHW"}
+"""Format of the data of a convolution, by rank."""
+
+
+def convolution_operands(node: NodeFacts, rank: int = 4) -> tuple[TensorFacts, TensorFacts, DType]:
     """Return data, filter and dtype of the result, once what all convolutions share holds.
 
     Raises:
@@ -101,11 +105,11 @@ def convolution_operands(node: NodeFacts) -> tuple[TensorFacts, TensorFacts, DTy
     """
     x, weights = node.x, node.required(1)
     dtype = result_dtype(node)
-    require_rank(x, 4, "x")
-    require_rank(weights, 4, "filter")
+    require_rank(x, rank, "x")
+    require_rank(weights, rank, "filter")
     if not weights.elements:
         raise NodeError(f"filter must have elements, found {weights}")
-    node.expect("data_format", "NCHW")
+    node.expect("data_format", _FORMATS[rank])
     return x, weights, dtype
 
 

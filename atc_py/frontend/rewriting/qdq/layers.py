@@ -23,6 +23,7 @@ from atc_py.frontend.rewriting.qdq.reasons import (
     DATA_PER_CHANNEL,
     GROUPS,
     ODD_BIAS,
+    VOLUMES,
     WEIGHTS_NOT_QUANTIZED,
     NoCounterpartError,
 )
@@ -60,7 +61,7 @@ __all__ = [
 
 _BIAS = Words("its bias", "其偏置")
 _BIAS_AT = 2
-_MATRIX = 2
+_MATRIX, _VOLUME = 2, 5
 
 
 def rewrite_convolution(writer: Writer, tensors: KnownTensors, node: WorkNode) -> None:
@@ -74,7 +75,10 @@ def rewrite_convolution(writer: Writer, tensors: KnownTensors, node: WorkNode) -
     if transposed and numeric_attributes(node).get("group", 1) != 1:
         raise NoCounterpartError(GROUPS)
     axis = 1 if transposed else 0
-    weights = prepared(writer, weight_codes(writer, tensors, node), axis)
+    codes = weight_codes(writer, tensors, node)
+    if len(codes.stored.const.shape if codes.stored.const else ()) == _VOLUME:
+        raise NoCounterpartError(VOLUMES)
+    weights = prepared(writer, codes, axis)
     layer = QuantizedLayer(writer, tensors, data, weights)
     bias = layer.bias(_input_name(node, _BIAS_AT), folded=layer.is_folded)
     words = layer.words()

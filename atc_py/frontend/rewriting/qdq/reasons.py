@@ -27,6 +27,7 @@ __all__ = [
     "SUMS_NOT_CONSTANT",
     "UNKNOWN_KIND",
     "VECTOR",
+    "VOLUMES",
     "WEIGHTS_NOT_QUANTIZED",
     "NoCounterpartError",
     "channels_elsewhere",
@@ -73,6 +74,10 @@ SUMS_NOT_CONSTANT = Words(
 )
 BOTH_CONSTANT = Words("it is computed when the model is converted", "它在转换时即已算出")
 GROUPS = Words("it is a transposed convolution in groups", "它是分组的转置卷积")
+VOLUMES = Words(
+    "it is a 3-D convolution, which the operator lists have for floats alone",
+    "它是三维卷积，清单只列浮点类型",
+)
 VECTOR = Words(
     "one of its operands is a vector, and their zero points are not 0",
     "其某一操作数为向量，且零点不为 0",

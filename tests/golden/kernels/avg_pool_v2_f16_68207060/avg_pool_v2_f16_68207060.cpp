@@ -87,7 +87,7 @@ class Kernel {
     uint32_t count;
   };
 
-  // What lies under columns [tap, tap + group) of a tile's windows.
+  // What is under columns [tap, tap + group) of a tile's windows.
   __aicore__ inline Columns Under(const Tile& tile, uint64_t tap) const {
     const int64_t width = row_->width;
     const uint64_t taps = row_->sizeW - tap < row_->group ? row_->sizeW - tap : row_->group;
@@ -164,7 +164,7 @@ class Kernel {
     xQueue_.EnQue(x);
   }
 
-  // A row of the input goes to every row of the tile whose windows it lies under.
+  // A row of the input goes to every row of the tile whose windows it is under.
   __aicore__ inline void FoldRow(const LocalTensor<float>& folded, const LocalTensor<half>& from,
                                  const Tile& tile, uint64_t row, uint32_t count) {
     const LocalTensor<float> line = line_.Get<float>();
@@ -194,7 +194,7 @@ class Kernel {
     }
   }
 
-  // How many of first, first + step ... (`count` of them) lie in [low, high).
+  // How many of first, first + step ... (`count` of them) are in [low, high).
   __aicore__ inline int64_t Inside(int64_t first, int64_t step, int64_t count, int64_t low,
                                    int64_t high) const {
     const int64_t before = first < low ? (low - first + step - 1) / step : 0;
@@ -203,7 +203,7 @@ class Kernel {
     return past > before ? past - before : 0;
   }
 
-  // Where column 0 of each window lies among the folded rows.
+  // Where column 0 of each window is among the folded rows.
   __aicore__ inline void MakeOffsets() {
     const LocalTensor<uint32_t> offsets = offsets_.Get<uint32_t>();
     Duplicate(offsets, 0u, row_->tileRows * row_->outPitch);

@@ -75,7 +75,7 @@ class Kernel {
   static constexpr uint32_t kSquare = kC0 > kSide ? kC0 : kSide;
   static constexpr uint32_t kFractal = kSide * kC0;
 
-  // Part `start`, `length` of an extent; the last part may be short.
+  // Part `start`, `length` of an axis; the last part may be short.
   struct Part {
     uint64_t start = 0;
     uint32_t length = 0;
@@ -110,7 +110,7 @@ class Kernel {
     return batch_ % row_->groups * row_->m + m_.start;
   }
 
-  // Adds the product over part `k1` of the summed extent to `c1`.
+  // Adds the product over part `k1` of the summed axis to `c1`.
   __aicore__ inline void Multiply(const LocalTensor<float>& c1, Part k1) {
     CopyIn(k1);
     LocalTensor<half> a1 = a1Queue_.DeQue<half>();
@@ -160,7 +160,7 @@ class Kernel {
     uint32_t pitch = 0;
   };
 
-  // Where tap `tap` of the window of result position `at` lies along an axis; -1 where nothing is.
+  // Position of tap `tap` of the window of result position `at` on an axis; -1 if it has none.
   __aicore__ inline int64_t Source(uint32_t axis, uint64_t at, uint64_t tap) const {
     const int64_t extent = axis == 0 ? row_->height : row_->width;
     const int64_t stride = kStrides[2 + axis];
@@ -184,7 +184,7 @@ class Kernel {
   }
 
   // Finds the patch of a tap, and for each position of the tile the byte of its element there.
-  // Element 0 stands for the padding; the patch's rows start a block behind it.
+  // Element 0 stands for the padding; the patch's rows start a block after it.
   __aicore__ inline Patch Locate(uint64_t tap) {
     constexpr int64_t kStep = kStrides[2];
     const uint64_t line = tap / row_->windowWidth;
@@ -242,7 +242,7 @@ class Kernel {
     rowQueue_.EnQue(row);
   }
 
-  // Row `k` of an operand in L1 that lies summed extent first, `width` elements wide.
+  // Row `k` of an operand in L1 whose summed axis is first, `width` elements wide.
   __aicore__ inline void PutRow(const LocalTensor<half>& to, uint32_t k, uint32_t width,
                                 uint32_t start = 0, uint32_t count = 0) {
     LocalTensor<half> row = rowQueue_.DeQue<half>();
@@ -254,7 +254,7 @@ class Kernel {
     rowQueue_.FreeTensor(row);
   }
 
-  // Fractals of L0A follow one another along the summed extent, then down the lines.
+  // Fractals of L0A follow one another along the summed axis, then down the lines.
   __aicore__ inline uint32_t Depth(Part k0) const {
     return Blocks(k0.length, kC0);
   }
@@ -274,7 +274,7 @@ class Kernel {
     a2Queue_.EnQue(a2);
   }
 
-  // Fractals of L0B follow one another along the columns, then along the summed extent.
+  // Fractals of L0B follow one another along the columns, then along the summed axis.
   __aicore__ inline void SplitRight(const LocalTensor<half>& b1, Part k0) {
     LocalTensor<half> b2 = b2Queue_.AllocTensor<half>();
     const uint32_t columns = Whole(n_.length) / kSquare;
@@ -346,7 +346,7 @@ class Kernel {
     then1_x2Queue_.FreeTensor(then1_x2);
   }
 
-  // The tile of a matrix that has the result's extents, as columns of fractals 16 wide.
+  // The tile of a matrix that has the result's dims, as columns of fractals 16 wide.
   template <typename Queue>
   __aicore__ inline void LoadTile(Queue& queue, const GlobalTensor<half>& from,
                                   uint64_t matrix) {
@@ -390,7 +390,7 @@ class Kernel {
     }
   }
 
-  // The tile lies as columns of fractals 16 wide; each goes to 16 columns of the result.
+  // The tile is stored as columns of fractals 16 wide; each goes to 16 columns of the result.
   __aicore__ inline void CopyOut() {
     LocalTensor<half> c2 = c2Queue_.DeQue<half>();
     const uint32_t height = Whole(m_.length);

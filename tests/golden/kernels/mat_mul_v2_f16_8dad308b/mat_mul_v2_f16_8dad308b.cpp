@@ -60,7 +60,7 @@ class Kernel {
   static constexpr uint32_t kSquare = kC0 > kSide ? kC0 : kSide;
   static constexpr uint32_t kFractal = kSide * kC0;
 
-  // Part `start`, `length` of an extent; the last part may be short.
+  // Part `start`, `length` of an axis; the last part may be short.
   struct Part {
     uint64_t start = 0;
     uint32_t length = 0;
@@ -97,7 +97,7 @@ class Kernel {
     return matrix;
   }
 
-  // Adds the product over part `k1` of the summed extent to `c1`.
+  // Adds the product over part `k1` of the summed axis to `c1`.
   __aicore__ inline void Multiply(const LocalTensor<float>& c1, Part k1) {
     CopyIn(k1);
     LocalTensor<half> a1 = a1Queue_.DeQue<half>();
@@ -125,7 +125,7 @@ class Kernel {
     b1Queue_.EnQue(b1);
   }
 
-  // Fractals of L0A follow one another along the summed extent, then down the lines.
+  // Fractals of L0A follow one another along the summed axis, then down the lines.
   __aicore__ inline uint32_t Depth(Part k0) const {
     return Blocks(k0.length, kC0);
   }
@@ -145,7 +145,7 @@ class Kernel {
     a2Queue_.EnQue(a2);
   }
 
-  // Fractals of L0B follow one another along the columns, then along the summed extent.
+  // Fractals of L0B follow one another along the columns, then along the summed axis.
   __aicore__ inline void SplitRight(const LocalTensor<half>& b1, Part k0) {
     LocalTensor<half> b2 = b2Queue_.AllocTensor<half>();
     const uint32_t columns = Whole(n_.length) / kSquare;
@@ -229,7 +229,7 @@ class Kernel {
     }
   }
 
-  // The tile lies as columns of fractals 16 wide; each goes to 16 columns of the result.
+  // The tile is stored as columns of fractals 16 wide; each goes to 16 columns of the result.
   __aicore__ inline void CopyOut() {
     LocalTensor<half> c2 = c2Queue_.DeQue<half>();
     const uint32_t height = Whole(m_.length);
@@ -262,7 +262,7 @@ class Kernel {
     }
   }
 
-  // A matrix that lies summed extent first, as slabs of squares: each is turned whole.
+  // A matrix whose summed axis is first, as slabs of squares: each is turned whole.
   template <typename T>
   __aicore__ inline void LoadSquares(const LocalTensor<T>& to, const GlobalTensor<T>& from,
                                      uint32_t rows, uint32_t columns, uint64_t pitch) {

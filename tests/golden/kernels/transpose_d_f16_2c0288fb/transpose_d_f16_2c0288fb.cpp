@@ -81,7 +81,7 @@ class Kernel {
     return place;
   }
 
-  // Rows that lie in the source as they do in the target.
+  // Rows that are stored in the source as in the target.
   __aicore__ inline void Through(uint32_t box, const GlobalTensor<half>& from,
                                  const GlobalTensor<half>& to, const Place& place) {
     LocalTensor<half> tile = through_.AllocTensor<half>();
@@ -115,7 +115,7 @@ class Kernel {
     orderedQueue_.FreeTensor(ordered);
   }
 
-  // Where each element of a tile lies among the loaded ones; one table serves all tiles of a box.
+  // Where each element of a tile is among the loaded ones; one table serves all tiles of a box.
   __aicore__ inline void MakeOffsets(uint32_t box) {
     constexpr uint32_t kWords = 1;
     const LocalTensor<uint32_t> offsets = offsets_.Get<uint32_t>();
@@ -132,7 +132,7 @@ class Kernel {
     }
   }
 
-  // The runs of a tile: one copy where they lie in order and near enough, else one by one.
+  // The runs of a tile: one copy where they are in order and near enough, else one by one.
   __aicore__ inline void Load(uint32_t box, const LocalTensor<half>& to,
                               const GlobalTensor<half>& from, int64_t source) {
     const uint64_t runs = row_->runs[box];

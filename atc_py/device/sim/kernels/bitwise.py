@@ -1,0 +1,57 @@
+"""Arithmetic of the bits of integers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from atc_py.device.sim.kernel import Call, kernel
+from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.typing_rules import broadcast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__: list[str] = []
+
+
+def _require_integers(node: NodeFacts) -> None:
+    """Check that all inputs are integers."""
+    for facts in node.present:
+        if not facts.dtype.is_integer:
+            raise NodeError(f"the kernel computes integers, found {facts.dtype.value}")
+
+
+def _pair_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """Return two integers of one dtype, broadcast against each other."""
+    _require_integers(node)
+    return broadcast(node)
+
+
+def _same_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """Return the type of x, an integer."""
+    _require_integers(node)
+    return (node.x,)
+
+
+def _declare(
+    op: str, function: np.ufunc, types: Callable[[NodeFacts], tuple[TensorFacts, ...]] = _pair_types
+) -> None:
+    """Register a kernel that is one function of numpy.
+
+    Shifts by the width of the dtype or more leave 0, or -1 of negative numbers shifted right; so do
+    shifts by negative numbers.
+    """
+
+    @kernel(op, types, in_place=True)
+    def run(call: Call) -> None:
+        function(*call.present, out=call.out)
+
+
+_declare("BitwiseAnd", np.bitwise_and)
+_declare("BitwiseOr", np.bitwise_or)
+_declare("BitwiseXor", np.bitwise_xor)
+_declare("Invert", np.invert, _same_types)
+_declare("LeftShift", np.left_shift)
+_declare("RightShift", np.right_shift)

@@ -1,0 +1,76 @@
+"""Losses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from atc_py.device.sim.kernel import Call, kernel
+from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.typing_rules import require_float
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__: list[str] = []
+
+_REDUCTIONS = ("none", "sum", "mean")
+_CLASSES = 1
+"""The axis of scores that runs over classes."""
+
+
+def _loss_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """Return the types of the loss and of the logarithms; labels are as scores without classes."""
+    scores, labels, weights = node.x, node.required(1), node.input(2)
+    require_float(scores)
+    if scores.rank <= _CLASSES:
+        raise NodeError(f"scores must have an axis of classes, found {scores}")
+    wanted = scores.shape[:_CLASSES] + scores.shape[_CLASSES + 1 :]
+    if not labels.dtype.is_integer or labels.shape != wanted:
+        raise NodeError(f"labels must be integers of shape {list(wanted)}, found {labels}")
+    classes = scores.shape[_CLASSES : _CLASSES + 1]
+    if weights is not None and (weights.shape != classes or weights.dtype is not scores.dtype):
+        raise NodeError(f"weights must be like scores of shape {list(classes)}, found {weights}")
+    reduction = node.text("reduction")
+    if reduction not in _REDUCTIONS:
+        raise NodeError(f"reduction must be one of {', '.join(_REDUCTIONS)}, found {reduction!r}")
+    loss = wanted if reduction == "none" else ()
+    return (TensorFacts(scores.dtype, loss), scores)
+
+
+@kernel("SoftmaxCrossEntropyLoss", _loss_types)
+def softmax_cross_entropy_loss(call: Call) -> None:
+    """Compute `-log_prop[label] * weights[label]`, reduced, and `log_prop`, the log of the softmax.
+
+    A label that is ignore_index or no class counts for nothing: 0 is its loss, and its weight.
+    """
+    logs = call.outputs[1]
+    _log_softmax(call, logs)
+    classes = logs.shape[_CLASSES]
+    labels = call.input(1)
+    counts = (labels != call.node.integer("ignore_index")) & (labels >= 0) & (labels < classes)
+    places = np.where(counts, labels, 0).astype(np.intp)
+    weights = call.optional(2)
+    shares = counts.astype(logs.dtype)
+    if weights is not None and classes:
+        shares *= weights[places]
+    losses = np.zeros_like(shares)
+    if classes:
+        picked = np.take_along_axis(logs, np.expand_dims(places, _CLASSES), _CLASSES)
+        np.multiply(-picked.reshape(losses.shape), shares, out=losses, where=counts)
+    reduction = call.node.text("reduction")
+    if reduction == "none":
+        np.copyto(call.out, losses)
+        return
+    np.copyto(call.out, losses.sum())
+    if reduction == "mean":
+        np.divide(call.out, shares.sum(), out=call.out)
+
+
+def _log_softmax(call: Call, out: NDArray[Any]) -> None:
+    """Compute `(x - m) - log(sum of exp(x - m))`, m the largest x, over the classes."""
+    x = call.x
+    np.subtract(x, x.max(axis=_CLASSES, keepdims=True, initial=-np.inf), out=out)
+    powers = np.exp(out, out=call.workspace.take("powers", x.shape, x.dtype))
+    np.subtract(out, np.log(powers.sum(axis=_CLASSES, keepdims=True)), out=out)

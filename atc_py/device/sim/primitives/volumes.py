@@ -1,0 +1,89 @@
+"""Sliding windows over the last three axes of NCDHW data: geometry, and what a slice reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from atc_py.device.sim.node import NodeError
+from atc_py.device.sim.primitives.window import Axis, Window
+
+if TYPE_CHECKING:
+    from atc_py.device.sim.node import NodeFacts
+    from atc_py.tensor.shapes import Shape
+
+__all__ = ["VOLUME_RANK", "VolumeWindow", "filter_volume", "volume_window"]
+
+VOLUME_RANK = 5
+
+
+@dataclass(frozen=True, slots=True)
+class VolumeWindow:
+    """A window over depth, height and width."""
+
+    depth: Axis
+    height: Axis
+    width: Axis
+
+    @property
+    def axes(self) -> tuple[Axis, Axis, Axis]:
+        """The window along each axis."""
+        return self.depth, self.height, self.width
+
+    @property
+    def slice(self) -> Window:
+        """The window within a slice."""
+        return Window(self.height, self.width)
+
+    def outputs(self, dims: Shape) -> Shape:
+        """Count windows over each axis."""
+        return tuple(axis.outputs(dim) for axis, dim in zip(self.axes, dims, strict=True))
+
+    def read(self, place: int, depth: int) -> list[tuple[int, int]]:
+        """Return tap and slice of what the windows at `place` read along the depth, padding apart."""
+        axis = self.depth
+        first = place * axis.stride - axis.before
+        taps = ((tap, first + tap * axis.dilation) for tap in range(axis.size))
+        return [(tap, at) for tap, at in taps if 0 <= at < depth]
+
+    def met(self, place: int, depth: int) -> list[tuple[int, int]]:
+        """Return tap and slice of what falls on slice `place` of a transposed convolution."""
+        axis = self.depth
+        reached = ((tap, place + axis.before - tap * axis.dilation) for tap in range(axis.size))
+        found = ((tap, at // axis.stride) for tap, at in reached if at % axis.stride == 0)
+        return [(tap, at) for tap, at in found if 0 <= at < depth]
+
+
+def volume_window(node: NodeFacts, size: Shape) -> VolumeWindow:
+    """Return the window of a node whose attributes strides, dilations and pads are CANN's.
+
+    Strides and dilations are in NCDHW order, pads are [front, back, top, bottom, left, right].
+
+    Raises:
+        NodeError: an attribute has the wrong length, or strides over batch or channels.
+    """
+    strides, dilations = _spatial(node, "strides"), _spatial(node, "dilations")
+    pads = node.integers("pads", 6)
+    return VolumeWindow(
+        *(
+            Axis(size[at], strides[at], dilations[at], pads[2 * at], pads[2 * at + 1])
+            for at in range(VOLUME_RANK - 2)
+        )
+    )
+
+
+def filter_volume(node: NodeFacts) -> VolumeWindow:
+    """Return the window of a convolution; its size is that of the filter."""
+    return volume_window(node, node.required(1).shape[2:])
+
+
+def _spatial(node: NodeFacts, name: str) -> Shape:
+    """Return the three spatial elements of a five-element attribute in NCDHW order.
+
+    Raises:
+        NodeError: it has another length, or the elements for batch and channels are not 1.
+    """
+    batch, channels, *rest = node.integers(name, VOLUME_RANK)
+    if (batch, channels) != (1, 1):
+        raise NodeError(f"{name} must start with 1, 1 (NCDHW), found {[batch, channels]}")
+    return tuple(rest)

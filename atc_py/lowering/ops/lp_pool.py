@@ -1,0 +1,134 @@
+"""Lowering of LpPool: the root of sums of powers over sliding windows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.diag.codes import ATTR_OUT_OF_RANGE
+from atc_py.ir import TensorType, Value
+from atc_py.lowering.attributes import get_int, get_ints, get_optional_ints, get_string
+from atc_py.lowering.registry import lowering
+from atc_py.lowering.windows import AUTO_PADS, AxisWindow, cann_pads, forward_pads
+from atc_py.spec.rewrites import performs
+from atc_py.tensor.shapes import element_count, window_count
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atc_py.ir import AttrValue
+    from atc_py.lowering.builder import Builder
+
+__all__: list[str] = []
+
+_FIRST = 2
+"""The first spatial axis, after batch and channel."""
+
+_ROW, _PLANE = 1, 2
+"""Spatial axes of a row and of an image."""
+
+
+@lowering("LpPool")
+def lower_lp_pool(b: Builder) -> Sequence[Value]:
+    """Lower LpPool to Abs, Power, AvgPoolV2, Muls and Power, as CANN's parser does.
+
+    Padding counts as 0, so the mean times the window's size is the sum. Where p is 1 there is no
+    power. A row is an image whose windows are one element wide.
+    """
+    p = get_int(b, "p", 2)
+    if p < 1:
+        raise b.bad(f"takes a p of 1 or more, found {p}", "attribute p")
+    x, result = b.input(0), b.output_type()
+    windows = _windows(b, x.type.rank - _FIRST)
+    pads = _pads(b, windows)
+    _check_room(b, pads, windows)
+    powers = b.op("Abs", [x], x.type, label="magnitudes")
+    if p != 1:
+        powers = b.op("Power", [powers], x.type, {"power": float(p)}, "powers")
+    means = _means(b, powers, windows, pads)
+    area: dict[str, AttrValue] = {"value": float(element_count([each.kernel for each in windows]))}
+    if p == 1:
+        return [b.op("Muls", [means], result, area)]
+    sums = b.op("Muls", [means], result, area, "sums")
+    return [b.op("Power", [sums], result, {"power": 1.0 / p})]
+
+
+def _means(
+    b: Builder, powers: Value, windows: list[AxisWindow], pads: list[tuple[int, int]]
+) -> Value:
+    """Return the mean of each window, with padding among what is counted."""
+    result, is_row = b.output_type(), len(windows) == _ROW
+    if is_row:
+        dims = (*powers.type.dims, 1)
+        image = TensorType(powers.type.dtype, dims)
+        powers = b.op("Unsqueeze", [powers], image, {"axes": (len(dims) - 1,)}, "image")
+        windows, pads = [*windows, AxisWindow(1, 1, 1)], [*pads, (0, 0)]
+    attributes: dict[str, AttrValue] = {
+        "ksize": (1, 1, *(window.kernel for window in windows)),
+        "strides": (1, 1, *(window.stride for window in windows)),
+        "pads": cann_pads(pads),
+        "exclusive": False,
+    }
+    if not is_row:
+        return b.op("AvgPoolV2", [powers], result, attributes, "means")
+    pooled = TensorType(result.dtype, (*result.dims, 1))
+    means = b.op("AvgPoolV2", [powers], pooled, attributes, "means")
+    return b.op("Squeeze", [means], result, {"axis": (result.rank,)}, "row")
+
+
+def _windows(b: Builder, axes: int) -> list[AxisWindow]:
+    """Return the window along each spatial axis, of which there are one or two."""
+    if axes not in {_ROW, _PLANE}:
+        raise b.unsupported(
+            f"has {axes} spatial axes, the device pools over one or two",
+            "input X",
+            "reshape the input so that windows run over one or two axes",
+        )
+    kernel = get_ints(b, "kernel_shape", (), axes)
+    if not kernel:
+        raise b.bad("needs kernel_shape, found none", "attribute kernel_shape")
+    strides = get_ints(b, "strides", (1,) * axes, axes)
+    for name, numbers in (("kernel_shape", kernel), ("strides", strides)):
+        if min(numbers) < 1:
+            raise b.bad(f"needs positive {name}, found {list(numbers)}", f"attribute {name}")
+    dilations = get_optional_ints(b, "dilations") or ()
+    if get_int(b, "ceil_mode", 0) or any(each != 1 for each in dilations):
+        raise b.unsupported(
+            "ceil_mode and dilations have no counterpart",
+            "attribute ceil_mode" if get_int(b, "ceil_mode", 0) else "attribute dilations",
+            "export the model at opset 17, where LpPool has neither",
+        )
+    return [AxisWindow(size, step, 1) for size, step in zip(kernel, strides, strict=True)]
+
+
+@performs("explicit-pads")
+def _pads(b: Builder, windows: list[AxisWindow]) -> list[tuple[int, int]]:
+    """Return (begin, end) padding per spatial axis in whatever form the node gives it."""
+    auto_pad = get_string(b, "auto_pad", "NOTSET") or "NOTSET"
+    if auto_pad not in AUTO_PADS:
+        raise b.bad(f"takes {', '.join(AUTO_PADS)}, found {auto_pad!r}", "attribute auto_pad")
+    if auto_pad != "NOTSET":
+        dims = b.source(0).shape[_FIRST:]
+        return [
+            forward_pads(dim, window, auto_pad) for dim, window in zip(dims, windows, strict=True)
+        ]
+    count = len(windows)
+    pads = get_ints(b, "pads", (0,) * 2 * count, 2 * count)
+    if min(pads) < 0:
+        raise ATTR_OUT_OF_RANGE.error(
+            f"pads of LpPool must be at least 0, found {list(pads)}",
+            place=b.place("attribute pads"),
+            help="crop with a Slice before the node instead",
+        )
+    return list(zip(pads[:count], pads[count:], strict=True))
+
+
+def _check_room(b: Builder, pads: list[tuple[int, int]], windows: list[AxisWindow]) -> None:
+    """Refuse windows of which none fits into its axis, where the dim is known."""
+    dims = b.source(0).required_dims[_FIRST:]
+    for axis, (dim, pair, window) in enumerate(zip(dims, pads, windows, strict=True), _FIRST):
+        if dim is not None and window_count(dim, pair, window.reach, window.stride) < 1:
+            raise b.bad(
+                f"has a window of {window.reach} elements, axis {axis} has {dim + sum(pair)} with "
+                "its padding",
+                "input X",
+            )

@@ -1,0 +1,99 @@
+"""Lowering of statistics of sequences of words."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from atc_py.lowering.attributes import get_int, get_optional_ints, get_string
+from atc_py.lowering.registry import lowering
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atc_py.ir import AttrValue, Value
+    from atc_py.lowering.builder import Builder
+
+__all__: list[str] = []
+
+
+@lowering("TfIdfVectorizer", since=9)
+def lower_tf_idf_vectorizer(b: Builder) -> Sequence[Value]:
+    """Lower TfIdfVectorizer to TfIdfVectorizer.
+
+    A weight is that of an n-gram, as ONNX's text and onnxruntime have it, wherever ngram_indexes
+    puts its count; ONNX's reference code reads weights by that place instead.
+    """
+    shortest, longest = get_int(b, "min_gram_length", 0), get_int(b, "max_gram_length", 0)
+    skips = get_int(b, "max_skip_count", 0)
+    starts, places, pool = (
+        get_optional_ints(b, name) or ()
+        for name in ("ngram_counts", "ngram_indexes", "pool_int64s")
+    )
+    if not 1 <= shortest <= longest <= len(starts) or skips < 0:
+        raise b.bad(
+            f"needs 1 <= min_gram_length <= max_gram_length <= {len(starts)}, as many as "
+            f"ngram_counts has, and max_skip_count >= 0; found {shortest}, {longest} and {skips}"
+        )
+    _check_pool(b, starts, places, pool)
+    attributes: dict[str, AttrValue] = {
+        "max_gram_length": longest,
+        "max_skip_count": skips,
+        "min_gram_length": shortest,
+        "mode": get_string(b, "mode", ""),
+        "ngram_counts": starts,
+        "ngram_indexes": places,
+        "pool_int64s": pool,
+        "weights": _weights(b, places),
+    }
+    return [b.op("TfIdfVectorizer", [b.input(0)], b.output_type(), attributes)]
+
+
+def _check_pool(
+    b: Builder, starts: tuple[int, ...], places: tuple[int, ...], pool: tuple[int, ...]
+) -> None:
+    """Check that the pool holds whole n-grams of each length, each with its place.
+
+    Raises:
+        AtcError: BAD_NODE.
+    """
+    bounds = (*starts, len(pool))
+    lengths = [after - before for before, after in pairwise(bounds)]
+    whole = all(length >= 0 and length % n == 0 for n, length in enumerate(lengths, 1))
+    if bounds[0] != 0 or not whole:
+        raise b.bad(
+            f"has {list(starts)} as the starts of its n-grams of 1, 2, ... numbers in a pool of "
+            f"{len(pool)}",
+            "attribute ngram_counts",
+        )
+    count = sum(length // n for n, length in enumerate(lengths, 1))
+    if len(places) != count or min(places, default=0) < 0:
+        raise b.bad(
+            f"needs a place that is at least 0 for each of {count} n-grams, found {list(places)}",
+            "attribute ngram_indexes",
+        )
+
+
+def _weights(b: Builder, places: tuple[int, ...]) -> tuple[float, ...]:
+    """Return the weights, one for each n-gram; none where all are 1.
+
+    CANN's operator has as many numbers in the result as weights.
+
+    Raises:
+        AtcError: BAD_NODE when there are not as many as n-grams; UNSUPPORTED_FORM when n-grams share
+            a place or a place has none.
+    """
+    given = b.node.attributes.get("weights")
+    if not isinstance(given, tuple) or not given:
+        return ()
+    weights = tuple(float(item) for item in given if isinstance(item, int | float))
+    if len(weights) != len(places):
+        raise b.bad(f"needs {len(places)} weights, found {len(weights)}", "attribute weights")
+    if sorted(places) != list(range(len(places))):
+        raise b.unsupported(
+            "with weights, ngram_indexes must have each place once, from 0 to the number of n-grams "
+            f"less 1, found {list(places)}",
+            "attribute ngram_indexes",
+            "give each n-gram a place of its own, and no place without one",
+        )
+    return weights

@@ -1,0 +1,48 @@
+"""Lowering of MaxUnpool, which puts values back where max pooling found them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.ir import SplatConst
+from atc_py.lowering.registry import lowering
+from atc_py.tensor.shapes import element_count, format_shape
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atc_py.ir import TensorType, Value
+    from atc_py.lowering.builder import Builder
+
+__all__: list[str] = []
+
+_OUTPUT_SHAPE = 2
+
+
+@lowering("MaxUnpool", since=9)
+def lower_max_unpool(b: Builder) -> Sequence[Value]:
+    """Lower MaxUnpool to ScatterElements of a vector of zeros, in the shape of the result.
+
+    CANN's parser makes the same of it, the zeros by ZerosLike and BroadcastTo. Positions count in
+    the shape that is asked for, as in CANN and onnxruntime; kernel_shape, strides and pads only
+    give the shape where none is asked for.
+    """
+    x, indices, result = b.source(0), b.source(1), b.output_type()
+    if x.required_dims != indices.required_dims:
+        found = format_shape(indices.required_dims)
+        wanted = format_shape(x.required_dims)
+        raise b.bad(f"takes one position for each of {wanted} values, found {found}", "input I")
+    zeros = _zeros(b, result)
+    values = [zeros, b.flat(b.input(1)), b.flat(b.input(0))]
+    placed = b.op("ScatterElements", values, zeros.type, {"axis": 0}, "placed")
+    if b.is_computed(_OUTPUT_SHAPE):
+        return [b.op("Reshape", [placed, b.input(_OUTPUT_SHAPE)], result, {"allowzero": 1})]
+    return [b.reshape(placed, result.shape)]
+
+
+def _zeros(b: Builder, result: TensorType) -> Value:
+    """Return a vector of as many zeros as the result has elements."""
+    if b.is_computed(_OUTPUT_SHAPE):
+        zero = b.const("zero", SplatConst(0.0, result.dtype, (1,) * result.rank))
+        return b.flat(b.op("Tile", [zero, b.input(_OUTPUT_SHAPE)], result, label="zeros"))
+    return b.const("zeros", SplatConst(0.0, result.dtype, (element_count(result.shape),)))

@@ -1,0 +1,56 @@
+"""Equations of Einsum, as ONNX reads them.
+
+`ab, bc -> ac`: a letter for each axis of an operand, operands between commas, the axes of the result
+after an arrow. Blanks mean nothing. Without an arrow the result has the letters that occur once, in
+alphabetical order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+
+__all__ = ["Equation", "read_equation"]
+
+_BLANKS = re.compile(r"\s+")
+_FORM = re.compile(r"[A-Za-z]*(?:,[A-Za-z]*)*(?:->[A-Za-z]*)?")
+"""Equations without an ellipsis."""
+
+
+@dataclass(frozen=True, slots=True)
+class Equation:
+    """An equation without an ellipsis.
+
+    Attributes:
+        operands: the letters of each operand.
+        result: those of the result.
+    """
+
+    operands: tuple[str, ...]
+    result: str
+
+    @property
+    def renamed(self) -> Equation:
+        """The equation with its letters named a, b, c and so on, as they come up."""
+        text = str(self)
+        letters = dict.fromkeys(each for each in text if each.isalpha())
+        names = {ord(letter): chr(ord("a") + place) for place, letter in enumerate(letters)}
+        return Equation(
+            tuple(each.translate(names) for each in self.operands), self.result.translate(names)
+        )
+
+    def __str__(self) -> str:
+        return f"{','.join(self.operands)}->{self.result}"
+
+
+def read_equation(text: str) -> Equation | None:
+    """Read an equation; None for one with an ellipsis, and for what is no equation."""
+    plain = _BLANKS.sub("", text)
+    if not _FORM.fullmatch(plain):
+        return None
+    operands, arrow, result = plain.partition("->")
+    if not arrow:
+        counts = Counter(operands.replace(",", ""))
+        result = "".join(sorted(letter for letter, count in counts.items() if count == 1))
+    return Equation(tuple(operands.split(",")), result)

