@@ -245,6 +245,20 @@ class RankInRange(Rule, frozen=True, kw_only=True):
     range: tuple[Number, Number]
 
 
+class RanksEqual(Rule, frozen=True, kw_only=True):
+    """Two tensors have one rank."""
+
+    tensor: Text
+    other: Text
+
+
+class LastDimAtMostRank(Rule, frozen=True, kw_only=True):
+    """The last dim of the tensor is at most the rank of `other`."""
+
+    tensor: Text
+    other: Text
+
+
 class RankOfUpdates(Rule, frozen=True, kw_only=True):
     """The rank is q + r - k - 1, `indices` having rank q and last dim k, `other` rank r."""
 
@@ -273,6 +287,14 @@ class CountPerAxis(Rule, frozen=True, kw_only=True):
     tensor: Text
     other: Text
     count: Annotated[int, msgspec.Meta(ge=1)]
+
+
+class CountIsExtent(Rule, frozen=True, kw_only=True):
+    """The tensor has as many elements as `other` has on axis `axis`."""
+
+    tensor: Text
+    other: Text
+    axis: int
 
 
 class CountIsProduct(Rule, frozen=True, kw_only=True):
@@ -420,10 +442,13 @@ Constraint: TypeAlias = (
     | OperandGiven
     | RankIsNot
     | RankInRange
+    | RanksEqual
+    | LastDimAtMostRank
     | RankOfUpdates
     | ShapesEqual
     | CountIsRank
     | CountPerAxis
+    | CountIsExtent
     | CountIsProduct
     | CountIsOneOrExtent
     | DtypeExcluded

@@ -10,6 +10,7 @@ from atc_py.diag.codes import (
     OPERAND_MISSING,
     OPERAND_NOT_SUPPORTED,
     RANK_NOT_LISTED,
+    SHAPES_DISAGREE,
     VALUE_NOT_CONSTANT,
     VALUE_OUT_OF_RANGE,
 )
@@ -20,10 +21,12 @@ from atc_py.spec.rules import (
     KnownValuesAre,
     KnownValuesAtLeast,
     KnownValuesExclude,
+    LastDimAtMostRank,
     OperandGiven,
     RankInRange,
     RankIsNot,
     RankOfUpdates,
+    RanksEqual,
     ValuesAtLeast,
     ValuesEqual,
     ValuesExclude,
@@ -111,6 +114,26 @@ def rank_of_updates(rule: RankOfUpdates, ground: Ground) -> Iterator[Side]:
     yield outside("an axis more", longer)
     fewer = _of_rank(rule.tensor, len(ground.shape(rule.tensor)) - 1, ground)
     yield inside("an axis more, updates of a rank less", longer.plus(fewer))
+
+
+@boundary(RanksEqual, RANK_NOT_LISTED, "tensor", "other")
+def ranks_equal(rule: RanksEqual, ground: Ground) -> Iterator[Side]:
+    """Yield one rank, and each of the two with an axis less and more."""
+    yield inside("ranks as in the example", NONE)
+    for name in (rule.tensor, rule.other):
+        rank = len(ground.shape(name))
+        for other in (rank - 1, rank + 1):
+            yield outside(f"{name} of rank {other}", _of_rank(name, other, ground))
+
+
+@boundary(LastDimAtMostRank, SHAPES_DISAGREE, "tensor", "other")
+def last_dim_at_most_rank(rule: LastDimAtMostRank, ground: Ground) -> Iterator[Side]:
+    """Yield the rank as last dim, one less and one more."""
+    shape, rank = ground.shape(rule.tensor), len(ground.shape(rule.other))
+    for length in (rank - 1, rank, rank + 1):
+        make = inside if length <= rank else outside
+        change = ground.resized(rule.tensor, with_item(shape, len(shape) - 1, length))
+        yield make(f"last dim {length}", change)
 
 
 def _of_rank(name: str, rank: int, ground: Ground) -> Change:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag.codes import DIM_OUT_OF_RANGE, SHAPES_DISAGREE
 from atc_py.spec.rules import (
+    CountIsExtent,
     CountIsOneOrExtent,
     CountIsProduct,
     CountIsRank,
@@ -125,6 +126,15 @@ def _counts(name: str, count: int, ground: Ground, per_axis: int) -> Iterator[Si
     yield inside(f"{count} elements", ground.resized(name, (count,)))
     for other in (count - per_axis, count - 1, count + 1, count + per_axis):
         yield outside(f"{other} elements", ground.resized(name, (other,)))
+
+
+@boundary(CountIsExtent, SHAPES_DISAGREE, "tensor", "other")
+def count_is_extent(rule: CountIsExtent, ground: Ground) -> Iterator[Side]:
+    """Yield the axis's dim, and numbers beside it."""
+    length = ground.shape(rule.other)[rule.axis]
+    yield inside(f"{length} elements", ground.resized(rule.tensor, (length,)))
+    for count in (length - 1, length + 1):
+        yield outside(f"{count} elements", ground.resized(rule.tensor, (count,)))
 
 
 @boundary(CountIsProduct, SHAPES_DISAGREE, "tensor", "other")

@@ -9,6 +9,7 @@ import pytest
 
 from atc_py.spec.rules import (
     AttrSumIsExtent,
+    CountIsExtent,
     CountIsOneOrExtent,
     CountIsProduct,
     CountIsRank,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 RANK = CountIsRank(tensor="J", other="I")
 PER_AXIS = CountPerAxis(tensor="J", other="I", count=2)
+SCALE = CountIsExtent(tensor="J", other="I", axis=1)
 BIAS = CountIsProduct(tensor="J", other="W", dim="I", attribute="group")
 SLOPE = CountIsOneOrExtent(tensor="J", other="I", axis=1)
 PARTS = AttrSumIsExtent(attribute="axes", tensor="I", along="axis")
@@ -44,6 +46,12 @@ INPUT_PARTS = ValuesSumIsExtent(tensor="J", other="I", along="axis")
         (PER_AXIS, tensor(3), NO_RANK, "fails: 3"),
         (PER_AXIS, tensor(4), NO_RANK, "unknown: the rank of I is not known"),
         (PER_AXIS, tensor(None), tensor(1, 2, 3), "unknown: J is ?"),
+        (SCALE, tensor(64), tensor(1, 64, None), "holds"),
+        (SCALE, tensor(1), tensor(1, 64), "fails: 1 (I has 64 on axis 1)"),
+        (SCALE, tensor(8), tensor(8), "holds"),
+        (SCALE, tensor(8), tensor(1, None), "unknown: I is 1x?"),
+        (SCALE, tensor(8), NO_RANK, "unknown: the rank of I is not known"),
+        (SCALE, tensor(None), tensor(1, 64), "unknown: J is ?"),
         (SLOPE, tensor(1), NO_RANK, "holds"),
         (SLOPE, tensor(), tensor(8), "holds"),
         (SLOPE, tensor(64), tensor(1, 64, None), "holds"),

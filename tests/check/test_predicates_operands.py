@@ -16,11 +16,13 @@ from atc_py.source import SourceTensor
 from atc_py.spec.implied import DtypeListed, DtypeSame, OperandAbsent, OperandPresent, RankIs
 from atc_py.spec.rules import (
     DtypeExcluded,
+    LastDimAtMostRank,
     OfDtype,
     OperandGiven,
     RankInRange,
     RankIsNot,
     RankOfUpdates,
+    RanksEqual,
     When,
 )
 from atc_py.tensor.dtypes import DType
@@ -33,6 +35,8 @@ FOUR = RankIs(tensor="X", rank=4)
 NOT_ONE = RankIsNot(tensor="X", rank=1)
 BETWEEN = RankInRange(tensor="X", range=(2, 3))
 AT_LEAST = RankInRange(tensor="X", range=(2, math.inf))
+RANKS = RanksEqual(tensor="J", other="I")
+LAST = LastDimAtMostRank(tensor="J", other="I")
 UPDATES = RankOfUpdates(tensor="X", other="I", indices="J")
 
 
@@ -151,6 +155,27 @@ def test_rank_of_updates(
     updates: SourceTensor, data: SourceTensor, indices: SourceTensor, expected: str
 ) -> None:
     assert said(UPDATES, bound(X=updates, I=data, J=indices)) == expected
+
+
+@pytest.mark.parametrize(
+    ("rule", "indices", "data", "expected"),
+    [
+        (RANKS, tensor(2, None), tensor(5, 6), "holds"),
+        (RANKS, tensor(2), tensor(5, 6), "fails: 1 (2)"),
+        (RANKS, tensor(2), NO_RANK, "unknown: the rank of I is not known"),
+        (RANKS, NO_RANK, tensor(5, 6), "unknown: the rank of J is not known"),
+        (LAST, tensor(4, 2), tensor(5, 6), "holds"),
+        (LAST, tensor(4, 3), tensor(5, 6), "fails: 3 (I has rank 2)"),
+        (LAST, tensor(4, None), tensor(5, 6), "unknown: J is 4x?"),
+        (LAST, NO_RANK, tensor(5, 6), "unknown: the rank of J is not known"),
+        (LAST, tensor(4, 2), NO_RANK, "unknown: the rank of I is not known"),
+        (LAST, tensor(), tensor(5, 6), "holds"),
+    ],
+)
+def test_ranks_of_two_tensors_that_go_together(
+    rule: Rule, indices: SourceTensor, data: SourceTensor, expected: str
+) -> None:
+    assert said(rule, bound(J=indices, I=data)) == expected
 
 
 def test_each_tensor_of_a_variadic_operand_keeps_the_rules() -> None:

@@ -21,6 +21,7 @@ from atc_py.diag import Words
 from atc_py.diag.codes import SHAPES_DISAGREE
 from atc_py.spec.rules import (
     AttrSumIsExtent,
+    CountIsExtent,
     CountIsOneOrExtent,
     CountIsProduct,
     CountIsRank,
@@ -114,10 +115,47 @@ def _one_or_length(rule: CountIsOneOrExtent, tensor: SourceTensor, other: Source
         return unknown(described(rule.other, other))
     if not -len(dims) <= rule.axis < len(dims):
         return fails(with_rank(shown(count), rule.other, len(dims)))
-    length = dims[rule.axis]
+    return _is_length(count, rule, other, dims[rule.axis])
+
+
+def _is_length(
+    count: int, rule: CountIsOneOrExtent | CountIsExtent, other: SourceTensor, length: int | None
+) -> Answer:
+    """Return True if a count is the length of the rule's axis."""
     if length is None:
         return unknown(described(rule.other, other))
     return HOLDS if count == length else fails(_with_length(count, rule.other, rule.axis, length))
+
+
+@predicate(
+    CountIsExtent,
+    SHAPES_DISAGREE,
+    en="{tensor} of {op} must have as many elements as {other} has on axis {axis}",
+    zh="{op} 的 {tensor} 的元素个数须等于 {other} 在轴 {axis} 上的长度",
+    help_=Words(
+        "export {tensor} with one element for each index of axis {axis} of {other}",
+        "导出时使 {tensor} 对 {other} 的轴 {axis} 的每个位置各有一个元素",
+    ),
+)
+def count_is_extent(rule: CountIsExtent, node: BoundNode) -> Answer:
+    """Judge a node by a CountIsExtent rule."""
+    return all_of(
+        _as_long(rule, tensor, other)
+        for tensor in node.tensors(rule.tensor)
+        for other in node.tensors(rule.other)
+    )
+
+
+def _as_long(rule: CountIsExtent, tensor: SourceTensor, other: SourceTensor) -> Answer:
+    """Return the answer for two tensors; without the axis another rule says so."""
+    count, dims = count_of(dims_of(tensor)), dims_of(other)
+    if count is None:
+        return unknown(described(rule.tensor, tensor))
+    if dims is None:
+        return unknown(described(rule.other, other))
+    if not -len(dims) <= rule.axis < len(dims):
+        return HOLDS
+    return _is_length(count, rule, other, dims[rule.axis])
 
 
 @predicate(

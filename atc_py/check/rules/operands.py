@@ -7,11 +7,23 @@ from typing import TYPE_CHECKING
 from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
 from atc_py.check.predicate import predicate
 from atc_py.check.rules.reading import dims_of, rank_of
-from atc_py.check.rules.wording import described, noted, quoted, shape_text, shown
+from atc_py.check.rules.wording import described, noted, quoted, shape_text, shown, with_rank
 from atc_py.diag import Words
-from atc_py.diag.codes import OPERAND_MISSING, OPERAND_NOT_SUPPORTED, RANK_NOT_LISTED
+from atc_py.diag.codes import (
+    OPERAND_MISSING,
+    OPERAND_NOT_SUPPORTED,
+    RANK_NOT_LISTED,
+    SHAPES_DISAGREE,
+)
 from atc_py.spec.implied import OperandAbsent, OperandPresent, RankIs
-from atc_py.spec.rules import OperandGiven, RankInRange, RankIsNot, RankOfUpdates
+from atc_py.spec.rules import (
+    LastDimAtMostRank,
+    OperandGiven,
+    RankInRange,
+    RankIsNot,
+    RankOfUpdates,
+    RanksEqual,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,6 +125,55 @@ def rank_in_range(rule: RankInRange, node: BoundNode) -> Answer:
     """Judge a node by a RankInRange rule."""
     least, most = rule.range
     return _rank(node, rule.tensor, lambda rank: least <= rank <= most)
+
+
+@predicate(
+    RanksEqual,
+    RANK_NOT_LISTED,
+    en="{tensor} of {op} must have the rank of {other}",
+    zh="{op} 的 {tensor} 的秩须与 {other} 相同",
+    help_=_RESHAPE,
+)
+def ranks_equal(rule: RanksEqual, node: BoundNode) -> Answer:
+    """Judge a node by a RanksEqual rule."""
+    other = node.tensor(rule.other)
+    if other is None:
+        return HOLDS
+    wanted = rank_of(other)
+    if wanted is None:
+        return unknown(described(rule.other, other))
+    return _rank(node, rule.tensor, lambda rank: rank == wanted)
+
+
+@predicate(
+    LastDimAtMostRank,
+    SHAPES_DISAGREE,
+    en="{tensor} of {op} must have at most the rank of {other} as its last dim",
+    zh="{op} 的 {tensor} 的末维长度不得超过 {other} 的秩",
+    help_=Words(
+        "name no more axes in {tensor} than {other} has",
+        "{tensor} 指定的轴数不要超过 {other} 的秩",
+    ),
+)
+def last_dim_at_most_rank(rule: LastDimAtMostRank, node: BoundNode) -> Answer:
+    """Judge a node by a LastDimAtMostRank rule."""
+    return all_of(
+        _names_at_most(rule, tensor, other)
+        for tensor in node.tensors(rule.tensor)
+        for other in node.tensors(rule.other)
+    )
+
+
+def _names_at_most(rule: LastDimAtMostRank, tensor: SourceTensor, other: SourceTensor) -> Answer:
+    """Return the answer for two tensors; a scalar has no last dim, and another rule reports it."""
+    dims, rank = dims_of(tensor), rank_of(other)
+    if dims == ():
+        return HOLDS
+    if dims is None or dims[-1] is None:
+        return unknown(described(rule.tensor, tensor))
+    if rank is None:
+        return unknown(described(rule.other, other))
+    return HOLDS if dims[-1] <= rank else fails(with_rank(shown(dims[-1]), rule.other, rank))
 
 
 @predicate(
