@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from atc_py.spec.lists import DEFAULT_LIST
 from tests.fuzz.drafts import Draft
-from tests.fuzz.forms import arithmetic, indices, movement, windows
-from tests.fuzz.forms.registry import FORMS
+from tests.fuzz.forms import arithmetic, indices, movement, newer, windows
+from tests.fuzz.forms.registry import FORMS, NEWER_FORMS
 
 if TYPE_CHECKING:
     import random
@@ -19,16 +19,22 @@ if TYPE_CHECKING:
 
 __all__ = ["random_form"]
 
-REGISTERING = (arithmetic, indices, movement, windows)
+REGISTERING = (arithmetic, indices, movement, newer, windows)
 """The modules that register forms; who imports them has all."""
 
 _OPSETS = (8, 9, 10, 11, 11, 12, 13, 13, 13, 14, 16, 18)
 _NEWER_OPSETS = (9, 11, 12, 13, 14, 14, 15, 16, 16, 17, 18, 18, 18, 21)
 
+_NEWER_SHARE = 0.5
+"""How many models of a newer list are of forms that older ones have not."""
+
 
 def random_form(rng: random.Random, operator_list: str = DEFAULT_LIST) -> onnx.ModelProto:
-    """Return a model of one of FORMS, of the opsets that a list has, and of some that it has not."""
-    opsets = _OPSETS if operator_list == DEFAULT_LIST else _NEWER_OPSETS
-    draft = Draft(rng, rng.choice(opsets))
-    FORMS[rng.choice(sorted(FORMS))](draft)
+    """Return a model of one of the forms, of the opsets that a list has, and of some others."""
+    if operator_list == DEFAULT_LIST:
+        draft, forms = Draft(rng, rng.choice(_OPSETS)), FORMS
+    else:
+        draft = Draft(rng, rng.choice(_NEWER_OPSETS))
+        forms = NEWER_FORMS if rng.random() < _NEWER_SHARE else FORMS
+    forms[rng.choice(sorted(forms))](draft)
     return draft.model()

@@ -160,9 +160,8 @@ def _the_same_as(values: tuple[Number, ...]) -> _Keeps:
     def keeps(data: npt.NDArray[Any], _: Any) -> npt.NDArray[Any]:
         import numpy as np
 
-        if data.size != len(values):
-            return np.zeros(data.shape, np.bool_)
-        return np.equal(data, values)
+        kept: npt.NDArray[Any] = np.zeros(data.shape, np.bool_)
+        return np.equal(data, values, out=kept) if data.size == len(values) else kept
 
     return keeps
 
