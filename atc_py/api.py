@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.options.choices import (
     PrecisionChoice,
+    chosen_list,
     chosen_mode,
     input_shapes,
     optional_path,
@@ -69,13 +70,14 @@ def check_models(
     return check_files([Path(path) for path in paths], options)
 
 
-def quantize_model(
+def quantize_model(  # noqa: PLR0913  (keywords, each of them an option)
     model: str | os.PathLike[str],
     output: str | os.PathLike[str] | None = None,
     *,
     format: str = "ascend",  # noqa: A002  (the option's name)
     external_data: bool = False,
     quant_bias: str = AUTO,
+    operator_list: str | None = None,
     on_stage: Callable[[str], None] | None = None,
 ) -> Quantization:
     """Write a quantized ONNX model in another form; it quantizes nothing that is not quantized.
@@ -86,6 +88,8 @@ def quantize_model(
         format: `ascend`, the form that Ascend's toolkit takes, or `qdq`, that of ONNX runtimes.
         external_data: put weights into a separate file, which is always done for 1.8 GB or more.
         quant_bias: as in `convert`, of a model in the form `ascend`.
+        operator_list: the list whose rules what is written is compared with, which fails nothing;
+            by default as in `convert`.
         on_stage: called with the name of each stage as it begins.
 
     Returns:
@@ -95,11 +99,10 @@ def quantize_model(
     Raises:
         AtcError: the model has nothing to rewrite, or a form that the other cannot say.
     """
-    from atc_py.pipeline.quantize import rewrite_quantized
+    from atc_py.pipeline.quantize import Rewriting, rewrite_quantized
 
-    return rewrite_quantized(
-        Path(model), output, format, quant_bias, external=external_data, on_stage=on_stage
-    )
+    chosen = Rewriting(format, quant_bias, external_data, chosen_list(operator_list))
+    return rewrite_quantized(Path(model), output, chosen, on_stage)
 
 
 def load(

@@ -227,7 +227,8 @@ def operator_lists_page() -> Iterator[str]:
         "`check` and `convert` compare a model with one list of operators: `--list NAME`, else that of "
         "`ATC_PY_LIST`, else `base`. A list is a folder of `op_specs/`; a file of a newer list says only "
         "how it differs from the same operator's file in the list that it is `like`. Findings that another "
-        "list would not make name it (`taken by`)."
+        "list would not make name it (`taken by`). An operator that the newest pages of a list do not have, and "
+        "that the list keeps from an older one, is named in a note that fails nothing."
     )
     yield ""
     yield "| list | release of CANN | operators | of them custom | opsets | source |"

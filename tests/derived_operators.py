@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from atc_py.lowering.lower import can_lower
-from atc_py.report.operators.listing import first_dtypes
+from atc_py.report.operators.listing import compiles_words, first_dtypes
 from atc_py.report.operators.rules import attribute_words, operand_words, rule_words
 from atc_py.spec import all_specs
 
@@ -70,7 +70,7 @@ def _row(spec: OpSpec) -> str:
         f"[{spec.op}](#{spec.op.lower()})",
         spec.group,
         spec.opset_text,
-        "yes" if can_lower(spec.op, "") else "not yet",
+        compiles_words(spec, compiles=can_lower(spec.op, "")).en,
         "any" if dtypes is None else ", ".join(dtypes) or "none",
         str(len(spec.constraints)),
         _escaped(spec.summary.en),

@@ -25,13 +25,14 @@ DOCUMENTS: dict[str, str] = {
     "ops diff": "op, opsets, between, versions, changes",
     "ops lists": "[name, release, operators, custom, opsets, source]",
     "ops diff --list": "lists, same, operators",
-    "ops list": "[op, group, opsets, dtypes, summary, custom, compiles, file]",
+    "ops list": "[op, group, opsets, dtypes, summary, custom, compiles, published, file]",
     "ops show": "op, group, opsets, summary, custom, file, inputs, outputs, attributes, rules, "
-    "constraints, quantized, restated_since, versions, example, notes, kept, special_case",
+    "constraints, quantized, restated_since, versions, example, notes, kept, special_case, "
+    "unpublished",
     "ops validate": "specifications, diagnostics",
     "profile": "model, calibration, socs",
     "profile --calibrate": "soc, measurements, factors, error_before, error_after, operators",
-    "quantize": "model, output, data, format, opset, layers, nodes, bytes_before, bytes_after, "
+    "quantize": "model, output, data, format, opset, operator_list, layers, nodes, bytes_before, bytes_after, "
     "quant_bias",
     "run": "outputs, comparisons, nodes, seconds, warnings, diagnostics",
 }

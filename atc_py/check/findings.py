@@ -211,6 +211,7 @@ class ModelCheck:
         layers: of a model that came quantized, its layers and what became of them.
         bias_convention: of a model whose layers are int8 already, how their biases are read.
         other_lists: of a model with errors, what the other operator lists say of it.
+        kept: its operators that the list keeps, though newer pages do not have them.
     """
 
     path: str
@@ -229,6 +230,7 @@ class ModelCheck:
     layers: tuple[QuantizedNode, ...] = ()
     bias_convention: BiasConvention | None = None
     other_lists: tuple[OtherVerdict, ...] = ()
+    kept: tuple[str, ...] = ()
 
     @property
     def standing(self) -> Standing:

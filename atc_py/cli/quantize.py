@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from atc_py.cli.console import print_json, print_tables, progress
-from atc_py.cli.options import AS_JSON, MAX_MEMORY, QUANT_BIAS
+from atc_py.cli.options import AS_JSON, LIST, MAX_MEMORY, QUANT_BIAS
 
 __all__ = ["quantize"]
 
@@ -25,6 +26,7 @@ __all__ = ["quantize"]
 )  # fmt: skip
 @click.option("--external-data", is_flag=True, help="Write weights to a separate file.")
 @QUANT_BIAS
+@LIST
 @MAX_MEMORY
 @AS_JSON
 def quantize(
@@ -33,13 +35,14 @@ def quantize(
     form: str,
     output: str | None,
     external_data: bool,
-    quant_bias: str,
     as_json: bool,
+    **choice: Any,
 ) -> None:
     """Write MODEL, a quantized ONNX file, in another form.
 
     This changes the form and quantizes nothing: MODEL has QuantizeLinear or QLinear... operators
-    from another tool, or those of the Ascend form.
+    from another tool, or those of the Ascend form. The result names the operator list whose rules
+    what is written was compared with; no rule of it fails the command.
     """
     import atc_py
     from atc_py.report.model.quantized_files import quantization_tables
@@ -50,7 +53,7 @@ def quantize(
             output,
             format=form,
             external_data=external_data,
-            quant_bias=quant_bias,
+            **choice,
             on_stage=on_stage,
         )
     if as_json:

@@ -31,8 +31,8 @@ _LOOPED_ELEMENTS = 1 << 15
 
 _LOOPED = frozenset(
     {"AveragePool", "Col2Im", "ConvTranspose", "DFT", "GridSample", "LRN", "LpPool", "MaxPool"}
-    | {"MaxRoiPool", "NonMaxSuppression", "Resize", "RoiAlign", "STFT", "ScatterElements"}
-    | {"ScatterND", "Upsample"}
+    | {"MaxRoiPool", "MaxUnpool", "NonMaxSuppression", "Resize", "RoiAlign", "STFT"}
+    | {"ScatterElements", "ScatterND", "TfIdfVectorizer", "Upsample"}
 )
 _PATCHES = 1 << 21
 """Most elements of the patches that a convolution is unfolded to."""

@@ -20,6 +20,9 @@ _THROUGH = frozenset(
 )
 """Operators that pass on the values of their first input."""
 
+_INDEXING = frozenset({"Gather", "GatherElements", "Scatter", "ScatterElements"})
+"""Operators whose second input holds indices along one axis of the first."""
+
 _RECURRENT = frozenset({"GRU", "LSTM", "RNN"})
 _LENGTHS_AT = 4
 
@@ -68,8 +71,8 @@ def _role(model: ReferenceModel, uses: list[tuple[onnx.NodeProto, int]]) -> Role
 
 
 def _table(model: ReferenceModel, node: onnx.NodeProto, at: int) -> int | None:
-    """Return rows of the constant table from which a node selects by its input `at`."""
-    if node.op_type not in {"Gather", "GatherElements"} or at != 1:
+    """Return rows of the constant table in which a node selects by its input `at`."""
+    if node.op_type not in _INDEXING or at != 1:
         return None
     shape = model.constant_shape(node.input[0])
     axis = next((each.i for each in node.attribute if each.name == "axis"), 0)

@@ -1,18 +1,18 @@
-"""Operators of a model that are on the list and that nothing lowers yet."""
+"""Operators of a model that are on the list and that nothing lowers: not yet, or not at all."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from atc_py.diag import Diagnostic, Place
-from atc_py.diag.codes import NOT_LOWERED
+from atc_py.diag.codes import NOT_LOWERED, NOT_PUBLISHED
 from atc_py.lowering.lower import can_lower
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from atc_py.source import SourceNode
-    from atc_py.spec import Library
+    from atc_py.spec import Library, OpSpec
 
 __all__ = ["not_lowered"]
 
@@ -20,17 +20,25 @@ __all__ = ["not_lowered"]
 def not_lowered(nodes: Iterable[SourceNode], path: str, specs: Library) -> list[Diagnostic]:
     """Return one finding for each listed operator among `nodes` that cannot be lowered."""
     found: dict[tuple[str, str], list[SourceNode]] = {}
+    listed: dict[tuple[str, str], OpSpec] = {}
     for node in nodes:
-        listed = specs.find(node.op_type, node.domain) is not None
-        if listed and not can_lower(node.op_type, node.domain, specs):
-            found.setdefault((node.domain, node.op_type), []).append(node)
-    return [_finding(views, path) for views in found.values()]
+        key = node.domain, node.op_type
+        spec = specs.find(node.op_type, node.domain)
+        if spec is not None and not can_lower(node.op_type, node.domain, specs):
+            listed[key] = spec
+            found.setdefault(key, []).append(node)
+    return [_finding(listed[key], views, path) for key, views in found.items()]
 
 
-def _finding(views: list[SourceNode], path: str) -> Diagnostic:
+def _finding(spec: OpSpec, views: list[SourceNode], path: str) -> Diagnostic:
     """Return the finding for all nodes of one operator."""
     first = views[0]
     count = f"{len(views)} node{'s' if len(views) > 1 else ''}"
+    if spec.unpublished is not None:
+        return NOT_PUBLISHED.diagnostic(
+            f"the arithmetic of {first.op_type} is not published: {spec.unpublished.en}; {count}",
+            place=Place(path, first.index, first.name, first.op_type),
+        )
     return NOT_LOWERED.diagnostic(
         f"{first.op_type} is on the operator list, but atc-py does not compile it yet; {count}",
         place=Place(path, first.index, first.name, first.op_type),

@@ -27,6 +27,7 @@ __all__ = [
     "ConvertChoice",
     "PrecisionChoice",
     "PrecisionSettings",
+    "chosen_list",
     "chosen_mode",
     "input_shapes",
     "optional_path",
@@ -136,8 +137,13 @@ def precision_options(given: PrecisionSettings) -> PrecisionOptions:
         is_weight_clip=given.get("is_weight_clip", True),
         only_atc_passes=given.get("only_atc_passes", False),
         quant_bias=QuantBias.chosen(given.get("quant_bias", AUTO)),
-        operator_list=given.get("operator_list") or os.environ.get(LIST_VARIABLE) or DEFAULT_LIST,
+        operator_list=chosen_list(given.get("operator_list")),
     )
+
+
+def chosen_list(name: str | None) -> str:
+    """Return the operator list that a caller names, else that of the environment or the default."""
+    return name or os.environ.get(LIST_VARIABLE) or DEFAULT_LIST
 
 
 def chosen_mode(given: PrecisionChoice) -> PrecisionMode:

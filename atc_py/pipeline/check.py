@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from atc_py.check.added_findings import amended
 from atc_py.check.bound_node import Conditions
 from atc_py.check.findings import CheckReport, ModelCheck, Standing
+from atc_py.check.kept import with_kept
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_INPUT_SHAPE
 from atc_py.frontend.folding.survey import surveyed
@@ -81,7 +82,8 @@ def check_files(models: Sequence[Path], options: CheckOptions) -> CheckReport:
             only_atc_passes=options.precision.only_atc_passes,
         )
         check = _apply_rules(trial, file, shapes, judge, survey)
-        checks.append(with_other_lists(check, survey.model, judge.conditions, options))
+        judged = with_other_lists(check, survey.model, judge.conditions, options)
+        checks.append(with_kept(judged, specs))
     if all(check.opsets for check in checks):  # a file that cannot be read may have the names
         unmatched.refuse()
         _refuse_unused(unused)

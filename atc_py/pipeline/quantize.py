@@ -2,50 +2,75 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from atc_py.check.bound_node import Conditions
+from atc_py.check.findings import OtherVerdict, Standing
 from atc_py.diag.codes import BAD_OPTION
+from atc_py.frontend.folding.survey import surveyed
 from atc_py.frontend.reading.read import read_model
 from atc_py.frontend.rewriting.qdq.rewriting import FORMS, rewrite_file
-from atc_py.options.compile_options import AUTO, QuantBias
+from atc_py.options.compile_options import AUTO, DEFAULT_LIST, CheckOptions, QuantBias
 from atc_py.options.output_paths import rewritten_output
+from atc_py.pipeline.proposal.judging import Judge
 from atc_py.results.quantization import Quantization
+from atc_py.spec import specifications
+from atc_py.target import find_soc
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable
     from pathlib import Path
 
-__all__ = ["rewrite_quantized"]
+    from atc_py.spec import Library
+
+__all__ = ["Rewriting", "rewrite_quantized"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rewriting:
+    """Choices of a rewrite.
+
+    Attributes:
+        form: one of FORMS.
+        quant_bias: name of the convention of biases of int8 layers in the model.
+        external: put weights into a file beside the model.
+        operator_list: the list whose rules what is written is compared with, which fails nothing.
+    """
+
+    form: str
+    quant_bias: str = AUTO
+    external: bool = False
+    operator_list: str = DEFAULT_LIST
 
 
 def rewrite_quantized(
     model: Path,
     output: str | os.PathLike[str] | None,
-    form: str,
-    quant_bias: str = AUTO,
-    *,
-    external: bool = False,
+    chosen: Rewriting,
     on_stage: Callable[[str], None] | None = None,
 ) -> Quantization:
-    """Write the quantized `model` in the form `form`; `on_stage` is called at the start of each stage.
-
-    `quant_bias` names the convention of biases of int8 layers in the model.
+    """Write the quantized `model` in another form; `on_stage` is called at the start of each stage.
 
     Raises:
-        AtcError: with every finding; the previous file at the output is then unchanged.
+        AtcError: with every finding; the previous file at the output is then unchanged. BAD_OPTION
+            where no list has that name.
     """
+    form = chosen.form
     if form not in FORMS:
         raise BAD_OPTION.error(
             f"no form is called {form!r}", help=f"forms are {' and '.join(FORMS)}"
         )
-    convention = QuantBias.chosen(quant_bias)
+    specs = specifications(None, chosen.operator_list)
+    convention = QuantBias.chosen(chosen.quant_bias)
     tell = on_stage or _no_progress
     path = rewritten_output(model, output, form, FORMS)
     tell("read")
     file = read_model(model)
     tell("rewrite")
-    done = rewrite_file(file, path, form, external=external, quant_bias=convention)
+    done = rewrite_file(file, path, form, external=chosen.external, quant_bias=convention)
+    tell("check")
     return Quantization(
         model=model,
         output=path,
@@ -57,7 +82,17 @@ def rewrite_quantized(
         bytes_after=done.bytes_after,
         read_as=done.read_as,
         written_as=done.written_as,
+        listed=_verdict(path, specs, chosen.operator_list),
     )
+
+
+def _verdict(path: Path, specs: Library, operator_list: str) -> OtherVerdict:
+    """Return what the rules of a list say of a file, in the mode and for the SoC that check takes."""
+    options = CheckOptions()
+    conditions = Conditions(options.precision_mode, find_soc(options.soc))
+    file = read_model(path, lenient=True)
+    found = Judge(conditions, specs, None).of_survey(file, surveyed(file, {})).checked.check
+    return OtherVerdict(operator_list, found.standing, found.counts.get(Standing.ERROR, 0))
 
 
 def _no_progress(_stage: str) -> None:

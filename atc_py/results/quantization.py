@@ -11,6 +11,7 @@ from atc_py.target import socs
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from atc_py.check.findings import OtherVerdict
     from atc_py.options.compile_options import QuantBias
     from atc_py.source import BiasConvention, QuantizedNode
 
@@ -32,6 +33,7 @@ class Quantization:
         bytes_after: size of the files written.
         read_as: the convention of the biases that were read; None where no layer was int8.
         written_as: the convention of those that were written; None where no layer is int8.
+        listed: what the rules of an operator list say of the model that was written.
     """
 
     model: Path
@@ -42,6 +44,7 @@ class Quantization:
     nodes: tuple[QuantizedNode, ...]
     bytes_before: int
     bytes_after: int
+    listed: OtherVerdict
     read_as: BiasConvention | None = None
     written_as: QuantBias | None = None
 
@@ -69,6 +72,11 @@ class Quantization:
             "data": None if self.data is None else str(self.data),
             "format": self.form,
             "opset": self.opset,
+            "operator_list": {
+                "name": self.listed.name,
+                "verdict": self.listed.standing.value,
+                "errors": self.listed.errors,
+            },
             "layers": {
                 "integer": self.integer_layers,
                 "all": self.layers,

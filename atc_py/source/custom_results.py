@@ -7,6 +7,7 @@ operators of these names, as the notes of their specifications read them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from atc_py.tensor.dtypes import DType
@@ -17,7 +18,15 @@ if TYPE_CHECKING:
 
     from atc_py.tensor.shapes import Dims
 
-__all__ = ["CUSTOM_RESULTS", "ROI_SCALES", "ContradictionError", "Given", "custom_results"]
+__all__ = [
+    "CUSTOM_RESULTS",
+    "ROI_SCALES",
+    "ContradictionError",
+    "DeformableWindow",
+    "Given",
+    "custom_results",
+    "deformable_window",
+]
 
 Attributes: TypeAlias = "Mapping[str, object]"
 Result: TypeAlias = "tuple[DType, Dims]"
@@ -202,6 +211,80 @@ def _check_boxes(boxes: Dims, scores: Dims, *, turned: bool) -> None:
         )
 
 
+def _deformable_conv(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
+    """Return images of as many channels as filters, of the height and width of the offsets."""
+    x, filter_, offsets = (_input(inputs, position) for position in range(3))
+    if any(each.rank != _IMAGE for each in (x, filter_, offsets)):
+        raise ContradictionError(f"needs tensors of four axes, found {x}, {filter_}, {offsets}")
+    groups, parts = (_integer(attributes, name, 1) for name in ("groups", "deformable_groups"))
+    if min(groups, parts) < 1:
+        raise ContradictionError(f"needs positive groups, found {groups} and {parts}", "groups")
+    (channels, *image), (filters, depth, *window) = x.dims[1:], filter_.dims
+    if not _may_be_equal((channels,), (None if depth is None else depth * groups,)):
+        raise ContradictionError(f"needs filters of X's channels, found {filter_}", "input filter")
+    if channels is not None and channels % parts:
+        raise ContradictionError(f"cannot divide {channels} channels by {parts}", _PARTS)
+    count = None if None in window else 3 * parts * prod(cast("list[int]", window))
+    covered = deformable_window(attributes).outputs(image, window)
+    if not _may_be_equal(offsets.dims, (x.dims[0], count, *covered)):
+        needed = format_shape((x.dims[0], count, *covered))
+        raise ContradictionError(f"needs offsets of {needed}, found {offsets}", "input offsets")
+    size = tuple(b if a is None else a for a, b in zip(offsets.dims[2:], covered, strict=True))
+    return ((x.dtype, (x.dims[0], filters, *size)),)
+
+
+@dataclass(frozen=True, slots=True)
+class DeformableWindow:
+    """The window of a DeformableConv2D as it moves over an image before offsets move its points.
+
+    Attributes:
+        strides: down and to the right.
+        dilations: alike.
+        pads: top, bottom, left, right.
+    """
+
+    strides: tuple[int, int]
+    dilations: tuple[int, int]
+    pads: tuple[int, int, int, int]
+
+    def outputs(self, image: Dims, window: Dims) -> Dims:
+        """Return how often a window of so many points fits into an image, down and to the right."""
+        found: list[int | None] = []
+        for side, (length, points) in enumerate(zip(image, window, strict=True)):
+            if length is None or points is None:
+                found.append(None)
+                continue
+            room = length + sum(self.pads[2 * side : 2 * side + 2])
+            covered = (points - 1) * self.dilations[side] + 1
+            found.append(max(0, (room - covered) // self.strides[side] + 1))
+        return tuple(found)
+
+
+def deformable_window(attributes: Attributes) -> DeformableWindow:
+    """Return the window that the attributes describe; steps of N and C do not count."""
+    first = 1 if attributes.get("data_format", "NHWC") == "NHWC" else 2
+    lists = {"strides": None, "dilations": (1, 1, 1, 1), "pads": None}
+    found = {name: attributes.get(name, default) for name, default in lists.items()}
+    for name, value in found.items():
+        if not isinstance(value, tuple) or len(value) != 4:  # noqa: PLR2004  (axes, or sides)
+            raise ContradictionError(f"needs four {name}, found {value}", f"attribute {name}")
+    strides, dilations, pads = (cast("tuple[int, ...]", value) for value in found.values())
+    if min(strides[first : first + 2] + dilations[first : first + 2]) < 1 or min(pads) < 0:
+        raise ContradictionError(
+            "needs positive strides and dilations, and no negative pads", "attribute strides"
+        )
+    if attributes.get("auto_pad", "NOTSET") == "VALID" and any(pads):
+        raise ContradictionError(f"takes no pads with auto_pad VALID, found {list(pads)}", "pads")
+    return DeformableWindow(
+        cast("tuple[int, int]", strides[first : first + 2]),
+        cast("tuple[int, int]", dilations[first : first + 2]),
+        cast("tuple[int, int, int, int]", pads),
+    )
+
+
+_PARTS = "attribute deformable_groups"
+
+
 def _embedding_bag(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
     """Return a row for each bag: a row of indices, or the indices between two offsets."""
     weight, indices = _input(inputs, 0), _input(inputs, 1)
@@ -225,6 +308,54 @@ def _embedding_bag(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]
             "needs a table and the last offset that include_last_offset speaks of"
         )
     return ((weight.dtype, (bags, weight.dims[1])),)
+
+
+def _dyn_seq_outer(inputs: Inputs, _attributes: Attributes) -> tuple[Result, ...]:
+    """Return a row for each pair of rows of a sequence; open where only the run knows the lengths."""
+    x1, x2, *lengths = (_input(inputs, position) for position in range(4))
+    if x1.rank != _MATRIX or x2.rank != _MATRIX or not _may_be_equal(x1.dims[1:], x2.dims[1:]):
+        raise ContradictionError(f"needs matrices of as many columns, found {x1} and {x2}")
+    first, second = (each.numbers for each in lengths)
+    rows = None
+    if first is not None and second is not None:
+        if len(first) != len(second):
+            raise ContradictionError("needs as many lengths of x2 as of x1", "input seq_len2")
+        for name, x, numbers in (("seq_len1", x1, first), ("seq_len2", x2, second)):
+            _check_lengths(name, x.dims[0], numbers)
+        rows = sum(one * other for one, other in zip(first, second, strict=True))
+    columns = x2.dims[1] if x1.dims[1] is None else x1.dims[1]
+    return ((x1.dtype, (rows, columns)),)
+
+
+def _moving_sum(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
+    """Return a row for each beam and a column for each frame of all sequences."""
+    alpha, _, offset, data = (_input(inputs, position) for position in range(4))
+    if _integer(attributes, "ksize", 0) < 1:
+        raise ContradictionError("needs a positive ksize", "ksize")
+    if alpha.rank != 1:
+        raise ContradictionError(f"needs a vector, found {alpha}", "input alpha")
+    numbers = offset.numbers
+    if numbers is None:
+        return ((alpha.dtype, (data.dims[0] if data.rank == _MATRIX else None, None)),)
+    if len(numbers) % 2 or min(numbers, default=0) < 0:
+        raise ContradictionError(
+            f"needs beams and frames of each sequence, found {list(numbers)}", "input offset"
+        )
+    beams, frames = numbers[: len(numbers) // 2], numbers[len(numbers) // 2 :]
+    covered = sum(beam * frame for beam, frame in zip(beams, frames, strict=True))
+    if alpha.dims[0] not in {None, covered}:
+        raise ContradictionError(
+            f"has {covered} frames of beams by offset, found {alpha}", "input alpha"
+        )
+    return ((alpha.dtype, (sum(beams), sum(frames))),)
+
+
+def _check_lengths(name: str, rows: int | None, lengths: Sequence[int]) -> None:
+    """Refuse lengths that do not add up to the rows."""
+    if min(lengths, default=0) < 0 or rows not in {None, sum(lengths)}:
+        raise ContradictionError(
+            f"needs lengths that add up to {rows}, found {list(lengths)}", f"input {name}"
+        )
 
 
 def _roi_extractor(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
@@ -258,7 +389,10 @@ CUSTOM_RESULTS: Mapping[str, Callable[[Inputs, Attributes], tuple[Result, ...]]]
     "AffineGrid": _affine_grid,
     "BatchMatMul": _batch_mat_mul,
     "BatchMultiClassNMS": _batch_multi_class_nms,
+    "DeformableConv2D": _deformable_conv,
+    "DynSeqOuter": _dyn_seq_outer,
     "EmbeddingBag": _embedding_bag,
+    "MovingSumWithSigmoid": _moving_sum,
     "RoiExtractor": _roi_extractor,
 }
 """By operator: the results of a node, from its inputs and attributes."""

@@ -280,6 +280,8 @@ class OpSpec(_Part, frozen=True, kw_only=True):
         kept: no page of the list has it; it is kept from the first list, because quantizers and
             exporters still write it.
         special_case: the page says that it is made for one customer and not recommended to others.
+        unpublished: what of its arithmetic is not published, or contradictory, so that it does not
+            compile; None where it is known.
         path: the file that it was read from.
         like_path: the file of another list that it is like, if any.
         opsets_line: line of the opsets in that file.
@@ -304,6 +306,7 @@ class OpSpec(_Part, frozen=True, kw_only=True):
     page: Annotated[str, msgspec.Meta(pattern=r"^[0-9]{4}\Z")] | None = None
     kept: bool = False
     special_case: bool = False
+    unpublished: Summary | None = None
     path: str = msgspec.field(default="", name="@path")
     like_path: str = msgspec.field(default="", name="@like_path")
     opsets_line: int = msgspec.field(default=1, name="@opsets_line")

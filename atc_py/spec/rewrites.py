@@ -64,6 +64,10 @@ REWRITES: dict[str, Words] = {
         "indices are narrowed to int32",
         "将下标转换为 int32",
     ),
+    "pool-as-images": Words(
+        "a signal is pooled as an image of one row, a volume over height and width and then over depth",
+        "一维信号按单行图像池化，三维数据先沿高、宽再沿深度池化",
+    ),
     "reshape-instead": Words(
         "the node is written as a Reshape, which takes any dtype",
         "改写为可接受任意数据类型的 Reshape",

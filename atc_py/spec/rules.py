@@ -5,7 +5,7 @@ belongs to checking. Arguments in OPERAND_ARGUMENTS name inputs or outputs of th
 ATTRIBUTE_ARGUMENTS name attributes, and `dim` and `dims` are letters of the layout of `tensor` (and
 of `other`).
 
-More than 400 lines, because the list of all rules is read in one place.
+Over 400 lines because the type of any rule, by which files are read, lists them all.
 """
 
 # Annotations are not postponed here: msgspec reads them when the structs are made.
@@ -100,6 +100,13 @@ class AttrOdd(Rule, frozen=True, kw_only=True):
     attribute: Text
 
 
+class AttrMultiple(Rule, frozen=True, kw_only=True):
+    """The attribute is a whole multiple of `factor`."""
+
+    attribute: Text
+    factor: Annotated[int, msgspec.Meta(ge=2)]
+
+
 class AttrPositive(Rule, frozen=True, kw_only=True):
     """The attribute, a number, is more than 0 and finite."""
 
@@ -119,11 +126,26 @@ class AttrLength(Rule, frozen=True, kw_only=True):
     length: Annotated[int, msgspec.Meta(ge=0)]
 
 
+class AttrLengthsEqual(Rule, frozen=True, kw_only=True):
+    """The attribute has as many elements as the attribute `along`."""
+
+    attribute: Text
+    along: Text
+
+
 class AttrPermutation(Rule, frozen=True, kw_only=True):
     """The attribute names every axis of the tensor once."""
 
     attribute: Text
     tensor: Text
+
+
+class AttrElementsAre(Rule, frozen=True, kw_only=True):
+    """The attribute has `value` at each of these positions, as far as it is long enough."""
+
+    attribute: Text
+    positions: Annotated[tuple[int, ...], msgspec.Meta(min_length=1)]
+    value: Number
 
 
 class ProductAtMost(Rule, frozen=True, kw_only=True):
@@ -201,6 +223,15 @@ class DimInRange(Rule, frozen=True, kw_only=True):
     range: tuple[Number, Number]
 
 
+class DimProductInRange(Rule, frozen=True, kw_only=True):
+    """The product of a dimension of two tensors is between two bounds, both included."""
+
+    tensor: Text
+    other: Text
+    dim: DimName
+    range: tuple[Number, Number]
+
+
 class DimDivisible(Rule, frozen=True, kw_only=True):
     """The attribute divides a dimension of the tensor."""
 
@@ -252,7 +283,7 @@ class RanksEqual(Rule, frozen=True, kw_only=True):
     other: Text
 
 
-class LastDimAtMostRank(Rule, frozen=True, kw_only=True):
+class LastDimWithinRank(Rule, frozen=True, kw_only=True):
     """The last dim of the tensor is at most the rank of `other`."""
 
     tensor: Text
@@ -418,13 +449,16 @@ Constraint: TypeAlias = (
     AttrOneOf
     | AttrEachInRange
     | AttrOdd
+    | AttrMultiple
     | AttrPositive
     | AttrDistinct
     | AttrLength
     | AttrGiven
     | AttrExcludes
+    | AttrLengthsEqual
     | AttrPermutation
     | ProductAtMost
+    | AttrElementsAre
     | EquationOneOf
     | EquationWrittenOut
     | AxisInRank
@@ -436,6 +470,7 @@ Constraint: TypeAlias = (
     | AttrSumIsExtent
     | ValuesSumIsExtent
     | DimInRange
+    | DimProductInRange
     | DimDivisible
     | DimsEqual
     | PrimeDimBelow
@@ -443,7 +478,7 @@ Constraint: TypeAlias = (
     | RankIsNot
     | RankInRange
     | RanksEqual
-    | LastDimAtMostRank
+    | LastDimWithinRank
     | RankOfUpdates
     | ShapesEqual
     | CountIsRank

@@ -3,7 +3,7 @@
 from atc_py.target.kernels import Kernels
 from atc_py.target.layouts import Layout
 from atc_py.target.operators import find_operator, is_view, operators
-from atc_py.target.row import Attribute, Column, Limit, Operand, TargetOp, Unit
+from atc_py.target.row import Attribute, Column, Limit, Operand, TargetOp, Unit, Values
 from atc_py.target.soc import Isa, Resource, Soc, SocFamily
 from atc_py.target.socs import find_soc, socs
 
@@ -20,6 +20,7 @@ __all__ = [
     "SocFamily",
     "TargetOp",
     "Unit",
+    "Values",
     "find_operator",
     "find_soc",
     "is_view",

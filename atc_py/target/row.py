@@ -23,6 +23,7 @@ __all__ = [
     "Operand",
     "TargetOp",
     "Unit",
+    "Values",
 ]
 
 AttributeValue: TypeAlias = bool | int | float | str | DType | tuple[int, ...] | tuple[float, ...]
@@ -113,6 +114,19 @@ class Limit:
 
 
 @dataclass(frozen=True, slots=True)
+class Values:
+    """The values of an attribute with which the AI Core kernel takes the node.
+
+    Attributes:
+        attribute: an attribute other than a list.
+        one_of: its values; the default is one of them.
+    """
+
+    attribute: str
+    one_of: tuple[AttributeValue, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TargetOp:
     """One row: everything that the compiler knows about a target operator.
 
@@ -128,7 +142,8 @@ class TargetOp:
             CANN's operator information has no entry of this name.
         aicpu: what the AI CPU kernel takes: a dtype that all operands have, or a column where
             they differ.
-        limits: bounds outside which the AI Core kernel refuses the node.
+        limits: bounds on attributes, or their values, outside which the AI Core kernel refuses the
+            node.
         family: template family of its kernel stub; empty for LOCAL operators.
         summary: what it computes, one sentence.
         formula: what an element of the result is, line by line, where the summary does not say it
@@ -156,7 +171,7 @@ class TargetOp:
     columns: tuple[Column, ...] = ()
     kernels: Kernels | None = None
     aicpu: tuple[DType | Column, ...] = ()
-    limits: tuple[Limit, ...] = ()
+    limits: tuple[Limit | Values, ...] = ()
     family: str = ""
     selects: bool = False
     saturates: bool = False

@@ -15,9 +15,12 @@ from atc_py.spec.implied import AttrAtDefault, AttrInRange, AttrPresent
 from atc_py.spec.rules import (
     AttrDistinct,
     AttrEachInRange,
+    AttrElementsAre,
     AttrExcludes,
     AttrGiven,
     AttrLength,
+    AttrLengthsEqual,
+    AttrMultiple,
     AttrOdd,
     AttrOneOf,
     AttrPositive,
@@ -182,6 +185,14 @@ def odd(rule: AttrOdd, ground: Ground) -> Iterator[Side]:
         yield outside(f"{rule.attribute} {value - 1}", ground.set(rule.attribute, (value - 1,)))
 
 
+@boundary(AttrMultiple, ATTR_OUT_OF_RANGE)
+def multiple(rule: AttrMultiple, ground: Ground) -> Iterator[Side]:
+    """Yield multiples, and what is next to them."""
+    for value in (rule.factor, 3 * rule.factor):
+        yield inside(f"{rule.attribute} {value}", ground.set(rule.attribute, (value,)))
+        yield outside(f"{rule.attribute} {value + 1}", ground.set(rule.attribute, (value + 1,)))
+
+
 @boundary(AttrDistinct, ATTR_OUT_OF_RANGE)
 def distinct(rule: AttrDistinct, ground: Ground) -> Iterator[Side]:
     """Yield different elements, and one of them twice, in any two places."""
@@ -200,6 +211,29 @@ def length(rule: AttrLength, ground: Ground) -> Iterator[Side]:
         change = ground.set(rule.attribute, tuple(islice(cycle(items), count)))
         make = inside if count == rule.length else outside
         yield make(f"{count} elements of {rule.attribute}", change)
+
+
+@boundary(AttrLengthsEqual, ATTR_OUT_OF_RANGE)
+def lengths_equal(rule: AttrLengthsEqual, ground: Ground) -> Iterator[Side]:
+    """Yield just as many elements, one less and one more."""
+    items, wanted = ground.items(rule.attribute), len(ground.items(rule.along))
+    for count in (wanted - 1, wanted, wanted + 1):
+        change = ground.set(rule.attribute, tuple(islice(cycle(items), count)))
+        make = inside if count == wanted else outside
+        yield make(f"{count} elements of {rule.attribute}", change)
+
+
+@boundary(AttrElementsAre, ATTR_OUT_OF_RANGE)
+def elements_are(rule: AttrElementsAre, ground: Ground) -> Iterator[Side]:
+    """Yield the value in every place named, then one more and one less in each of them."""
+    items = ground.items(rule.attribute)
+    for position in rule.positions:
+        items = with_item(items, position, rule.value)
+    yield inside(f"{rule.attribute} {items}", ground.set(rule.attribute, items))
+    for position in rule.positions:
+        for beside in (rule.value - 1, rule.value + 1):
+            wrong = with_item(items, position, beside)
+            yield outside(f"{rule.attribute} {wrong}", ground.set(rule.attribute, wrong))
 
 
 @boundary(ProductAtMost, ATTR_OUT_OF_RANGE)

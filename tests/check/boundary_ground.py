@@ -207,8 +207,9 @@ class Ground:
         """Return the position of a letter in the layout of an operand."""
         row = self.spec.operand(name)
         assert row is not None
-        layout = next(each for each in row.all_layouts if dim in each)
-        return layout.index(dim)
+        ranks = {len(shape) for shape in self.spec.example.inputs.values()}
+        layouts = (each for each in row.all_layouts if dim in each and len(each) in ranks)
+        return next(layouts).index(dim)
 
     def with_length(self, name: str, dim: str, length: int, change: Change = NONE) -> Change | None:
         """Return the node with a dim of an input, or of an output by way of larger inputs."""
@@ -256,7 +257,9 @@ class Ground:
     def of_rank(self, name: str, rank: int) -> Change | None:
         """Return the node with an input of another rank, or an output by way of the inputs."""
         if self.is_input(name):
-            return self.resized(name, reranked(self.shape(name), rank))
+            return self.resized(name, reranked(self.shape(name), rank)).plus(
+                self._counted(name, rank)
+            )
         row = self.spec.operand(name)
         assert row is not None
         usual = len(row.all_layouts[0]) if row.layouts else row.rank
@@ -273,6 +276,15 @@ class Ground:
             if dims is not None and len(dims) == rank:
                 return change
         return None
+
+    def _counted(self, name: str, rank: int) -> Change:
+        """Return inputs that have numbers for each axis of `name` with those of another rank."""
+        change = NONE
+        for rule in self.spec.constraints:
+            counts = isinstance(rule, CountPerAxis) and rule.other == name
+            if counts and rule.tensor in self.given and self.shape(rule.tensor) != (0,):
+                change = change.plus(self.resized(rule.tensor, (rule.count * rank,)))
+        return change
 
     def with_rank(self, name: str, rank: int) -> Change:
         """Return the example with an input of another rank, and with it those of the same rank."""

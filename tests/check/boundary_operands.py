@@ -6,11 +6,11 @@ import math
 from typing import TYPE_CHECKING
 
 from atc_py.diag.codes import (
+    DIM_OUT_OF_RANGE,
     DTYPE_NOT_LISTED,
     OPERAND_MISSING,
     OPERAND_NOT_SUPPORTED,
     RANK_NOT_LISTED,
-    SHAPES_DISAGREE,
     VALUE_NOT_CONSTANT,
     VALUE_OUT_OF_RANGE,
 )
@@ -21,7 +21,7 @@ from atc_py.spec.rules import (
     KnownValuesAre,
     KnownValuesAtLeast,
     KnownValuesExclude,
-    LastDimAtMostRank,
+    LastDimWithinRank,
     OperandGiven,
     RankInRange,
     RankIsNot,
@@ -118,7 +118,7 @@ def rank_of_updates(rule: RankOfUpdates, ground: Ground) -> Iterator[Side]:
 
 @boundary(RanksEqual, RANK_NOT_LISTED, "tensor", "other")
 def ranks_equal(rule: RanksEqual, ground: Ground) -> Iterator[Side]:
-    """Yield one rank, and each of the two with an axis less and more."""
+    """Yield one rank, one less and one more of either."""
     yield inside("ranks as in the example", NONE)
     for name in (rule.tensor, rule.other):
         rank = len(ground.shape(name))
@@ -126,14 +126,13 @@ def ranks_equal(rule: RanksEqual, ground: Ground) -> Iterator[Side]:
             yield outside(f"{name} of rank {other}", _of_rank(name, other, ground))
 
 
-@boundary(LastDimAtMostRank, SHAPES_DISAGREE, "tensor", "other")
-def last_dim_at_most_rank(rule: LastDimAtMostRank, ground: Ground) -> Iterator[Side]:
-    """Yield the rank as last dim, one less and one more."""
+@boundary(LastDimWithinRank, DIM_OUT_OF_RANGE, "tensor", "other")
+def last_dim_within_rank(rule: LastDimWithinRank, ground: Ground) -> Iterator[Side]:
+    """Yield as many indices as axes, and one more."""
     shape, rank = ground.shape(rule.tensor), len(ground.shape(rule.other))
-    for length in (rank - 1, rank, rank + 1):
-        make = inside if length <= rank else outside
+    for length, make in ((rank, inside), (rank + 1, outside)):
         change = ground.resized(rule.tensor, with_item(shape, len(shape) - 1, length))
-        yield make(f"last dim {length}", change)
+        yield make(f"tuples of {length}", change)
 
 
 def _of_rank(name: str, rank: int, ground: Ground) -> Change:

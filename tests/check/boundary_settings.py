@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from atc_py.options.compile_options import PrecisionMode
@@ -48,7 +49,7 @@ def settings(ground: Ground) -> Iterator[Setting]:
         return
     applies = when.opsets is None or when.opsets[0] <= ground.opset <= when.opsets[1]
     met = replace(_machine(when), met=applies)
-    changes = [each.plus(_given(ground, when)) for each in _attributes_met(when) or [NONE]]
+    changes = [each.plus(_given(ground, when)) for each in _attributes_met(when)]
     for change in changes:
         for mode in when.modes or (met.mode,):
             found = _dims_met(ground, when, change.plus(_ranks_met(ground, when)))
@@ -80,11 +81,11 @@ def _soc(*, cube_float32: bool) -> str:
 
 
 def _attributes_met(when: When) -> list[Change]:
-    """Return a change for each value of an attribute that the rule is conditional on."""
+    """Return a change for each value of the attributes that the rule is conditional on."""
+    names = [condition.name for condition in when.attributes]
     return [
-        Change(attributes={condition.name: value})
-        for condition in when.attributes
-        for value in condition.one_of
+        Change(attributes=dict(zip(names, values, strict=True)))
+        for values in product(*(condition.one_of for condition in when.attributes))
     ]
 
 
@@ -130,7 +131,7 @@ def _lifted(ground: Ground, when: When, met: Setting) -> Iterator[Setting]:
         row = ground.spec.attribute(condition.name)
         assert row is not None
         value = _other(row, condition.one_of)
-        change = Change(attributes={condition.name: value})
+        change = _attributes_met(when)[0].plus(Change(attributes={condition.name: value}))
         yield replace(met, change=change, text=f"{condition.name} = {value}")
     for name in when.present:
         yield replace(met, change=Change(shapes={name: None}), text=f"no {name}")

@@ -14,6 +14,7 @@ from atc_py.spec.rules import (
     CountPerAxis,
     DimDivisible,
     DimInRange,
+    DimProductInRange,
     DimsEqual,
     ElementCountInRange,
     OutputShapeWithinFull,
@@ -41,6 +42,19 @@ def dim_in_range(rule: DimInRange, ground: Ground) -> Iterator[Side]:
             change = ground.with_length(rule.tensor, rule.dim, length)
             if change is not None:
                 yield make(f"{rule.dim} = {length}", change)
+
+
+@boundary(DimProductInRange, DIM_OUT_OF_RANGE, "tensor", "other")
+def dim_product_in_range(rule: DimProductInRange, ground: Ground) -> Iterator[Side]:
+    """Yield the longest dim for a few of the other tensor, and one more."""
+    for factor in (1, 2, 3):
+        other = ground.with_length(rule.other, rule.dim, factor)
+        for length, make in ((int(rule.range[1] // factor), inside), (None, outside)):
+            long = int(rule.range[1] // factor) + 1 if length is None else length
+            change = ground.with_length(rule.tensor, rule.dim, long)
+            assert change is not None
+            assert other is not None
+            yield make(f"{rule.dim} = {long} and {factor}", change.plus(other))
 
 
 @boundary(PrimeDimBelow, DIM_OUT_OF_RANGE, "tensor")

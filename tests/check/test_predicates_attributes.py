@@ -13,9 +13,12 @@ from atc_py.spec.implied import AttrAtDefault, AttrInRange, AttrPresent
 from atc_py.spec.rules import (
     AttrDistinct,
     AttrEachInRange,
+    AttrElementsAre,
     AttrExcludes,
     AttrGiven,
     AttrLength,
+    AttrLengthsEqual,
+    AttrMultiple,
     AttrOdd,
     AttrOneOf,
     EquationOneOf,
@@ -30,7 +33,9 @@ if TYPE_CHECKING:
 MODE = AttrOneOf(attribute="mode", one_of=("fast", "slow"))
 STRIDES = AttrEachInRange(attribute="strides", range=(1, 63))
 BARE = AttrInRange(attribute="bare", range=(0, math.inf))
+LENGTHS = AttrLengthsEqual(attribute="axes", along="strides")
 PRODUCT = ProductAtMost(attribute="strides", limit=256)
+ENDS = AttrElementsAre(attribute="axes", positions=(0, 3), value=1)
 SUMS = EquationOneOf(attribute="mode", one_of=("ab,cb->ac", "ba,b->a"))
 WRITTEN_OUT = EquationWrittenOut(attribute="mode")
 LONG = (1,) * 12
@@ -86,6 +91,10 @@ CASES: list[tuple[Rule, Any, str]] = [
     (AttrExcludes(attribute="alpha", value=0.0), -0.0, "fails: -0.0"),
     (AttrExcludes(attribute="alpha", value=0.2), float(np.float32(0.2)), "fails: 0.2"),
     (AttrExcludes(attribute="alpha", value=0.0), "zero", "fails: zero"),
+    (AttrMultiple(attribute="bare", factor=2), 4, "holds"),
+    (AttrMultiple(attribute="bare", factor=3), -6, "holds"),
+    (AttrMultiple(attribute="bare", factor=2), 5, "fails: 5"),
+    (AttrMultiple(attribute="bare", factor=2), 4.0, "fails: 4.0"),
     (AttrDistinct(attribute="axes"), (0, 1), "holds"),
     (AttrDistinct(attribute="axes"), (), "holds"),
     (AttrDistinct(attribute="axes"), (2, 1, 2), "fails: [2, 1, 2]"),
@@ -100,6 +109,11 @@ CASES: list[tuple[Rule, Any, str]] = [
         (0,) * 10,
         "fails: 10 (axes = [0, 0, 0, 0, 0, 0, 0, 0, ...])",
     ),
+    (LENGTHS, (7, 7), "holds"),
+    (LENGTHS, (7,), "fails: 1 (strides = [1, 1])"),
+    (LENGTHS, (), "fails: 0 (strides = [1, 1])"),
+    (LENGTHS, "ab", "fails: ab"),
+    (AttrLengthsEqual(attribute="axes", along="factors"), (7,), "holds"),
     (PRODUCT, (16, 16), "holds"),
     (PRODUCT, (17, 16), "fails: 272 ([17, 16])"),
     (PRODUCT, (2**62, 2**62), "fails: >= 2^124 ([4611686018427387904, 4611686018427387904])"),
@@ -122,6 +136,12 @@ CASES: list[tuple[Rule, Any, str]] = [
     (AttrAtDefault(attribute="bare", default=None), 0, "fails: 0"),
     (AttrAtDefault(attribute="bare", default=None), "<graph>", "fails: <graph>"),
     (AttrPresent(attribute="bare"), 0, "holds"),
+    (ENDS, (1, 9, 9, 1), "holds"),
+    (ENDS, (1, 9, 9, 2), "fails: [1, 9, 9, 2]"),
+    (ENDS, (2, 9), "fails: [2, 9]"),
+    (ENDS, (1,), "holds"),
+    (ENDS, (), "holds"),
+    (ENDS, 1, "fails: 1"),
     (SUMS, "ab,cb->ac", "holds"),
     (SUMS, "zY,AY->zA", "holds"),
     (SUMS, " i j , k j -> i k ", "holds"),
@@ -152,9 +172,11 @@ def test_predicate_on_an_attribute_says_what_it_saw(rule: Any, value: Any, expec
         AttrOneOf(attribute="bare", one_of=(7,)),
         AttrInRange(attribute="bare", range=(7, 8)),
         AttrEachInRange(attribute="axes", range=(7, 8)),
+        AttrMultiple(attribute="bare", factor=2),
         AttrOdd(attribute="bare"),
         AttrDistinct(attribute="axes"),
         AttrLength(attribute="axes", length=2),
+        AttrLengthsEqual(attribute="axes", along="strides"),
         ProductAtMost(attribute="factors", limit=0),
         AttrAtDefault(attribute="bare", default=None),
     ],

@@ -16,7 +16,7 @@ from atc_py.source import SourceTensor
 from atc_py.spec.implied import DtypeListed, DtypeSame, OperandAbsent, OperandPresent, RankIs
 from atc_py.spec.rules import (
     DtypeExcluded,
-    LastDimAtMostRank,
+    LastDimWithinRank,
     OfDtype,
     OperandGiven,
     RankInRange,
@@ -35,9 +35,9 @@ FOUR = RankIs(tensor="X", rank=4)
 NOT_ONE = RankIsNot(tensor="X", rank=1)
 BETWEEN = RankInRange(tensor="X", range=(2, 3))
 AT_LEAST = RankInRange(tensor="X", range=(2, math.inf))
-RANKS = RanksEqual(tensor="J", other="I")
-LAST = LastDimAtMostRank(tensor="J", other="I")
 UPDATES = RankOfUpdates(tensor="X", other="I", indices="J")
+ALIKE = RanksEqual(tensor="X", other="I")
+TUPLES = LastDimWithinRank(tensor="X", other="I")
 
 
 def test_required_operand_that_is_absent_fails() -> None:
@@ -123,7 +123,7 @@ def test_conditions_on_absence_and_dtype_are_said_in_words() -> None:
     assert when_words(both).zh == "未给出 J，且I 的数据类型为 int8 或 int16"
 
 
-@pytest.mark.parametrize("rule", [FOUR, NOT_ONE, BETWEEN, AT_LEAST, UPDATES])
+@pytest.mark.parametrize("rule", [FOUR, NOT_ONE, BETWEEN, AT_LEAST, UPDATES, ALIKE, TUPLES])
 def test_rank_of_an_absent_tensor_keeps_the_rule(rule: Rule) -> None:
     assert said(rule, bound()) == "holds"
     assert said(rule, bound(I=tensor(1), J=tensor(1))) == "holds"
@@ -158,24 +158,25 @@ def test_rank_of_updates(
 
 
 @pytest.mark.parametrize(
-    ("rule", "indices", "data", "expected"),
+    ("rule", "x", "other", "expected"),
     [
-        (RANKS, tensor(2, None), tensor(5, 6), "holds"),
-        (RANKS, tensor(2), tensor(5, 6), "fails: 1 (2)"),
-        (RANKS, tensor(2), NO_RANK, "unknown: the rank of I is not known"),
-        (RANKS, NO_RANK, tensor(5, 6), "unknown: the rank of J is not known"),
-        (LAST, tensor(4, 2), tensor(5, 6), "holds"),
-        (LAST, tensor(4, 3), tensor(5, 6), "fails: 3 (I has rank 2)"),
-        (LAST, tensor(4, None), tensor(5, 6), "unknown: J is 4x?"),
-        (LAST, NO_RANK, tensor(5, 6), "unknown: the rank of J is not known"),
-        (LAST, tensor(4, 2), NO_RANK, "unknown: the rank of I is not known"),
-        (LAST, tensor(), tensor(5, 6), "holds"),
+        (ALIKE, tensor(4, None), tensor(8, 8), "holds"),
+        (ALIKE, tensor(4), tensor(8, 8), "fails: 1 (4)"),
+        (ALIKE, tensor(), tensor(8), "fails: 0"),
+        (ALIKE, NO_RANK, tensor(8), "unknown: the rank of X is not known"),
+        (ALIKE, tensor(8), NO_RANK, "unknown: the rank of I is not known"),
+        (TUPLES, tensor(4, 2), tensor(8, 8), "holds"),
+        (TUPLES, tensor(4, 3), tensor(8, 8), "fails: 3 (4x3)"),
+        (TUPLES, tensor(4, None), tensor(8, 8), "unknown: X is 4x?"),
+        (TUPLES, NO_RANK, tensor(8), "unknown: the rank of X is not known"),
+        (TUPLES, tensor(4, 2), NO_RANK, "unknown: the rank of I is not known"),
+        (TUPLES, tensor(), tensor(8), "holds"),
     ],
 )
-def test_ranks_of_two_tensors_that_go_together(
-    rule: Rule, indices: SourceTensor, data: SourceTensor, expected: str
+def test_rank_beside_that_of_another_tensor(
+    rule: Rule, x: SourceTensor, other: SourceTensor, expected: str
 ) -> None:
-    assert said(rule, bound(J=indices, I=data)) == expected
+    assert said(rule, bound(X=x, I=other)) == expected
 
 
 def test_each_tensor_of_a_variadic_operand_keeps_the_rules() -> None:

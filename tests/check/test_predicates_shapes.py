@@ -10,6 +10,7 @@ from atc_py.check.rules.shapes import is_prime
 from atc_py.spec.rules import (
     DimDivisible,
     DimInRange,
+    DimProductInRange,
     DimsEqual,
     ElementCountInRange,
     OutputShapeWithinFull,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from atc_py.spec import Rule
 
 WIDTH = DimInRange(tensor="X", dim="W", range=(1, 4096))
+TIMES = DimProductInRange(tensor="X", other="W", dim="W", range=(1, 12))
 PRIME = PrimeDimBelow(tensor="X", dim="N", limit=65535)
 COUNT = ElementCountInRange(tensor="X", range=(1, 8))
 GROUP = DimDivisible(tensor="X", dim="C", attribute="group")
@@ -190,7 +192,22 @@ def test_padding_is_even(windows: Any, strides: Any, x: SourceTensor, expected: 
     assert said(EVENLY, bound(attributes=attributes, X=x)) == expected
 
 
-ALL = [WIDTH, PRIME, COUNT, GROUP, EQUAL, SHAPES, EVENLY, FULL]
+ALL = [WIDTH, TIMES, PRIME, COUNT, GROUP, EQUAL, SHAPES, EVENLY, FULL]
+
+
+@pytest.mark.parametrize(
+    ("x", "w", "expected"),
+    [
+        (4, 3, "holds"),
+        (5, 3, "fails: 5 (W of W = 3)"),
+        (0, 3, "fails: 0 (W of W = 3)"),
+        (None, 3, "unknown: X is 1x1x1x?"),
+        (4, None, "unknown: W is 1x1x1x?"),
+        (2**62, 2**62, f"fails: {2**62} (W of W = {2**62})"),
+    ],
+)
+def test_product_of_dims(x: int | None, w: int | None, expected: str) -> None:
+    assert said(TIMES, bound(X=tensor(1, 1, 1, x), W=tensor(1, 1, 1, w))) == expected
 
 
 @pytest.mark.parametrize("rule", ALL, ids=lambda rule: rule.name)

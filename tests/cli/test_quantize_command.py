@@ -121,7 +121,7 @@ def test_python_gives_the_same_record(quantized: Path, tmp_path: Path) -> None:
     stages: list[str] = []
     done = atc_py.quantize_model(quantized, tmp_path / "o.onnx", on_stage=stages.append)
     assert (done.integer_layers, done.layers) == (1, 2)
-    assert stages == ["read", "rewrite"]
+    assert stages == ["read", "rewrite", "check"]
     with pytest.raises(atc_py.AtcError) as caught:
         atc_py.quantize_model(quantized, format="int4")
     assert caught.value.diagnostics[0].code is BAD_OPTION
@@ -219,3 +219,29 @@ def test_formats_of_the_command_are_those_of_the_rewrite() -> None:
 
     (option,) = (each for each in cli.commands["quantize"].params if each.name == "form")
     assert tuple(option.type.choices) == FORMS  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("name", "errors"), [("base", 0), ("cann-9.0", 0)])
+def test_result_names_the_list_that_was_asked(
+    atc: Atc, tmp_path: Path, name: str, errors: int
+) -> None:
+    onnx.save(quantized_model(), tmp_path / "q.onnx")
+    done = atc("quantize", "q.onnx", "--list", name, "--json").json
+    listed = done["operator_list"]
+    assert (listed["name"], listed["errors"]) == (name, errors)
+    assert listed["verdict"] != "error"
+    assert f"operator list   {name}: " in atc("quantize", "q.onnx", "--list", name).out
+
+
+def test_errors_of_the_list_fail_nothing(atc: Atc, tmp_path: Path) -> None:
+    model = quantized_model()
+    model.graph.node.append(node("HardSwish", ["y"], ["last"], name="swish"))
+    model.graph.output[0].name = "last"
+    model.opset_import[0].version = 14
+    onnx.save(model, tmp_path / "q.onnx")
+    done = atc("quantize", "q.onnx")
+    assert done.status == 0
+    assert "operator list   base: 1 error; `atc-py check` names them" in done.out
+    assert atc_py.quantize_model("q.onnx", operator_list="cann-9.0").listed.errors == 0
+    unknown = atc("quantize", "q.onnx", "--list", "other")
+    assert unknown.status == BAD_OPTION.exit.value

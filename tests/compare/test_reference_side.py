@@ -106,6 +106,14 @@ def test_roles_follow_from_readers(tmp_path: Path) -> None:
     assert input_roles(open_reference(path)) == {"ids": Role(500), "types": Role(2)}
 
 
+def test_indices_are_into_the_constant_that_a_node_replaces_elements_of(tmp_path: Path) -> None:
+    feeds = {"ids": np.zeros((2, 3), np.int64), "x": np.zeros((2, 3), np.float32)}
+    path = tmp_path / "placed.onnx"
+    nodes = [node("ScatterElements", "table ids x", "y", axis=1)]
+    onnx.save(built(nodes, feeds, {"table": np.zeros((2, 7), np.float32)}), path)
+    assert input_roles(open_reference(path)) == {"ids": Role(7)}
+
+
 def test_random_data_fit_the_roles() -> None:
     ports = [
         Port("ids", DType.INT64, (4, 50)),

@@ -44,6 +44,11 @@ _SMALL = 64
 """Elements that an input has at most which is made a constant."""
 
 
+_DISPUTED = frozenset({"test_maxunpool_export_with_output_shape"})
+"""Cases that are left out: ONNX's issue 2398 says that this one has its positions in another shape
+than the one that it asks for, against the text of MaxPool, PyTorch, onnxruntime and CANN."""
+
+
 @cache
 def node_cases() -> Mapping[str, TestCase]:
     """Return the node cases by name; their modules make the data, and at times divide by zero."""
@@ -66,12 +71,14 @@ def listed_cases(operator_list: str) -> Mapping[str, tuple[str, ...]]:
     """Return the names of the cases whose operators the list has, by their first operator.
 
     Those with sequences and optional values are left out: no list has their types. So are those
-    with random results.
+    with random results, and disputed ones.
     """
     listed = {spec.op for spec in library(operator_list).all() if not spec.custom} - _RANDOM
     found: dict[str, list[str]] = {}
     for name, case in node_cases().items():
         if case.model is None or not case.model.graph.node or case.model.functions:
+            continue
+        if name in _DISPUTED:
             continue
         nodes = list(nodes_of(case.model.graph))
         graph = case.model.graph

@@ -49,7 +49,9 @@ does not compile it.
 
 There are two collections. The stored cases, of opsets 6 to 13, follow first, by mode, for the list
 base. For each list there are then the node cases of the installed onnx, most of them of its newest
-opset; if only rules about constants refuse a case, its small inputs are made constants.
+opset; if only rules about constants refuse a case, its small inputs are made constants. Left out is
+`test_maxunpool_export_with_output_shape`, whose positions count in another shape than the one that
+it asks for, unlike those of MaxPool, onnxruntime and CANN (issue 2398 of ONNX).
 """
 
 _HIDDEN = """\

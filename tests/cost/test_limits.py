@@ -191,6 +191,24 @@ def test_groups_of_a_convolution_share_block_diagonals() -> None:
     assert whole.macs == apart.macs == 64 * 64 * 128 * 4 * 9
 
 
+def test_convolutions_of_volumes_sum_up_all_slices_of_the_window() -> None:
+    data = Tensor((2, 32, 8, 14, 14), DType.FLOAT16)
+    filters = Tensor((64, 32, 3, 3, 3), DType.FLOAT16, (2 * 27, 4, 16, 16))
+    result = Tensor((2, 64, 4, 7, 14), DType.FLOAT16)
+    done = operation("Conv3D", [data, filters], result, strides=(1, 1, 2, 2, 1), groups=1)
+    product = work_of(done).product
+    assert product is not None
+    assert (product.batch, product.m, product.k, product.n) == (1, 2 * 4 * 7 * 14, 27 * 32, 64)
+    # Windows two steps apart along two axes read four elements of each channel that others do not.
+    assert product.row_bytes == 4 * 32 * 2
+    turned = Tensor((32, 64, 2, 2, 2), DType.FLOAT16)
+    back = Tensor((2, 64, 16, 28, 28), DType.FLOAT16)
+    spread = operation("Conv3DTransposeD", [data, turned], back, strides=(1, 1, 2, 2, 2), groups=1)
+    product = work_of(spread).product
+    assert product is not None
+    assert (product.m, product.k, product.n) == (2 * 8 * 14 * 14, 32, 64 * 8)
+
+
 @pytest.mark.parametrize("spread", [0.0, 0.1])
 def test_refitted_factors_make_the_range_as_wide_as_their_error(spread: float) -> None:
     fit = Fit(EXPECTED.factors, spread)

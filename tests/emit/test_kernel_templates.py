@@ -20,7 +20,7 @@ from jinja2 import Environment
 from atc_py.diag import AtcError
 from atc_py.emit.kernels import KernelSet, emit_kernels
 from atc_py.emit.registry import families
-from atc_py.ir import Engine, Graph
+from atc_py.ir import Engine, Graph, TensorType
 from atc_py.system.resources import templates_dir
 from atc_py.target import find_soc
 from atc_py.tensor.dtypes import DType
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from atc_py.diag import Diagnostic
-    from atc_py.ir import AttrValue, TensorType
+    from atc_py.ir import AttrValue
     from atc_py.tensor.shapes import Shape
     from tests.emit.conftest import AddNode
 
@@ -49,6 +49,12 @@ SHOWN: dict[str, Shown] = {
     "cast": ("Cast", [MAP], [MAP], {}),
     "compare": ("Less", [MAP, (12,)], [MAP], {}),
     "conv": ("Conv2D", [MAP, (48, 32, 3, 3), (48,)], [(2, 48, 10, 12)], {"pads": (1,) * 4}),
+    "gather": (
+        "GatherElements",
+        [TensorType(F16, MAP), TensorType(DType.INT32, (2, 6, 10, 12))],
+        [TensorType(F16, (2, 6, 10, 12))],
+        {"dim": 1},
+    ),
     "lrn": ("LRN", [MAP], [MAP], {"depth_radius": 2}),
     "mark": ("OneHotD", [(2, 6), (1,), (1,)], [(2, 6, 9)], {"depth": 9}),
     "masked_softmax": ("ScaledMaskedSoftmax", [MAP, (2, 1, 10, 12)], [MAP], {"scale": 0.125}),
@@ -85,11 +91,11 @@ SHOWN: dict[str, Shown] = {
         {"is_training": False},
     ),
     "reduce": ("ReduceMeanD", [MAP], [(2, 32)], {"axes": (2, 3)}),
-    "region": (
+    "sample": (
         "ROIAlign",
         [MAP, (6, 5)],
         [(6, 32, 7, 7)],
-        {"spatial_scale": 0.25, "pooled_height": 7, "pooled_width": 7},
+        {"spatial_scale": 0.25, "pooled_height": 7, "pooled_width": 7, "roi_end_mode": 0},
     ),
     "scatter": ("ScatterElements", [MAP, (2, 6, 10, 12), (2, 6, 10, 12)], [MAP], {"axis": 1}),
     "select": ("SelectV2", [MAP, MAP, (32, 1, 1)], [MAP], {}),

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atc_py.spec import library
 from atc_py.spec.lists import DEFAULT_LIST
 from tests.fuzz.drafts import Draft
-from tests.fuzz.forms import arithmetic, indices, movement, newer, windows
+from tests.fuzz.forms import arithmetic, elements, indices, movement, newer, windows
 from tests.fuzz.forms.registry import FORMS, NEWER_FORMS
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["random_form"]
 
-REGISTERING = (arithmetic, indices, movement, newer, windows)
+REGISTERING = (arithmetic, elements, indices, movement, newer, windows)
 """The modules that register forms; who imports them has all."""
 
 _OPSETS = (8, 9, 10, 11, 11, 12, 13, 13, 13, 14, 16, 18)
@@ -30,11 +31,10 @@ _NEWER_SHARE = 0.5
 
 
 def random_form(rng: random.Random, operator_list: str = DEFAULT_LIST) -> onnx.ModelProto:
-    """Return a model of one of the forms, of the opsets that a list has, and of some others."""
-    if operator_list == DEFAULT_LIST:
-        draft, forms = Draft(rng, rng.choice(_OPSETS)), FORMS
-    else:
-        draft = Draft(rng, rng.choice(_NEWER_OPSETS))
-        forms = NEWER_FORMS if rng.random() < _NEWER_SHARE else FORMS
-    forms[rng.choice(sorted(forms))](draft)
+    """Return a model of one of a list's forms, of opsets that it has, and of some that it has not."""
+    newest = operator_list != DEFAULT_LIST
+    draft = Draft(rng, rng.choice(_NEWER_OPSETS if newest else _OPSETS))
+    forms = NEWER_FORMS if newest and rng.random() < _NEWER_SHARE else FORMS
+    listed = [op for op in sorted(forms) if library(operator_list).find(op) is not None]
+    forms[rng.choice(listed)](draft)
     return draft.model()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-__all__ = ["LIST", "Case", "hold_to_formulas", "model_of", "opsets_of", "run_on_list"]
+__all__ = ["LIST", "Case", "feeds_of", "hold_to_formulas", "model_of", "opsets_of", "run_on_list"]
 
 LIST = "cann-9.0"
 
@@ -90,19 +90,23 @@ def model_of(cases: Sequence[Case], opset: int) -> onnx.ModelProto:
     return onnx.shape_inference.infer_shapes(model, data_prop=True)
 
 
-def run_on_list(
-    cases: Sequence[Case], opset: int, mode: str = MODES[0], **options: Any
-) -> list[Array]:
-    """Return the result of each case, compiled under the list."""
-    feeds = {
+def feeds_of(cases: Sequence[Case]) -> dict[str, Array]:
+    """Return what a model of these cases is fed, by name."""
+    return {
         case.name(number, position): array
         for number, case in enumerate(cases)
         for position, array in enumerate(case.inputs)
         if array is not None and position not in case.constants
     }
+
+
+def run_on_list(
+    cases: Sequence[Case], opset: int, mode: str = MODES[0], **options: Any
+) -> list[Array]:
+    """Return the result of each case, compiled under the list."""
     options = {"operator_list": LIST, "precision_mode": mode, **options}
     with tempfile.TemporaryDirectory() as folder:
-        found = run_with_atc_py(model_of(cases, opset), feeds, Path(folder), **options)
+        found = run_with_atc_py(model_of(cases, opset), feeds_of(cases), Path(folder), **options)
     return [found[f"y{number}"] for number in range(len(cases))]
 
 

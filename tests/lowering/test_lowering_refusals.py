@@ -60,8 +60,8 @@ def test_window_that_leaves_no_row_is_refused(op_type: str, mode: str, tmp_path:
         ("Conv", {"x": X[0], "w": W[0]}, 13, {}, 4001, "input X"),
         ("Conv", {"x": X, "w": W[:, :3]}, 13, {}, 4013, "input W"),
         ("Conv", {"x": X, "w": W[:, :2]}, 13, {"group": 3}, 4013, "attribute group"),
-        ("MaxPool", {"x": X[0]}, 13, {"kernel_shape": (2,)}, 4001, "input X"),
-        ("AveragePool", {"x": X[:, :, 0]}, 13, {"kernel_shape": (2,)}, 4001, "input X"),
+        ("MaxPool", {"x": X[None, None]}, 13, {"kernel_shape": (2,) * 4}, 4001, "input X"),
+        ("AveragePool", {"x": X[None, None]}, 13, {"kernel_shape": (2,) * 4}, 4001, "input X"),
         ("LRN", {"x": X}, 13, {"size": 4}, 4012, "attribute size"),
         ("LRN", {"x": X}, 13, {"size": 0}, 4012, "attribute size"),
         (

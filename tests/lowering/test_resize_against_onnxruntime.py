@@ -1,4 +1,4 @@
-"""Resize in every form of opsets 10 to 12 against onnxruntime, or against ONNX's own words."""
+"""Resize in every form of opsets 10 to 18 against onnxruntime, or against ONNX's own words."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from onnx.reference import ReferenceEvaluator
 
-from tests.end_to_end import one_node_model, run_with_onnxruntime
+from atc_py.diag import AtcError
+from tests.end_to_end import one_node_model, run_with_atc_py, run_with_onnxruntime
 from tests.lowering.reference import MODES, run_in_mode
 from tests.sampling import examples
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import NDArray
 
     Array = NDArray[Any]
@@ -286,3 +289,89 @@ def test_exclude_outside_changes_nothing_between_two_elements() -> None:
     for mode in MODES:
         first, second = (run_in_mode(model, {"x": x}, mode) for model in (plain, excluding))
         np.testing.assert_array_equal(first, second)
+
+
+# What the newer list has beside the base one ----------------------------------------------------
+
+
+def listed(x: Array, opset: int, constants: dict[str, Array], folder: Path, **named: Any) -> Array:
+    """Return the result of a node of the newer list, with nothing narrowed."""
+    order = ["x", *constants] if opset < 13 else ["x", "", *constants]
+    model = one_node_model("Resize", {"x": x}, opset, constants=constants, order=order, **named)
+    options = {"precision_mode": MODES[0], "operator_list": "cann-9.0"}
+    (found,) = run_with_atc_py(model, {"x": x}, folder, **options).values()
+    return found
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32", "int64", "float64"])
+def test_dtypes_of_opset_10(dtype: str, tmp_path: Path) -> None:
+    x = np.random.default_rng(2).integers(0 if dtype[0] == "u" else -99, 99, (1, 2, 3, 5))
+    x = x.astype(dtype)
+    scales = {"scales": np.array([1, 1, 2, 2.5], np.float32)}
+    nearest = listed(x, 10, scales, tmp_path, mode="nearest")
+    columns = (np.arange(12) / np.float32(2.5)).astype(np.int64)
+    np.testing.assert_array_equal(nearest, x[:, :, np.arange(6) // 2][:, :, :, columns])
+    linear = listed(x, 10, scales, tmp_path, mode="linear")
+    wide = listed(x.astype(np.float32), 10, scales, tmp_path, mode="linear")
+    assert linear.dtype == dtype
+    if dtype == "float64":
+        np.testing.assert_allclose(linear, wide, rtol=0, atol=1e-4)
+    else:
+        near = np.abs(wide - np.rint(wide)) < 1e-3
+        np.testing.assert_array_equal(linear[~near], np.trunc(wide[~near]).astype(dtype))
+        assert np.abs(linear - wide)[near].max(initial=0) < 1.001
+
+
+@pytest.mark.parametrize("opset", [13, 14, 16, 17, 18])
+def test_later_opsets_leave_out_what_they_do_not_use(opset: int, tmp_path: Path) -> None:
+    x, scales = picture(1, 2, 5, 6), {"scales": np.array([1, 1, 1.5, 2], np.float32)}
+    for mode in ("nearest", "linear"):
+        named: dict[str, Any] = {"mode": mode, "nearest_mode": "round_prefer_ceil"}
+        model = one_node_model(
+            "Resize", {"x": x}, opset, constants=scales, order=["x", "", "scales"], **named
+        )
+        (expected,) = run_with_onnxruntime(model, {"x": x}).values()
+        np.testing.assert_allclose(
+            listed(x, opset, scales, tmp_path, **named), expected, rtol=0, atol=1e-5
+        )
+
+
+@pytest.mark.parametrize(
+    ("named", "words"),
+    [
+        ({"mode": "nearest"}, "must not have rank 5, when mode is one of"),
+        ({"mode": "linear"}, "must not have rank 5, when"),
+        (
+            {"mode": "linear", "coordinate_transformation_mode": "asymmetric"},
+            "must not have rank 5",
+        ),
+        ({"mode": "linear", "coordinate_transformation_mode": "align_corners"}, None),
+        ({"mode": "linear", "coordinate_transformation_mode": "pytorch_half_pixel"}, None),
+    ],
+)
+def test_five_axes_of_the_newer_list(
+    named: dict[str, Any], words: str | None, tmp_path: Path
+) -> None:
+    x, scales = picture(1, 2, 3, 4, 5), {"scales": np.array([1, 1, 2, 2, 2], np.float32)}
+    if words is not None:
+        with pytest.raises(AtcError, match=words):
+            listed(x, 14, scales, tmp_path, **named)
+        return
+    model = one_node_model(
+        "Resize", {"x": x}, 14, constants=scales, order=["x", "", "scales"], **named
+    )
+    (expected,) = run_with_onnxruntime(model, {"x": x}).values()
+    np.testing.assert_allclose(
+        listed(x, 14, scales, tmp_path, **named), expected, rtol=0, atol=1e-5
+    )
+
+
+@pytest.mark.parametrize(
+    "named", [{"antialias": 1}, {"axes": [2, 3]}, {"keep_aspect_ratio_policy": "not_larger"}]
+)
+def test_what_opset_18_adds_is_refused(named: dict[str, Any], tmp_path: Path) -> None:
+    x, scales = picture(1, 2, 5, 6), {"scales": np.array([1, 1, 1.5, 2], np.float32)}
+    if "axes" in named:
+        scales["scales"] = scales["scales"][2:]
+    with pytest.raises(AtcError, match=f"{next(iter(named))} of Resize"):
+        listed(x, 18, scales, tmp_path, mode="linear", **named)

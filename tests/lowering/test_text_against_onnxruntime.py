@@ -67,12 +67,18 @@ def test_n_grams_are_counted_as_by_onnxruntime(tmp_path: Path) -> None:
         ({"max_skip_count": -1}, "max_skip_count >= 0"),
         ({"ngram_counts": [0, 3, 8]}, "as the starts of its n-grams of 1, 2, ... numbers"),
         ({"ngram_counts": [1, 2, 8]}, "as the starts of its n-grams of 1, 2, ... numbers"),
-        ({"ngram_indexes": [0, 1, 5, 4, 3]}, "a place that is at least 0 for each of 6 n-grams"),
+        (
+            {"ngram_indexes": [0, 1, 4, 3, 2], "weights": WEIGHTS[1:]},
+            "a place that is at least 0 for each of 6 n-grams",
+        ),
         (
             {"ngram_indexes": [0, 1, 5, 4, 3, -2]},
             "ngram_indexes must be non-empty with no negative values",
         ),
-        ({"weights": WEIGHTS[1:]}, "needs 6 weights, found 5"),
+        (
+            {"weights": WEIGHTS[1:]},
+            "weights of TfIdfVectorizer must have as many elements as ngram_indexes",
+        ),
         ({"ngram_indexes": [0, 1, 5, 5, 3, 2]}, "ngram_indexes must have each place once"),
         ({"ngram_indexes": [0, 1, 6, 4, 3, 2]}, "ngram_indexes must have each place once"),
     ],

@@ -95,6 +95,36 @@ def test_big_window_moves_to_the_ai_cpu_in_float32(run_pass: RunPass) -> None:
     assert pool.output.type.dtype is DType.FLOAT32
 
 
+GRID = """
+graph @g phase lowered {
+  input %x : float32[1,1,4,4] ND
+  input %g : float32[1,2,2,2] ND
+  %y = GridSampler2D(%x, %g) {interpolation_mode="bilinear"} : float32[1,1,2,2] ND
+  output %y
+}
+"""
+
+
+def test_mode_that_the_ai_core_lacks_moves_to_the_ai_cpu(run_pass: RunPass) -> None:
+    for text, engine in (
+        (GRID, Engine.AICORE),
+        (GRID.replace("bilinear", "nearest"), Engine.AICPU),
+        (GRID.replace(' {interpolation_mode="bilinear"}', ""), Engine.AICORE),
+    ):
+        graph, _ = run_pass(AssignPrecisionPass, text, mode="must_keep_origin_dtype")
+        (node,) = graph.nodes
+        assert node.engine is engine
+
+
+def test_hint_names_the_mode_that_the_ai_core_takes(run_pass: RunPass) -> None:
+    text = GRID.replace("bilinear", "nearest").replace("float32", "int32")
+    with pytest.raises(AtcError) as caught:
+        run_pass(AssignPrecisionPass, text)
+    (found,) = caught.value.diagnostics
+    assert found.help is not None
+    assert "the AI Core takes interpolation_mode bilinear, bicubic only" in found.help
+
+
 def test_one_cast_serves_all_users(run_pass: RunPass) -> None:
     text = """
 graph @g phase lowered {

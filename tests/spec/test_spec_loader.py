@@ -177,6 +177,24 @@ FAULTS = {
     ),
     "layout too short": ("NCHW", "¦NCH", "3 letters, rank is 4", "each dimension"),
     "layout with a letter twice": ("NCHW", "¦NCHH", "a letter twice", "dimensions"),
+    "layouts beside a layout": (
+        "layout: NCHW}",
+        "layout: NCHW, ¦layouts: [NCHW]}",
+        "layouts stand beside rank or layout",
+        "say both",
+    ),
+    "layouts of one rank": (
+        "rank: 4, layout: NCHW}",
+        "layouts: [NCHW, ¦NHWC]}",
+        "two layouts have 4 letters",
+        "the rank tells",
+    ),
+    "layouts with a letter twice": (
+        "rank: 4, layout: NCHW}",
+        "layouts: [NCHW, ¦NCDHH]}",
+        "a letter twice",
+        "dimensions",
+    ),
     "rank too large": ("optional: true, variadic", "rank: ¦9, variadic", "<= 8", "integer"),
     "default of another type": (
         "default: 1,",
@@ -251,6 +269,12 @@ FAULTS = {
         "{name: ¦grop, one_of: [1]}]",
         "no attribute 'grop'",
         "group, strides, axis",
+    ),
+    "condition on the rank of no tensor": (
+        "when: {",
+        "when: {ranks: [{tensor: ¦Q, rank: 4}], ",
+        "no input or output 'Q'",
+        "X, W, Z, Y",
     ),
     "condition on no tensor": (
         "{tensor: X, dim: H",

@@ -108,6 +108,8 @@ LAYERS = """
 Conv2D          | 310 CS: f16>f16 i8>i32 | 310P 610 910: f16>f16 i8>i32 f16+f32>f32 | 310B A2 A3: f16>f16 i8>i32 f16+f32>f32 bf16+f32>bf16 bf16+f32>f32 f32>f32
 DepthwiseConv2D | 310 CS: f16>f16 i8>i32 | 310P 610 910: f16>f16 i8>i32 f16+f32>f32 | 310B A2 A3: f16>f16 i8>i32 f16+f32>f32 bf16+f32>bf16 bf16+f32>f32 f32>f32
 Conv2DTransposeD | CS: f16>f16 i8>i32 | 310 310P 610 910: f16>f16 i8>i32 f16+f32>f32 | 310B: f16>f16 i8>i32 f32>f32 | A2 A3: f16>f16 i8>i32 f16+f32>f32 bf16+f32>bf16 f32>f32
+Conv3D          | 310 310P 910: f16>f16 i8>i32 f16+f32>f32 | 310B: f16>f16 i8>i32 | A2 A3: f16>f16 i8>i32 bf16+f32>bf16 f32>f32
+Conv3DTransposeD | 310 310P 910: f16>f16 f16+f32>f32 | 310B: f16>f16 | A2 A3: f16>f16 bf16+f32>bf16
 MatMulV2        | CS: f16>f16 i8>i32 | 310 310P 610 910: f16>f16 i8>i32 f16+f32>f32 f32>f32 | 310B A2 A3: f16>f16 i8>i32 f16+f32>f32 f16+f32>f16 bf16+f32>bf16 f32>f32
 """
 """Operand, bias where it differs, and result of layers: from the kernels' own lists, which are read
@@ -119,9 +121,9 @@ WORDS = {
     "u8": DType.UINT8, "u16": DType.UINT16, "u32": DType.UINT32, "u64": DType.UINT64,
 }  # fmt: skip
 NO_ENTRY = {
-    "CommonGRU", "CommonLSTM", "HardMax", "LeftShift", "LpNormalize", "MatrixDeterminant", "Multinomial",
-    "RandomStandardNormal", "RandomUniform", "RightShift", "Size", "SqueezeV3", "StridedSliceV2", "TensorScatterUpdate", "TopK",
-    "TfIdfVectorizer", "Where",
+    "CommonGRU", "CommonLSTM", "HardMax", "LeftShift", "LpNormalize", "MatrixDeterminant", "MatrixDiagV2",
+    "Multinomial", "RandomStandardNormal", "RandomUniform", "RightShift", "Size", "SqueezeV3", "StridedSliceV2", "TensorScatterUpdate",
+    "TfIdfVectorizer", "TopK", "Trilu", "Where",
 }  # fmt: skip
 """Operators of which the information has no entry of this name."""
 

@@ -10,7 +10,7 @@ import pytest
 from atc_py.ir import TensorType
 from atc_py.target import find_soc
 from atc_py.target.storage_choices import ROWS, StorageChoice, chosen_storages, storage_choices
-from atc_py.target.stored_nodes import IMAGES, MATRICES, in_blocks, is_stored_as
+from atc_py.target.stored_nodes import IMAGES, MATRICES, VOLUMES, in_blocks, is_stored_as
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
 from atc_py.tensor.storage import Storage
@@ -61,6 +61,57 @@ def test_a_convolution_takes_images_and_a_filter_in_fractals() -> None:
     assert choice.input(1) == Storage(Format.FRACTAL_Z, 1)
     assert choice.input(2) is None
     assert choice.input(9) is choice.output(9) is None
+
+
+VOLUME = (1, 20, 4, 6, 6)
+
+
+def volume(dims: Dims, dtype: DType = F16) -> Value:
+    return Value(TensorType(dtype, dims, Format.NCDHW))
+
+
+@pytest.mark.parametrize(("dtype", "c0"), [(F16, 0), (DType.FLOAT32, 8)])
+def test_a_convolution_of_volumes_has_formats_of_its_own(dtype: DType, c0: int) -> None:
+    operands = volume(VOLUME, dtype), volume((32, 10, 2, 3, 3), dtype), None
+    result = (volume((1, 32, 3, 4, 4), dtype),)
+    (choice,) = storage_choices(Node("Conv3D", operands, result, {"groups": 2}), B3)
+    blocks = Storage(Format.NDC1HWC0, c0=c0)
+    assert choice.storage == choice.input(0) == choice.output(0) == blocks
+    assert choice.input(1) == Storage(Format.FRACTAL_Z_3D, 2, c0)
+    plain = Value(TensorType(dtype, VOLUME)), operands[1], None
+    assert storage_choices(Node("Conv3D", plain, result, {"groups": 2}), B3) == (ROWS,)
+
+
+@pytest.mark.parametrize(
+    ("other", "follows"),
+    [
+        (volume(VOLUME), True),
+        (volume((1, 20, 1, 6, 1)), True),
+        (Value(TensorType(F16, (20, 1, 1, 1))), False),
+        (Value(TensorType(F16, ())), False),
+        (volume((1, 1, 4, 6, 6)), None),
+        (Value(TensorType(F16, (6,))), None),
+        (Value(TensorType(F16, (20, 1, 1))), None),
+    ],
+)
+def test_functions_of_volumes_may_take_blocks(other: Value, follows: bool | None) -> None:
+    choices = storage_choices(Node("Add", (volume(VOLUME), other), (volume(VOLUME),)), P3)
+    blocks = [each for each in choices if each.storage == VOLUMES]
+    assert bool(blocks) is (follows is not None)
+    for choice in blocks:
+        assert choice.input(0) == choice.output(0) == VOLUMES
+        assert (choice.input(1) == VOLUMES) is follows
+
+
+def test_volumes_are_joined_along_whole_blocks() -> None:
+    parts = volume((1, 16, 4, 6, 6)), volume((1, 32, 4, 6, 6))
+    node = Node("ConcatD", parts, (volume((1, 48, 4, 6, 6)),), {"concat_dim": 1})
+    assert VOLUMES in [each.storage for each in storage_choices(node, P3)]
+    parts = volume(VOLUME), volume(VOLUME)
+    node = Node("ConcatD", parts, (volume((1, 40, 4, 6, 6)),), {"concat_dim": 1})
+    assert VOLUMES not in [each.storage for each in storage_choices(node, P3)]
+    node = Node("ConcatD", parts, (volume((1, 20, 8, 6, 6)),), {"concat_dim": 2})
+    assert VOLUMES in [each.storage for each in storage_choices(node, P3)]
 
 
 @pytest.mark.parametrize("node", [conv(on_aicpu=True), conv((None, 20, 6, 6))])

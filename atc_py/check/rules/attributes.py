@@ -15,9 +15,12 @@ from atc_py.spec.implied import AttrAtDefault, AttrInRange, AttrPresent
 from atc_py.spec.rules import (
     AttrDistinct,
     AttrEachInRange,
+    AttrElementsAre,
     AttrExcludes,
     AttrGiven,
     AttrLength,
+    AttrLengthsEqual,
+    AttrMultiple,
     AttrOdd,
     AttrOneOf,
     AttrPositive,
@@ -172,6 +175,25 @@ def attr_odd(rule: AttrOdd, node: BoundNode) -> Answer:
 
 
 @predicate(
+    AttrMultiple,
+    ATTR_OUT_OF_RANGE,
+    en="{attribute} of {op} must be a multiple of {factor}",
+    zh="{op} 的 {attribute} 须为 {factor} 的倍数",
+    help_=Words(
+        "choose a multiple of {factor} for {attribute} and train the model with it",
+        "将 {attribute} 改为 {factor} 的倍数，并据此重新训练模型",
+    ),
+)
+def attr_multiple(rule: AttrMultiple, node: BoundNode) -> Answer:
+    """Judge a node by an AttrMultiple rule."""
+    return _each_element(
+        node,
+        rule.attribute,
+        lambda item: isinstance(item, int) and item % rule.factor == 0,
+    )
+
+
+@predicate(
     AttrPositive,
     ATTR_OUT_OF_RANGE,
     en="{attribute} of {op} must be positive and finite",
@@ -237,6 +259,50 @@ def attr_length(rule: AttrLength, node: BoundNode) -> Answer:
     if len(value) == rule.length:
         return HOLDS
     return fails(noted(len(value), f"{rule.attribute} = {shown(value)}"))
+
+
+@predicate(
+    AttrLengthsEqual,
+    ATTR_OUT_OF_RANGE,
+    en="{attribute} of {op} must have as many elements as {along}",
+    zh="{op} 的 {attribute} 的元素个数须与 {along} 相同",
+    help_=Words(
+        "write {attribute} and {along} with as many elements where the model is built",
+        "在构建模型处使 {attribute} 与 {along} 的元素个数一致",
+    ),
+)
+def attr_lengths_equal(rule: AttrLengthsEqual, node: BoundNode) -> Answer:
+    """Judge a node by an AttrLengthsEqual rule."""
+    value, other = attribute(node, rule.attribute), attribute(node, rule.along)
+    if value is None or not isinstance(other, tuple):
+        return HOLDS
+    if not isinstance(value, tuple):
+        return fails(shown(value))
+    if len(value) == len(other):
+        return HOLDS
+    return fails(noted(len(value), f"{rule.along} = {shown(other)}"))
+
+
+@predicate(
+    AttrElementsAre,
+    ATTR_OUT_OF_RANGE,
+    en="{attribute} of {op} must have {value} at positions {positions}",
+    zh="{op} 的 {attribute} 在位置 {positions} 须为 {value}",
+    help_=Words(
+        "write {value} there where the model is built, or run this node on the host",
+        "在构建模型处将其设为 {value}，或在主机上运行该节点",
+    ),
+)
+def attr_elements_are(rule: AttrElementsAre, node: BoundNode) -> Answer:
+    """Judge a node by an AttrElementsAre rule; too short a list is another rule's matter."""
+    value = attribute(node, rule.attribute)
+    if value is None:
+        return HOLDS
+    items = elements(node, rule.attribute, value)
+    if items is None:
+        return fails(shown(value))
+    wrong = [at for at in rule.positions if at < len(items) and items[at] != rule.value]
+    return fails(at_fault(items, wrong[0])) if wrong else HOLDS
 
 
 @predicate(

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
 from atc_py.check.predicate import predicate
 from atc_py.check.rules.reading import dims_of, rank_of
-from atc_py.check.rules.wording import described, noted, quoted, shape_text, shown, with_rank
+from atc_py.check.rules.wording import described, noted, quoted, shape_text, shown
 from atc_py.diag import Words
 from atc_py.diag.codes import (
+    DIM_OUT_OF_RANGE,
     OPERAND_MISSING,
     OPERAND_NOT_SUPPORTED,
     RANK_NOT_LISTED,
-    SHAPES_DISAGREE,
 )
 from atc_py.spec.implied import OperandAbsent, OperandPresent, RankIs
 from atc_py.spec.rules import (
-    LastDimAtMostRank,
+    LastDimWithinRank,
     OperandGiven,
     RankInRange,
     RankIsNot,
@@ -131,8 +131,11 @@ def rank_in_range(rule: RankInRange, node: BoundNode) -> Answer:
     RanksEqual,
     RANK_NOT_LISTED,
     en="{tensor} of {op} must have the rank of {other}",
-    zh="{op} 的 {tensor} 的秩须与 {other} 相同",
-    help_=_RESHAPE,
+    zh="{op} 的 {tensor} 的秩须与 {other} 的秩相同",
+    help_=Words(
+        "reshape {tensor} to as many axes as {other} has before the node",
+        "在该节点之前将 {tensor} 变形为与 {other} 相同的轴数",
+    ),
 )
 def ranks_equal(rule: RanksEqual, node: BoundNode) -> Answer:
     """Judge a node by a RanksEqual rule."""
@@ -146,34 +149,27 @@ def ranks_equal(rule: RanksEqual, node: BoundNode) -> Answer:
 
 
 @predicate(
-    LastDimAtMostRank,
-    SHAPES_DISAGREE,
-    en="{tensor} of {op} must have at most the rank of {other} as its last dim",
-    zh="{op} 的 {tensor} 的末维长度不得超过 {other} 的秩",
+    LastDimWithinRank,
+    DIM_OUT_OF_RANGE,
+    en="The last dim of {tensor} of {op} must be at most the rank of {other}",
+    zh="{op} 的 {tensor} 的末轴长度须不大于 {other} 的秩",
     help_=Words(
-        "name no more axes in {tensor} than {other} has",
-        "{tensor} 指定的轴数不要超过 {other} 的秩",
+        "give {tensor} tuples of at most as many indices as {other} has axes",
+        "{tensor} 的每组索引个数不应超过 {other} 的轴数",
     ),
 )
-def last_dim_at_most_rank(rule: LastDimAtMostRank, node: BoundNode) -> Answer:
-    """Judge a node by a LastDimAtMostRank rule."""
-    return all_of(
-        _names_at_most(rule, tensor, other)
-        for tensor in node.tensors(rule.tensor)
-        for other in node.tensors(rule.other)
-    )
-
-
-def _names_at_most(rule: LastDimAtMostRank, tensor: SourceTensor, other: SourceTensor) -> Answer:
-    """Return the answer for two tensors; a scalar has no last dim, and another rule reports it."""
-    dims, rank = dims_of(tensor), rank_of(other)
-    if dims == ():
+def last_dim_within_rank(rule: LastDimWithinRank, node: BoundNode) -> Answer:
+    """Judge a node by a LastDimWithinRank rule."""
+    tensor, other = node.tensor(rule.tensor), node.tensor(rule.other)
+    if tensor is None or other is None:
         return HOLDS
-    if dims is None or dims[-1] is None:
+    dims, rank = dims_of(tensor), rank_of(other)
+    if dims is None or (dims and dims[-1] is None):
         return unknown(described(rule.tensor, tensor))
     if rank is None:
         return unknown(described(rule.other, other))
-    return HOLDS if dims[-1] <= rank else fails(with_rank(shown(dims[-1]), rule.other, rank))
+    last = dims[-1] if dims else None  # a scalar has none; the rule on its rank reports it
+    return HOLDS if last is None or last <= rank else fails(noted(last, shape_text(tensor)))
 
 
 @predicate(

@@ -13,6 +13,7 @@ from atc_py.diag.codes import DIM_OUT_OF_RANGE, SHAPES_DISAGREE
 from atc_py.spec.rules import (
     DimDivisible,
     DimInRange,
+    DimProductInRange,
     DimsEqual,
     ElementCountInRange,
     PrimeDimBelow,
@@ -43,6 +44,35 @@ def dim_in_range(rule: DimInRange, node: BoundNode) -> Answer:
     """Judge a node by a DimInRange rule."""
     least, most = rule.range
     return _dim(node, rule.tensor, rule.dim, lambda length: least <= length <= most)
+
+
+@predicate(
+    DimProductInRange,
+    DIM_OUT_OF_RANGE,
+    en="{tensor} and {other} of {op} must have dimensions {dim} whose product is {range}",
+    zh="{op} 的 {tensor} 与 {other} 的 {dim} 维之积须{range}",
+    help_=Words(
+        "change the size of the model's input, or split {tensor} along {dim} into parts that fit",
+        "修改模型输入的大小，或沿 {dim} 维将 {tensor} 拆成满足要求的几部分",
+    ),
+)
+def dim_product_in_range(rule: DimProductInRange, node: BoundNode) -> Answer:
+    """Judge a node by a DimProductInRange rule."""
+    return all_of(
+        _product_fits(rule, node, other, length)
+        for other, length in lengths(node, rule.other, rule.dim)
+    )
+
+
+def _product_fits(
+    rule: DimProductInRange, node: BoundNode, other: SourceTensor, factor: int | None
+) -> Answer:
+    """Return True if each dim of the first tensor times `factor`, a dim of `other`, is in range."""
+    if factor is None:
+        return unknown(described(rule.other, other))
+    least, most = rule.range
+    note = f"{rule.dim} of {rule.other} = {shown(factor)}"
+    return _dim(node, rule.tensor, rule.dim, lambda length: least <= length * factor <= most, note)
 
 
 @predicate(

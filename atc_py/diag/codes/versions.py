@@ -13,6 +13,7 @@ __all__ = [
     "LAYER_ON_INT8",
     "LAYER_ROLLED_BACK",
     "NOT_LOWERED",
+    "NOT_PUBLISHED",
     "NOT_QUANTIZED",
     "NO_QDQ_FORM",
     "OPERATOR_RESTATED",
@@ -83,6 +84,14 @@ NOT_LOWERED = add_code(
     ExitCode.MODEL,
     "The operator is on the operator list, but this version of atc-py cannot compile it.",
     "Export the model without the operator; `atc-py ops list` shows which operators compile.",
+)
+NOT_PUBLISHED = add_code(
+    3016,
+    "arithmetic-not-published",
+    ExitCode.MODEL,
+    "The operator is on the operator list as one made for a single customer, but what it computes is "
+    "not published, or not without contradictions. atc-py compiles no guess.",
+    "Write the node with other operators; `atc-py ops show OPERATOR` says what is not published.",
 )
 LAYER_ON_INT8 = add_code(
     3009,

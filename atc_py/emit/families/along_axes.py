@@ -39,6 +39,7 @@ _NORMALIZATIONS = frozenset({
     "InstanceNorm", "LayerNorm", "LogSoftmaxV2", "LpNormalize", "MVNV2", "RmsNorm", "SoftmaxV2",
 })  # fmt: skip
 
+_PRODUCT = "ReduceProdD"
 _SCANS = frozenset({"CumsumD", "HardMax"})
 
 _OF_ROWS = frozenset({"LayerNorm", "RmsNorm"})
@@ -94,14 +95,15 @@ def room_of(launch: Launch) -> tuple[int, Callable[[int], tuple[Buffer, ...]]]:
     kernel = launch.kernel
     queued = [(port.name, port.dtype.itemsize) for port in (*kernel.inputs, *kernel.outputs)]
     tensors = _TENSORS + (_PARAMETERS if len(kernel.inputs) > 1 else 0)
-    each = DEPTH * sum(size for _, size in queued) + 4 * tensors + 1
+    wide = 8 if kernel.inputs[0].dtype is DType.INT64 else 4
+    each = DEPTH * sum(size for _, size in queued) + wide * tensors + 1
     spare = 256 * each
     room = max(1, (launch.soc.ub_kib * 1024 - spare) // each // 256 * 256)
 
     def buffers(length: int) -> tuple[Buffer, ...]:
         found = [Buffer(f"{name}Queue", "ub", DEPTH * size * length) for name, size in queued]
-        found.append(Buffer("tensors", "ub", 4 * tensors * length))
-        return (*found, Buffer("work", "ub", 4 * (length // _WORK + 8)))
+        found.append(Buffer("tensors", "ub", wide * tensors * length))
+        return (*found, Buffer("work", "ub", wide * (length // _WORK + 8)))
 
     return room, buffers
 
@@ -145,13 +147,15 @@ class _AlongAxes(Family):
         dtype = kernel.inputs[0].dtype
         if kernel.op in _EXTREMES or kernel.op == "CumsumD":
             return dtype in _FLOATS | _BYTES | {DType.INT32}
-        return dtype in _FLOATS | ({DType.INT32} if kernel.op in _POSITIONS else set())
+        if kernel.op == _PRODUCT:
+            return dtype in _FLOATS | _BYTES
+        return dtype in _FLOATS | ({DType.INT32, DType.INT64} if kernel.op in _POSITIONS else set())
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
         """Return the type that is computed in, and how operands become it."""
         x, y = kernel.inputs[0], kernel.outputs[0]
         return {
-            "T": "int32_t" if x.dtype is DType.INT32 else "float",
+            "T": {DType.INT32: "int32_t", DType.INT64: "int64_t"}.get(x.dtype, "float"),
             "bytes": x.dtype in _BYTES,
             "is_wide": y.dtype is F32,
             "low": {"int8": "-128", "uint8": "0", "bool": "0"}.get(x.dtype.value),
@@ -165,8 +169,9 @@ class _AlongAxes(Family):
         }
 
     def exact(self, kernel: KernelFacts) -> bool:
-        """Return True for what selects elements or positions, and for sums in the same order."""
-        return kernel.op in _EXTREMES | _POSITIONS | _SCANS
+        """Return True for what selects elements or positions, for sums in order, and for integers."""
+        exact = kernel.op in _EXTREMES | _POSITIONS | _SCANS
+        return exact or not kernel.outputs[0].dtype.is_float
 
     def sums(self, kernel: KernelFacts) -> bool:
         """Return True for sums, which may cancel, and so may differences from a mean."""
@@ -199,7 +204,8 @@ class _AlongImages(_AlongAxes):
         storages = {port.storage for port in (*kernel.operands, *kernel.outputs)}
         blocks = {c0_of(port.dtype) for port in (*kernel.operands, *kernel.outputs)}
         alike = storages == {Storage(Format.NC1HWC0)} and len(blocks) == 1
-        return alike and kernel.op != "LpNorm" and super().covers(kernel)
+        wraps = kernel.op == _PRODUCT and kernel.inputs[0].dtype in _BYTES
+        return alike and kernel.op != "LpNorm" and not wraps and super().covers(kernel)
 
     def fits(self, launch: Launch) -> bool:
         """Return True for axes that go past the blocks, along at least one element each."""

@@ -61,7 +61,7 @@ class _Losses(Family):
         return True
 
     def draw(self, sample: InputSample, generator: np.random.Generator) -> NDArray[Any] | None:
-        """Draw labels, a few of which are no class."""
+        """Draw labels, a few of them outside the classes."""
         scores, labels = sample.shapes[:2]
         if sample.position != 1 or scores is None or labels is None:
             return None

@@ -169,6 +169,7 @@ class _Tile:
     load_rows: int
     group: int
     lanes: int = 1
+    size: int = _HALF
 
     @property
     def load_pitch(self) -> int:
@@ -194,10 +195,10 @@ class _Tile:
     def buffers(self) -> tuple[Buffer, ...]:
         """Return the tile's share of the unified buffer."""
         count = self.rows * self.out_pitch
-        step = _FLOAT if self.mean else _HALF
+        step = _FLOAT if self.mean else self.size
         sizes = {
-            "xQueue": DEPTH * self.load_rows * self.load_pitch * _HALF,
-            "yQueue": DEPTH * count * _HALF,
+            "xQueue": DEPTH * self.load_rows * self.load_pitch * self.size,
+            "yQueue": DEPTH * count * self.size,
             "folded": self.rows * self.pitch * step,
         }
         if self.lanes > 1:
@@ -246,6 +247,7 @@ def _tile(launch: Launch, planes: int, lanes: int) -> _Tile:
         max(1, min(height.length, height.span(rows, height.size), _MOST_RUNS)),
         max(1, width.size),
         lanes,
+        launch.kernel.inputs[0].dtype.itemsize,
     )
     room, cores = launch.soc.ub_kib * 1024, vector_cores(launch.soc)
     while sum(buffer.nbytes for buffer in tile.buffers()) > room and tile != tile.smaller():
@@ -292,7 +294,7 @@ def _tiling(launch: Launch, tile: _Tile, planes: int) -> PoolTiling:
 
 
 class _Pools(Family):
-    """Pools of maps of half, which is what the vector unit pools."""
+    """Pools of maps: the largest elements as they are, means in float32."""
 
     name = template = "pool"
     operators = frozenset({"AvgPoolV2", "MaxPoolV3"})
@@ -305,8 +307,9 @@ class _Pools(Family):
         return Plan(tiling, tiling.core_num, tile.buffers(), launch.moved)
 
     def covers(self, kernel: KernelFacts) -> bool:
-        """Return True for maps of half."""
-        return kernel.inputs[0].dtype is DType.FLOAT16
+        """Return True for maps of half, of which a mean is made, and of float32."""
+        dtype = kernel.inputs[0].dtype
+        return dtype is DType.FLOAT16 or (kernel.op == "MaxPoolV3" and dtype is DType.FLOAT32)
 
     def context(self, kernel: KernelFacts) -> Mapping[str, AttrValue]:
         """Return the template fact of padding: True if it is left out of the count."""

@@ -44,6 +44,7 @@ _NEVER = frozenset(
         "RandomUniformLike",
         "Resize",  # takes the length of the result for a fraction where scales have one
         "Scan",
+        "SoftmaxCrossEntropyLoss",  # takes a negative label for a class counted from the last one
     }
 )
 """Operators whose result is not a function of their inputs' values, that hold graphs, or that the
@@ -65,7 +66,7 @@ _SLOW = frozenset(
 _OLDEST_OPSET = 7
 """Before it, binary operators broadcast by an attribute, which the reference does not look at."""
 
-_FINITE = frozenset({"Conv", "MaxPool"})
+_FINITE = frozenset({"Conv", "MaxPool", "ReduceLogSumExp"})
 """Operators of which the reference loses NaN and infinities, or spreads them over other elements."""
 
 _SINCE = {

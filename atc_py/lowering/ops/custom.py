@@ -13,9 +13,10 @@ from atc_py.source.custom_results import (
     ContradictionError,
     Given,
     custom_results,
+    deformable_window,
 )
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import MAX_RANK, closed_shape
+from atc_py.tensor.shapes import closed_shape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from atc_py.tensor.shapes import Shape
 
 __all__: list[str] = []
+
+_MOST_NUMBERS = 4096
+"""Numbers that are read as dims or lengths of sequences; a longer list is data."""
 
 _COUNT = 3
 """Position of the number of boxes among the results of BatchMultiClassNMS."""
@@ -119,6 +123,58 @@ def lower_batch_multi_class_nms(b: Builder) -> Sequence[Value]:
     return [*found, b.cast(count, count_type.dtype)]
 
 
+@lowering("DeformableConv2D")
+def lower_deformable_conv(b: Builder) -> Sequence[Value]:
+    """Lower DeformableConv2D to DeformableOffsets and Conv2D, as CANN's own pass does.
+
+    DeformableOffsets samples each window of the image apart from the others; Conv2D steps from
+    window to window. Tensors are NCHW; data_format tells the order of strides and dilations alone.
+    """
+    x, filter_, offsets = (b.input(position) for position in range(3))
+    (result,), window = _results(b), deformable_window(b.node.attributes)
+    bias = b.optional_input(3)
+    height, width = closed_shape(filter_.type.dims[2:])
+    attributes: dict[str, AttrValue] = {
+        "strides": (1, 1, *window.strides),
+        "pads": window.pads,
+        "ksize": (height, width),
+        "dilations": (1, 1, *window.dilations),
+        "data_format": "NCHW",
+        "deformable_groups": get_int(b, "deformable_groups", 1),
+        "modulated": True,
+    }
+    apart = tuple(
+        None if dim is None else dim * points
+        for dim, points in zip(result.dims[2:], (height, width), strict=True)
+    )
+    sampled = TensorType(x.type.dtype, (*x.type.dims[:2], *apart))
+    points = b.op("DeformableOffsets", [x, offsets], sampled, attributes, "sampled")
+    steps: dict[str, AttrValue] = {
+        "strides": (1, 1, height, width),
+        "pads": (0, 0, 0, 0),
+        "dilations": (1, 1, 1, 1),
+        "groups": get_int(b, "groups", 1),
+        "data_format": "NCHW",
+    }
+    inputs = [points, filter_, *([] if bias is None else [bias])]
+    return [b.op("Conv2D", inputs, result, steps)]
+
+
+@lowering("DynSeqOuter")
+def lower_dyn_seq_outer(b: Builder) -> Sequence[Value]:
+    """Lower DynSeqOuter to DynSeqOuter."""
+    (result,) = _results(b)
+    return [b.op("DynSeqOuter", [b.input(position) for position in range(4)], result)]
+
+
+@lowering("MovingSumWithSigmoid")
+def lower_moving_sum(b: Builder) -> Sequence[Value]:
+    """Lower MovingSumWithSigmoid to MovingSumWithSigmoid, which has no dec_data and reads none."""
+    (result,) = _results(b)
+    inputs = [b.input(position) for position in range(3)]
+    return [b.op("MovingSumWithSigmoid", inputs, result, {"ksize": get_int(b, "ksize", 0)})]
+
+
 @lowering("EmbeddingBag")
 def lower_embedding_bag(b: Builder) -> Sequence[Value]:
     """Lower EmbeddingBag; a matrix of indices has a bag in each row, a list offsets.
@@ -178,7 +234,7 @@ def _given(source: SourceTensor) -> Given:
     """Return an input as the rules on results see it."""
     short = source.const is not None and source.required_dtype.is_integer and source.rank == 1
     numbers = source.const.numpy() if short and source.const is not None else None
-    listed = None if numbers is None or numbers.size > MAX_RANK else tuple(map(int, numbers))
+    listed = None if numbers is None or numbers.size > _MOST_NUMBERS else tuple(map(int, numbers))
     return Given(source.required_dtype, source.required_dims, listed)
 
 

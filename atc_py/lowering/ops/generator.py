@@ -1,9 +1,9 @@
-"""Lowering of operators that draw random numbers."""
+"""Lowering of operators that draw random numbers or make matrices of their own."""
 
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from atc_py.ir import SplatConst, Value
 from atc_py.lowering.attributes import get_float, get_int
@@ -62,6 +62,29 @@ def _shape(b: Builder) -> Value:
     if b.node.inputs:
         return b.shape_of(b.input(0))
     return b.const("shape", np.array(b.output_type().shape, np.int64))
+
+
+@lowering("EyeLike")
+def lower_eye_like(b: Builder) -> Sequence[Value]:
+    """Lower EyeLike to MatrixDiagV2 of a diagonal of ones, as CANN's parser does.
+
+    The parser makes the diagonal as long as the matrix has rows, which fits matrices that have no
+    more rows than columns alone; here it has the length that it should have.
+    """
+    import numpy as np
+
+    result, k = b.output_type(), get_int(b, "k", 0)
+    rows, columns = result.shape
+    length = max(0, min(rows + min(k, 0), columns - max(k, 0)))
+    operands: dict[str, Any] = {
+        "diagonal": SplatConst(1, result.dtype, (length,)),
+        "k": np.array(k, np.int32),
+        "num_rows": np.array(rows, np.int32),
+        "num_cols": np.array(columns, np.int32),
+        "padding_value": SplatConst(0, result.dtype, ()),
+    }
+    constants = [b.const(name, data) for name, data in operands.items()]
+    return [b.op("MatrixDiagV2", constants, result)]
 
 
 @lowering("Multinomial")

@@ -25,6 +25,24 @@ _MODES = ("nearest", "linear")
 _CROP = "tf_crop_and_resize"
 
 
+@lowering("GridSample", since=16)
+def lower_grid_sample(b: Builder) -> Sequence[Value]:
+    """Lower GridSample to GridSampler2D; x and grid of two dtypes meet in float32."""
+    x, grid, result = b.input(0), b.input(1), b.output_type()
+    attributes: dict[str, AttrValue] = {
+        "interpolation_mode": get_string(b, "mode", "bilinear"),
+        "padding_mode": get_string(b, "padding_mode", "zeros"),
+        "align_corners": get_int(b, "align_corners", 0) != 0,
+    }
+    if x.type.dtype is grid.type.dtype:
+        return [b.op("GridSampler2D", [x, grid], result, attributes)]
+    wide = [b.cast(each, DType.FLOAT32) for each in (x, grid)]
+    type_ = result.with_dtype(DType.FLOAT32)
+    label = None if result.dtype is DType.FLOAT32 else "sampled"
+    sampled = b.op("GridSampler2D", wide, type_, attributes, label)
+    return [b.cast(sampled, result.dtype, b.output_name(0))]
+
+
 @lowering("Resize")
 def lower_resize_by_scales(b: Builder) -> Sequence[Value]:
     """Return resize before opset 11 -> Resize with asymmetric coordinates.

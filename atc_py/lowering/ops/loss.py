@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 _NO_CLASS = -1
-"""An ignore_index that no label is: labels are from 0 on."""
+"""An ignore_index that no label has: labels are 0 or more."""
 
 _REDUCTIONS = ("none", "sum", "mean")
 

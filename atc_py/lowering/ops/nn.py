@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from atc_py.diag.codes import ATTR_OUT_OF_RANGE
 from atc_py.ir import SplatConst, Value
 from atc_py.lowering.attributes import get_float, get_int, get_ints, get_optional_ints, get_string
+from atc_py.lowering.pools import POOLED_RANKS, PoolForm, pooled
 from atc_py.lowering.registry import lowering
 from atc_py.lowering.windows import (
     AUTO_PADS,
@@ -110,10 +111,7 @@ def lower_max_pool(b: Builder) -> Sequence[Value]:
             "output Indices",
             "export the model without return_indices, or compute them on the host",
         )
-    windows = _pool_windows(b)
-    attributes = _pool_attributes(b, windows)
-    attributes["dilations"] = (1, 1, *(window.dilation for window in windows))
-    return [b.op("MaxPoolV3", [b.input(0)], b.output_type(), attributes)]
+    return [pooled(b, _pool(b, "MaxPoolV3", _pool_windows(b), {}, dilated=True))]
 
 
 @lowering("AveragePool")
@@ -127,9 +125,8 @@ def lower_average_pool(b: Builder) -> Sequence[Value]:
             "attribute dilations",
             "export the model at opset 13, where AveragePool has no dilations",
         )
-    attributes = _pool_attributes(b, windows)
-    attributes["exclusive"] = get_int(b, "count_include_pad", 0) == 0
-    return [b.op("AvgPoolV2", [b.input(0)], b.output_type(), attributes)]
+    exclusive: dict[str, AttrValue] = {"exclusive": get_int(b, "count_include_pad", 0) == 0}
+    return [pooled(b, _pool(b, "AvgPoolV2", windows, exclusive))]
 
 
 @lowering("GlobalAveragePool")
@@ -272,24 +269,28 @@ def _windows(b: Builder, kernel: tuple[int, ...]) -> list[AxisWindow]:
 
 def _pool_windows(b: Builder) -> list[AxisWindow]:
     """Return the windows of a pool, whose kernel_shape is required."""
-    _need_rank(b, b.source(0), "X", _IMAGE)
-    kernel = get_ints(b, "kernel_shape", (), _IMAGE - 2)
+    x = b.source(0)
+    if x.rank not in POOLED_RANKS:
+        _need_rank(b, x, "X", _IMAGE)
+    kernel = get_ints(b, "kernel_shape", (), x.rank - 2)
     if not kernel:
         raise b.bad("needs kernel_shape, found none", "attribute kernel_shape")
     return _windows(b, kernel)
 
 
-def _pool_attributes(b: Builder, windows: list[AxisWindow]) -> dict[str, AttrValue]:
-    """Return the attributes that both pools have; SAME fixes the output, so ceil_mode is moot."""
+def _pool(
+    b: Builder,
+    op: str,
+    windows: list[AxisWindow],
+    more: dict[str, AttrValue],
+    *,
+    dilated: bool = False,
+) -> PoolForm:
+    """Return the pool that the node asks for; SAME fixes the output, so ceil_mode is moot."""
     ceil = _auto_pad(b) not in SAME_PADS and get_int(b, "ceil_mode", 0) != 0
     pads = _pads(b, b.source(0), windows)
     _check_room(b, pads, windows, ceil=ceil)
-    return {
-        "ksize": (1, 1, *(window.kernel for window in windows)),
-        "strides": (1, 1, *(window.stride for window in windows)),
-        "pads": cann_pads(pads),
-        "ceil_mode": ceil,
-    }
+    return PoolForm(op, list(zip(windows, pads, strict=True)), ceil, more, dilated)
 
 
 def _check_room(

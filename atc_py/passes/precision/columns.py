@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from atc_py.ir import Engine
-from atc_py.target import TargetOp, Unit
+from atc_py.target import TargetOp, Unit, Values
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -122,13 +122,15 @@ def fits(node: Node, row: TargetOp, soc: Soc) -> bool:
     )
 
 
-def broken_limit(node: Node, row: TargetOp) -> Limit | None:
+def broken_limit(node: Node, row: TargetOp) -> Limit | Values | None:
     """Return the first limit of the AI Core kernel that the node's attributes break, or None."""
     return next((limit for limit in row.limits if not _within(node, limit)), None)
 
 
-def _within(node: Node, limit: Limit) -> bool:
-    """Return True if the node's attribute is inside `limit`; an absent attribute does."""
+def _within(node: Node, limit: Limit | Values) -> bool:
+    """Return True if the node's attribute is inside `limit`; an absent attribute is."""
+    if isinstance(limit, Values):
+        return node.attributes.get(limit.attribute, limit.one_of[0]) in limit.one_of
     numbers = node.attributes.get(limit.attribute)
     if not isinstance(numbers, tuple):
         return True

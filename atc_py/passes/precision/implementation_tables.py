@@ -40,6 +40,7 @@ ATC_MODES = {
             "LogSoftmaxV2",
             "ROIAlign",
             "RealDiv",
+            "ReduceLogSumExp",
             "ReduceMeanD",
             "Sigmoid",
             "SoftmaxV2",

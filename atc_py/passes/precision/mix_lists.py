@@ -137,6 +137,7 @@ _OPEN_WHITE = frozenset(
         "Tan",
         "Tanh",
         "Threshold",
+        "Trilu",
     ]
 )
 

@@ -15,7 +15,7 @@ from atc_py.passes.precision.columns import (
     returns_sums,
 )
 from atc_py.passes.precision.requested_dtypes import wishes
-from atc_py.target import socs
+from atc_py.target import Values, socs
 
 if TYPE_CHECKING:
     from atc_py.diag import Diagnostic, Place
@@ -99,8 +99,14 @@ def _hint(node: Node, row: TargetOp, soc: Soc) -> Words:
     return there + (Words("", "") if limit is None else _bound(limit)) + last
 
 
-def _bound(limit: Limit) -> Words:
+def _bound(limit: Limit | Values) -> Words:
     """Return what the AI Core kernel takes of an attribute."""
+    if isinstance(limit, Values):
+        known = ", ".join(map(str, limit.one_of))
+        return Words(
+            f"; the AI Core takes {limit.attribute} {known} only",
+            f"；AI Core 上 {limit.attribute} 须为 {known}",
+        )
     span = f"{limit.attribute} in [{limit.low}, {limit.high}]"
     of, needs = ("the product of ", "各元素之积须满足 ") if limit.product else ("", "须满足 ")
     return Words(f"; the AI Core takes {of}{span} only", f"；AI Core 上{needs}{span}")

@@ -1,4 +1,4 @@
-"""A check's report as CSV, one row a finding."""
+"""A check's report as CSV, one row a finding or note."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from atc_py.report.escape import visible
 
 if TYPE_CHECKING:
-    from atc_py.report.check.document import CheckDocument, CheckedModel, Found
+    from atc_py.report.check.document import CheckDocument, CheckedModel, Found, Note
 
 __all__ = ["COLUMNS", "check_csv"]
 
@@ -24,7 +24,7 @@ _FORMULA = ("=", "+", "-", "@")
 
 
 def check_csv(document: CheckDocument) -> str:
-    """Return the findings as RFC 4180 has it: a heading, commas, CR LF.
+    """Return the findings, then the notes, as RFC 4180 has it: a heading, commas, CR LF.
 
     Every finding is one line: control characters are escapes. A cell that a spreadsheet would
     take to be a formula begins with an apostrophe.
@@ -35,6 +35,8 @@ def check_csv(document: CheckDocument) -> str:
     for model in document.models:
         for found in model.all_findings:
             writer.writerow(_row(document, model, found))
+        for note in model.notes:
+            writer.writerow(_note_row(document, model, note))
     return text.getvalue()
 
 
@@ -48,6 +50,19 @@ def _row(document: CheckDocument, model: CheckedModel, found: Found) -> list[str
         "taken_by": " ".join(found.taken_by),
     }
     return [_cell(cells[name] if name in cells else getattr(found, name)) for name in COLUMNS]
+
+
+def _note_row(document: CheckDocument, model: CheckedModel, note: Note) -> list[str]:
+    """Return the cells of a remark, which has the level `note` and no code."""
+    cells = {
+        "model": model.path,
+        "level": "note",
+        "name": note.name,
+        "op": " ".join(note.operators),
+        "message": note.text,
+        "list": document.operator_list,
+    }
+    return [_cell(cells.get(name, "")) for name in COLUMNS]
 
 
 def _cell(text: str) -> str:

@@ -19,6 +19,7 @@ __all__ = [
     "CheckedModel",
     "CheckedNode",
     "Found",
+    "Note",
     "OpenAxis",
     "OperatorCount",
     "OtherList",
@@ -137,6 +138,20 @@ class OtherList(_Part, frozen=True, kw_only=True):
     errors: int
 
 
+class Note(_Part, frozen=True, kw_only=True):
+    """Remark on a model beside its findings: it changes no verdict, count or exit status.
+
+    Attributes:
+        name: of the kind of remark: kept, of operators that newer pages of the list do not have.
+        operators: the operators that it is about.
+        text: the remark in words.
+    """
+
+    name: Annotated[str, msgspec.Meta(extra_json_schema={"enum": ["kept"]})]
+    operators: tuple[str, ...]
+    text: str
+
+
 class OpenAxis(_Part, frozen=True, kw_only=True):
     """Axis of an input whose dim the model leaves open.
 
@@ -174,6 +189,7 @@ class CheckedModel(_Part, frozen=True, kw_only=True):
         network: every node.
         quant_bias: how biases of int8 layers are read; null for a model that has none.
         other_lists: what other operator lists say of a model with errors.
+        notes: remarks beside the findings.
     """
 
     path: str
@@ -194,6 +210,7 @@ class CheckedModel(_Part, frozen=True, kw_only=True):
     network: tuple[CheckedNode, ...]
     quant_bias: Biases | None = None
     other_lists: tuple[OtherList, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     @property
     def all_findings(self) -> tuple[Found, ...]:

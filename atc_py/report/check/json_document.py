@@ -18,11 +18,13 @@ from atc_py.report.check.document import (
     CheckedModel,
     CheckedNode,
     Found,
+    Note,
     OpenAxis,
     OperatorCount,
     OtherList,
     Tool,
 )
+from atc_py.report.check.words import kept_text
 from atc_py.system.json_text import format_json
 from atc_py.target import socs
 
@@ -46,7 +48,12 @@ def check_document(
         language: `en` or `zh`.
         baseline: findings that are known; it is used up.
     """
-    models = tuple(_model(check, language, baseline) for check in report.models)
+    models = tuple(
+        msgspec.structs.replace(
+            _model(check, language, baseline), notes=_notes(report, check, language)
+        )
+        for check in report.models
+    )
     counts: Counter[str] = Counter()
     for model in models:
         counts.update(model.counts)
@@ -148,6 +155,14 @@ def _model(check: ModelCheck, language: str, baseline: Baseline | None) -> Check
             for each in check.other_lists
         ),
     )
+
+
+def _notes(report: CheckReport, check: ModelCheck, language: str) -> tuple[Note, ...]:
+    """Return the remark on operators that the list keeps; none where there are none."""
+    if not check.kept:
+        return ()
+    text = kept_text(check.kept, report.operator_list).in_language(language)
+    return (Note(name="kept", operators=check.kept, text=text),)
 
 
 def _biases(check: ModelCheck, language: str) -> Biases | None:

@@ -52,6 +52,7 @@ def _suite(document: CheckDocument, model: CheckedModel, fail_on: Standing) -> E
         "operator_list": document.operator_list,
         "verdict": verdict_text(model, document.lang),
     }
+    values |= {f"note.{note.name}": note.text for note in model.notes}
     for name, value in values.items():
         ET.SubElement(properties, "property", name=name, value=visible(value))
     for group in groups(model.all_findings):

@@ -15,7 +15,7 @@ from atc_py.report.check.words import node_text
 from atc_py.system.json_text import escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from atc_py.report.check.document import CheckDocument, CheckedModel, Found
 
@@ -52,7 +52,7 @@ def check_sarif(document: CheckDocument) -> str:
     ]
     run = {
         "tool": {"driver": _driver(document, rules)},
-        "invocations": [{"executionSuccessful": not _was_unread(found)}],
+        "invocations": [_invocation(document, files, successful=not _was_unread(found))],
         "artifacts": [_artifact(uri) for uri in artifacts],
         "results": results,
         "properties": {
@@ -64,6 +64,23 @@ def check_sarif(document: CheckDocument) -> str:
     }
     log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
     return escaped(json.dumps(log, indent=2, ensure_ascii=False)) + "\n"
+
+
+def _invocation(document: CheckDocument, files: Mapping[str, Json], *, successful: bool) -> Json:
+    """Return the run, with remarks on models as notifications, not as results."""
+    notes = [
+        {
+            "descriptor": {"id": note.name},
+            "level": "note",
+            "message": {"text": _message(note.text)},
+            "locations": [{"physicalLocation": {"artifactLocation": files[model.path]}}],
+            "properties": {"operators": list(note.operators)},
+        }
+        for model in document.models
+        for note in model.notes
+    ]
+    invocation: Json = {"executionSuccessful": successful}
+    return {**invocation, "toolExecutionNotifications": notes} if notes else invocation
 
 
 def _positions_of(names: Iterable[str]) -> dict[str, int]:

@@ -112,6 +112,9 @@ def _model(document: CheckDocument, model: CheckedModel, *, verbose: bool) -> It
         yield ""
         heading = HEADINGS["lists"].in_language(language)
         yield f"{heading}{COLON.in_language(language)}{lists_text(document, model, language)}"
+    for note in model.notes:
+        yield ""
+        yield f"{HEADINGS['note'].in_language(language)}{COLON.in_language(language)}{note.text}"
     if model.quant_bias is not None:
         yield ""
         heading = HEADINGS["biases"].in_language(language)

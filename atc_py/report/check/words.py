@@ -12,6 +12,8 @@ from atc_py.report.check.open_dims import deciding_text
 from atc_py.report.escape import visible
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from atc_py.report.check.document import CheckDocument, CheckedModel, Found
 
 __all__ = [
@@ -19,6 +21,7 @@ __all__ = [
     "HEADINGS",
     "LEVELS",
     "baseline_text",
+    "kept_text",
     "lists_text",
     "node_text",
     "observed_text",
@@ -63,6 +66,7 @@ HEADINGS = {
     "model": Words("model", "模型"),
     "network": Words("nodes", "节点"),
     "node": Words("node", "节点"),
+    "note": Words("note", "说明"),
     "none": Words("No findings.", "未发现问题。"),
     "not_listed": Words("not listed", "不在清单中"),
     "operator": Words("operator", "算子"),
@@ -120,6 +124,20 @@ def lists_text(document: CheckDocument, model: CheckedModel, language: str) -> s
     return SEMICOLON.join(
         Words.same(name) + COLON + _list_verdict(verdict, count) for name, verdict, count in rows
     ).in_language(language)
+
+
+def kept_text(operators: Sequence[str], list_name: str) -> Words:
+    """Return `AscendDequant and Addcmul are not on the newer pages of cann-9.0, which keeps ...`."""
+    *first, last = operators
+    names = f"{', '.join(first)} and {last}" if first else last
+    one = not first
+    return Words(
+        f"{names} {'is' if one else 'are'} not on the newest pages of {list_name}; the list keeps "
+        f"{'it' if one else 'them'} as {'it was' if one else 'they were'} listed before, "
+        f"because quantizers and exporters still write {'it' if one else 'them'}",
+        f"{list_name} 的最新页面已不再列出 {'、'.join(operators)}；"
+        "因量化工具与导出器仍会生成，本清单沿用其早期规格",
+    )
 
 
 def _list_verdict(verdict: str, errors: int) -> Words:

@@ -25,6 +25,7 @@ def quantization_tables(done: Quantization) -> list[Table]:
         *([("biases read", done.read_as.text.en)] if done.read_as is not None else []),
         *([("biases written", done.written_as.value)] if done.written_as is not None else []),
         ("opset", str(done.opset)),
+        ("operator list", _list_text(done)),
         ("model", f"{done.model} ({before})"),
         ("output", f"{done.output} ({after})"),
     ]
@@ -32,6 +33,15 @@ def quantization_tables(done: Quantization) -> list[Table]:
         rows.append(("weights", str(done.data)))
     others = _other_nodes_table(done)
     return [*([others] if others.rows else []), Table("Result", ("", ""), tuple(rows))]
+
+
+def _list_text(done: Quantization) -> str:
+    """Return `base: supported`, or how many errors the rules of the list find in what was written."""
+    verdict = done.listed
+    if not verdict.errors:
+        return f"{verdict.name}: {verdict.standing.value}"
+    plural = "error" if verdict.errors == 1 else "errors"
+    return f"{verdict.name}: {verdict.errors} {plural}; `atc-py check` names them"
 
 
 def _rolled_back(done: Quantization) -> list[tuple[str, str]]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Selection",
+    "compiles_words",
     "find_named_spec",
     "first_dtypes",
     "lint_line",
@@ -36,6 +37,7 @@ _COLUMNS = {
     "zh": ("算子", "分组", "opset", "可编译", "首个输入", "摘要"),
 }
 _COMPILES = {True: Words("yes", "是"), False: Words("not yet", "否")}
+_UNPUBLISHED = Words("not published", "未公开")
 _DTYPES = 2
 """Dtypes that a line of the list names; the rest it counts."""
 
@@ -98,7 +100,7 @@ def operator_list_lines(
             spec.op,
             spec.group,
             spec.opset_text,
-            _COMPILES[compiles(spec.op, "")].in_language(language),
+            compiles_words(spec, compiles=compiles(spec.op, "")).in_language(language),
             _first_input(spec),
             spec.summary.en if english else spec.summary.zh,
         )
@@ -111,6 +113,11 @@ def operator_list_lines(
     return [*lines, "", end if english else f"共 {count} 个算子；`atc-py ops show NAME` 显示详情"]
 
 
+def compiles_words(spec: OpSpec, *, compiles: bool) -> Words:
+    """Return whether an operator compiles, or that its arithmetic is not published."""
+    return _UNPUBLISHED if spec.unpublished is not None and not compiles else _COMPILES[compiles]
+
+
 def operator_list_json(specs: Sequence[OpSpec], compiles: Compiles) -> list[dict[str, object]]:
     """Return the same as JSON values, with dtypes spelled out and both summaries."""
     return [
@@ -120,6 +127,7 @@ def operator_list_json(specs: Sequence[OpSpec], compiles: Compiles) -> list[dict
             "opsets": list(spec.opsets),
             "custom": spec.custom,
             "compiles": compiles(spec.op, ""),
+            "published": spec.unpublished is None,
             "dtypes": first_dtypes(spec),
             "summary": {"en": spec.summary.en, "zh": spec.summary.zh},
             "file": spec.file_name,

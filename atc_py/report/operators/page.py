@@ -31,6 +31,7 @@ _TITLES = {
     "notes": Words("Notes", "说明"),
     "file": Words("Specification: ", "规格文件："),
     "opsets": Words("Opsets: ", "Opset 版本："),
+    "unpublished": Words("Not published (it does not compile)", "未公开（不可编译）"),
     "restated": Words("Restated at a listed opset from opset ", "可按清单版本重写的最早 opset："),
     "listed_as": Words("Listed as: ", "清单写作："),
     "custom": Words("custom", "自定义算子"),
@@ -60,6 +61,9 @@ def operator_lines(spec: OpSpec, history: SchemaHistory, language: str = "en") -
         lines.append(f"{said(_TITLES['restated'])}{spec.restated_since}")
     for key, rows in _sections(spec, history).items():
         lines += _section(said(_TITLES[key]), [(name, said(words)) for name, words in rows])
+    if spec.unpublished is not None:
+        text = Words(spec.unpublished.en, spec.unpublished.zh)
+        lines += ["", said(_TITLES["unpublished"]), *_paragraph(said(text))]
     if spec.notes is not None:
         notes = Words(spec.notes.en, spec.notes.zh or spec.notes.en)
         lines += ["", said(_TITLES["notes"]), *_paragraph(said(notes))]

@@ -8,6 +8,8 @@ from atc_py.target.layouts import Layout
 from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
 from atc_py.target.rows.parts import (
     DECIDED_LATER,
+    DIVISION,
+    EXP,
     F16,
     F32,
     F64,
@@ -108,6 +110,36 @@ ROWS = (
             "overlap = area of the intersection / area of the union; the best max_total_size of "
             "all classes are left"
         ),
+    ),
+    # Its kernel adds rows of the same sequence of both inputs, those of x1 running faster.
+    TargetOp(
+        "DynSeqOuter",
+        inputs("x1", "x2", "seq_len1#", "seq_len2#"),
+        Y,
+        Unit.VECTOR,
+        "Each row of a sequence of x2 plus each row of the same sequence of x1.",
+        columns=tuple(Column((dtype, dtype, I32, I32), (dtype,)) for dtype in FLOATS),
+        kernels=on("310 310P 310B 910: f16 f32; 610 A2 A3 CS: -", "T T i32 i32 > T"),
+        family="region",
+        formula="y[t] = x1[i] + x2[j], t counts j of each sequence and within it i",
+    ),
+    TargetOp(
+        "MovingSumWithSigmoid",
+        inputs("alpha", "energy", "offset#"),
+        Y,
+        Unit.VECTOR,
+        "Sums of alpha over the next ksize frames times the sigmoid of energy, beam by beam; 0 where "
+        "a beam has frames of other sequences.",
+        attributes=(Attribute("ksize", "int"),),
+        columns=tuple(Column((dtype, dtype, I32), (dtype,)) for dtype in FLOATS),
+        kernels=on("310 310P 310B 910: f16 f32; 610 A2 A3 CS: -", "T T i32 > T"),
+        family="region",
+        formula=(
+            "y[beam, frame] = sigmoid(energy) * sum of alpha of frames frame to frame + ksize - 1, as "
+            "far as the sequence goes\n"
+            "offset has the beams of each sequence, then the frames of each"
+        ),
+        passes=3 + EXP + DIVISION,
     ),
     TargetOp(
         "EmbeddingBag",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
-from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
+from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit, Values
 from atc_py.target.rows.parts import (
     BF16,
     BOOL,
@@ -32,6 +32,32 @@ __all__ = ["ROWS"]
 
 ROWS = (
     TargetOp(
+        "DeformableOffsets",
+        inputs("x", "offsets"),
+        Y,
+        Unit.VECTOR,
+        "Each window of an image sampled at its own points, apart from the other windows.",
+        attributes=(
+            Attribute("strides", "ints"),
+            Attribute("pads", "ints"),
+            Attribute("ksize", "ints"),
+            Attribute("dilations", "ints", (1, 1, 1, 1)),
+            Attribute("data_format", "string", "NCHW"),
+            Attribute("deformable_groups", "int", 1),
+            Attribute("modulated", "bool", default=True),
+        ),
+        columns=(*same(*FLOATS, inputs=2), Column((BF16, BF16), (BF16,), Resource.BFLOAT16)),
+        kernels=on("310P 910: f16 f32; A2 A3: f16 f32 bf16; 310 310B 610 CS: -", "T T > T"),
+        family="region",
+        formula=(
+            "y[n, c, oh * kh + i, ow * kw + j] = weight times the weighted sum of the four pixels "
+            "of x[n, c] around the point\n"
+            "offsets[n] has x, y and weight of each point of each group, which the window's place "
+            "moves; 0 outside x"
+        ),
+        picks=True,
+    ),
+    TargetOp(
         "DepthToSpace",
         inputs("x"),
         Y,
@@ -50,6 +76,30 @@ ROWS = (
         ),
         aicpu=(F64, BOOL),
         family="move",
+    ),
+    TargetOp(
+        "GridSampler2D",
+        inputs("x", "grid"),
+        Y,
+        Unit.VECTOR,
+        "Images sampled at positions from -1 to 1, between pixels or at the nearest one.",
+        attributes=(
+            Attribute("interpolation_mode", "string", "bilinear"),
+            Attribute("padding_mode", "string", "zeros"),
+            Attribute("align_corners", "bool", default=False),
+        ),
+        # Dtypes are decided when the kernel is compiled, and are those that it then takes.
+        columns=same(F32, inputs=2),
+        kernels=on("310P A2 A3: f32; 310 310B 610 910 CS: -", "T T > T"),
+        aicpu=(F16, F32, F64),
+        limits=(Values("interpolation_mode", ("bilinear", "bicubic")),),
+        family="region",
+        formula=(
+            "y[n, c, i, j] = weighted sum of the four pixels of x[n, c] around grid[n, i, j], a "
+            "column and a row\n"
+            "what is outside x[n, c] is 0, its border, or its reflection (padding_mode)"
+        ),
+        picks=True,
     ),
     TargetOp(
         "Resize",

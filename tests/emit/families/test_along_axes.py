@@ -165,7 +165,12 @@ def test_logarithm_of_a_sum_of_exponentials_has_a_kernel_for_each_choice_of_axes
     verified: Verified,
 ) -> None:
     graph = Graph("exponentials", Phase.TYPED)
-    forms = [((3, 3, 3), (0,)), ((3, 3, 3), (1,)), ((3, 3, 3), (2,)), ((3, 3, 3), (0, 2))]
+    forms: list[tuple[Shape, tuple[int, ...]]] = [
+        ((3, 3, 3), (0,)),
+        ((3, 3, 3), (1,)),
+        ((3, 3, 3), (2,)),
+        ((3, 3, 3), (0, 2)),
+    ]
     forms += [((2, 40_009), (1,)), ((5, 40_009), (0,)), ((4, 1), (1,)), ((7, 3), (0, 1))]
     for dtype in (F16, F32):
         for shape, axes in forms:

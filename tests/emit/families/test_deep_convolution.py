@@ -107,36 +107,48 @@ def _add(add_node: AddNode, graph: Graph, case: Case, name: str, op: str, *, blo
 
 
 @pytest.mark.parametrize("name", sampled("float16", "int8", "float32", "float32-sums"))
-@pytest.mark.parametrize("blocks", [False, True])
-def test_convolutions_of_volumes_agree(
-    add_node: AddNode, verified: Verified, name: str, blocks: bool
+def test_convolutions_of_volumes_in_blocks_agree(
+    add_node: AddNode, verified: Verified, name: str
 ) -> None:
     graph = Graph("volumes", Phase.TYPED)
     for case in CASES:
-        _add(add_node, graph, case, name, "Conv3D", blocks=blocks)
+        _add(add_node, graph, case, name, "Conv3D", blocks=True)
     for case in SPREAD if name != "int8" else ():
-        _add(add_node, graph, case, name, "Conv3DTransposeD", blocks=blocks)
+        _add(add_node, graph, case, name, "Conv3DTransposeD", blocks=True)
     checked = verified(graph)
     assert wrong(checked) == []
     assert addressed(checked) == {"storage"}
     assert {each.kernel["family"] for each in checked} == {"conv"}
 
 
-@pytest.mark.parametrize("name", sampled("float16", "int8", "float32-sums"))
-def test_results_leave_split_cores_in_blocks(
-    add_node: AddNode, verified: Verified, name: str
+@pytest.mark.parametrize(
+    ("soc", "name"),
+    [
+        ("sim", "float16"),
+        ("Ascend910B1", "float16"),
+        *(
+            pytest.param(soc, name, marks=pytest.mark.sweep)
+            for soc in ("sim", "Ascend910B1")
+            for name in ("int8", "float32-sums")
+        ),
+    ],
+)
+def test_convolutions_of_volumes_agree_by_rows_and_on_split_cores(
+    add_node: AddNode, verified: Verified, soc: str, name: str
 ) -> None:
-    graph = Graph("split", Phase.TYPED)
-    for case in CASES[1:5]:
-        _add(add_node, graph, case, name, "Conv3D", blocks=True)
-    for case in SPREAD[1:3] if name != "int8" else ():
-        _add(add_node, graph, case, name, "Conv3DTransposeD", blocks=True)
-    checked = verified(graph, "Ascend910B1")
+    """Check rows, from which no split core makes fractals, and blocks that leave by Fixpipe."""
+    graph = Graph("others", Phase.TYPED)
+    split = soc != "sim"
+    for case in (CASES[2], CASES[3], CASES[5]):
+        _add(add_node, graph, case, name, "Conv3D", blocks=split)
+    for case in (SPREAD[1], SPREAD[2 if split else 3]) if name != "int8" else ():
+        _add(add_node, graph, case, name, "Conv3DTransposeD", blocks=split)
+    checked = verified(graph, soc)
     assert wrong(checked) == []
     assert addressed(checked) == {"storage"}
 
 
-VOLUMES: list[Shape] = [(1, 1, 1, 1, 1), (2, 33, 3, 4, 5), (1, 16, 2, 3, 3), (0, 3, 2, 2, 2)]
+VOLUMES: list[Shape] = [(1, 1, 1, 1, 1), (2, 33, 3, 4, 5), (0, 3, 2, 2, 2)]
 
 
 def _volume(shape: Shape) -> TensorType:
@@ -146,8 +158,7 @@ def _volume(shape: Shape) -> TensorType:
 def test_functions_of_volumes_keep_padding_zero(add_node: AddNode, verified: Verified) -> None:
     graph = Graph("functions", Phase.TYPED)
     for shape in VOLUMES:
-        for op in ("Relu", "Exp"):
-            add_node(graph, op, [_volume(shape)], [_volume(shape)])
+        add_node(graph, "Exp", [_volume(shape)], [_volume(shape)])
     whole = _volume((2, 35, 3, 5, 4))
     others = [
         TensorType(DType.FLOAT16, ()), TensorType(DType.FLOAT16, (35, 1, 1, 1)),
@@ -155,7 +166,6 @@ def test_functions_of_volumes_keep_padding_zero(add_node: AddNode, verified: Ver
         _volume((2, 35, 1, 1, 1)), _volume((2, 35, 3, 1, 4)), whole,
     ]  # fmt: skip
     for other in others:
-        add_node(graph, "Mul", [whole, other], [whole])
         add_node(graph, "Sub", [other, whole], [whole])
     parts = [_volume((2, 32, 3, 2, 3)), _volume((2, 32, 3, 2, 3))]
     for axis, shape in ((1, (2, 64, 3, 2, 3)), (2, (2, 32, 6, 2, 3)), (4, (2, 32, 3, 2, 6))):

@@ -9,6 +9,7 @@ from atc_py.tensor.dtypes import DType
 from tests.emit.families.conftest import wrong
 
 if TYPE_CHECKING:
+    from atc_py.ir import AttrValue
     from atc_py.tensor.shapes import Shape
     from tests.emit.conftest import AddNode
     from tests.emit.families.conftest import Verified
@@ -33,7 +34,7 @@ def test_losses_agree(add_node: AddNode, verified: Verified) -> None:
             if weighted:
                 inputs.append(TensorType(dtype, shape[1:2]))
             loss = TensorType(dtype, places if reduction == "none" else ())
-            attributes = {"reduction": reduction, "ignore_index": ignored}
+            attributes: dict[str, AttrValue] = {"reduction": reduction, "ignore_index": ignored}
             add_node(graph, "SoftmaxCrossEntropyLoss", inputs, [loss, inputs[0]], attributes)
     checked = verified(graph)
     assert len(checked) == 5 * len(SHAPES) + 2 * len(LONG)

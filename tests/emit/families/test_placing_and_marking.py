@@ -1,4 +1,4 @@
-"""Slices and elements replaced, and elements marked by index on the host: bit for bit the simulator's."""
+"""Slices and elements replaced, elements picked and marked by index on the host: bit for bit the simulator's."""
 
 from __future__ import annotations
 
@@ -83,6 +83,21 @@ def test_replaced_elements_agree(
         types = [data, TensorType(index, indices), TensorType(dtype, indices)]
         add_node(graph, "ScatterElements", types, [data], {"axis": axis})
     checked = verified(graph)
+    assert len(checked) == len(ELEMENTS)
+    assert wrong(checked) == []
+
+
+@pytest.mark.parametrize(
+    ("dtype", "index"), sampled([(I8, I64)], [(F32, I32), (F16, I64), (I64, I64)])
+)
+def test_picked_elements_agree(
+    add_node: AddNode, verified: Verified, dtype: DType, index: DType
+) -> None:
+    graph = Graph("gather_elements", Phase.TYPED)
+    for x, indices, axis in ELEMENTS:
+        types = [TensorType(dtype, x), TensorType(index, indices)]
+        add_node(graph, "GatherElements", types, [TensorType(dtype, indices)], {"dim": axis})
+    checked = verified(graph, "Ascend310P3")
     assert len(checked) == len(ELEMENTS)
     assert wrong(checked) == []
 

@@ -64,10 +64,15 @@ def result_of(op: str, shape: Shape, attributes: dict[str, Any]) -> Shape:
 
 
 def _add(
-    graph: Graph, add_node: AddNode, op: str, shape: Shape, attributes: dict[str, Any]
+    graph: Graph,
+    add_node: AddNode,
+    op: str,
+    shape: Shape,
+    attributes: dict[str, Any],
+    dtype: DType = F16,
 ) -> None:
     result = result_of(op, shape, attributes)
-    add_node(graph, op, [TensorType(F16, shape)], [TensorType(F16, result)], attributes)
+    add_node(graph, op, [TensorType(dtype, shape)], [TensorType(dtype, result)], attributes)
 
 
 @pytest.mark.parametrize(
@@ -91,6 +96,13 @@ def test_largest_elements_are_the_same_bits(add_node: AddNode, verified: Verifie
     for op in ("MaxPoolV3", "AvgPoolV2"):
         _add(graph, add_node, op, (2, 3, 7, 31), window((3, 3), (2, 2), pads=(1, 1, 1, 1)))
     assert [each.verdict.value for each in verified(graph)] == ["equal", "equal"]
+
+
+def test_largest_elements_of_float32_agree(add_node: AddNode, verified: Verified) -> None:
+    graph = Graph("wide", Phase.TYPED)
+    for shape, attributes in WINDOWS[:15]:
+        _add(graph, add_node, "MaxPoolV3", shape, attributes, DType.FLOAT32)
+    assert {each.verdict.value for each in verified(graph, "Ascend910B1")} == {"equal"}
 
 
 def test_dilated_windows_agree(add_node: AddNode, verified: Verified) -> None:

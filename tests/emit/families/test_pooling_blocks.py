@@ -42,6 +42,17 @@ def test_windows_over_blocks_agree(add_node: AddNode, verified: Verified, op: st
     assert addressed(checked) == {"storage"}
 
 
+def test_largest_elements_of_float32_blocks_agree(add_node: AddNode, verified: Verified) -> None:
+    graph = Graph("wide", Phase.TYPED)
+    for shape, attributes in MORE:
+        named = {name: value for name, value in attributes.items() if name != "exclusive"}
+        result = image(DType.FLOAT32, *result_of("MaxPoolV3", shape, named))
+        add_node(graph, "MaxPoolV3", [image(DType.FLOAT32, *shape)], [result], named)
+    checked = verified(graph, "Ascend910B1")
+    assert wrong(checked) == []
+    assert addressed(checked) == {"storage"}
+
+
 @pytest.mark.parametrize("sanitize", SANITIZED)
 def test_dilated_windows_over_blocks_agree(
     add_node: AddNode, verified: Verified, sanitize: bool

@@ -46,3 +46,19 @@ def test_marks_at_the_largest_element(add_node: AddNode, verified: Verified) -> 
             x = TensorType(dtype, shape)
             add_node(graph, "HardMax", [x], [x], {"axis": axis})
     assert wrong(verified(graph)) == []
+
+
+def test_integers_of_reductions(add_node: AddNode, verified: Verified) -> None:
+    graph = Graph("integers", Phase.TYPED)
+    for op in ("ArgMaxD", "ArgMinD"):
+        for shape, axis in ALONG:
+            kept = tuple(dim for at, dim in enumerate(shape) if at != axis % len(shape))
+            x, y = TensorType(DType.INT64, shape), TensorType(DType.INT32, kept)
+            if shape[axis]:
+                add_node(graph, op, [x], [y], {"dimension": axis, "dtype": DType.INT32})
+    for dtype in (DType.INT8, DType.UINT8):
+        for shape, axis in ALONG:
+            kept = tuple(dim for at, dim in enumerate(shape) if at != axis % len(shape))
+            x, y = TensorType(dtype, shape), TensorType(dtype, kept)
+            add_node(graph, "ReduceProdD", [x], [y], {"axes": (axis,)})
+    assert {each.verdict.value for each in verified(graph)} == {"equal"}

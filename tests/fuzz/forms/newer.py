@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,7 +11,6 @@ from tests.fuzz.forms.registry import (
     FLOATS,
     any_axis,
     any_shape,
-    like,
     maybe,
     near,
     newer_form,
@@ -23,47 +22,6 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-
-
-@newer_form("BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitwiseNot", "BitShift", "Xor")
-def _bits(draft: Draft, op: str) -> None:
-    rng, shape = draft.rng, any_shape(draft, least=0)
-    dtype = "bool" if op == "Xor" else rng.choice(_INTEGERS)
-    inputs = [draft.fed(shape, dtype)]
-    if op != "BitwiseNot":
-        inputs.append(draft.tensor(like(draft, shape), dtype))
-    way = maybe(draft, 0.9, rng.choice(("LEFT", "RIGHT"))) if op == "BitShift" else None
-    draft.node(op, inputs, direction=way)
-
-
-@newer_form("IsInf", "IsNaN", "Tan", "Shrink", "HardSwish", "Trilu", "EyeLike")
-def _of_one(draft: Draft, op: str) -> None:
-    rng = draft.rng
-    rank = 2 if op == "EyeLike" else rng.choice((2, 2, 3)) if op == "Trilu" else None
-    dtype = rng.choice(ANY if op in {"Trilu", "EyeLike"} else (*FLOATS, "int32"))
-    inputs = [draft.fed(any_shape(draft, rank), dtype)]
-    attributes: dict[str, Any] = {}
-    if op == "IsInf":
-        attributes = {"detect_negative": maybe(draft, 0.3, rng.choice((0, 1)))}
-    elif op == "Shrink":
-        attributes = {name: maybe(draft, 0.5, rng.choice((0.5, 1.0))) for name in ("bias", "lambd")}
-    elif op == "EyeLike":
-        attributes = {"k": maybe(draft, 0.3, rng.choice((0, 1)))}
-        attributes["dtype"] = maybe(draft, 0.4, rng.choice((1, 6, 7, 10, 11)))
-    elif op == "Trilu":
-        attributes = {"upper": maybe(draft, 0.5, rng.choice((0, 1)))}
-        inputs += [draft.const(rng.choice((0, 0, 1)))] if rng.random() < 0.4 else []
-    draft.node(op, inputs, **attributes)
-
-
-@newer_form("RandomNormal", "RandomNormalLike", "RandomUniformLike")
-def _drawn(draft: Draft, op: str) -> None:
-    rng, shape = draft.rng, any_shape(draft)
-    dtype = maybe(draft, 0.5, rng.choice((1, 10, 11, 6)))
-    if op == "RandomNormal":
-        draft.node(op, [], shape=shape, dtype=dtype, seed=maybe(draft, 0.5, 1.0))
-    else:
-        draft.node(op, [draft.fed(shape, rng.choice(ANY))], dtype=dtype)
 
 
 @newer_form("LayerNormalization", "InstanceNormalization", "GlobalLpPool", "BatchNormalization")

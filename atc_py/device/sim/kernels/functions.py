@@ -45,20 +45,15 @@ def _round_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 def _declare(
     op: str,
-    function: Callable[..., object],
+    function: np.ufunc,
     types: Callable[[NodeFacts], tuple[TensorFacts, ...]] = same_float_as_x,
     rounding: Rounding = Rounding.BOUNDARY,
 ) -> None:
-    """Register a kernel that is one function of an array with room for its result."""
+    """Register a kernel that is one function of numpy."""
 
     @kernel(op, types, rounding=rounding, in_place=True, finishes=True)
     def run(call: Call) -> None:
         by_blocks(call, lambda x, out, _: function(x, out=out))
-
-
-def _inverse_root(x: NDArray[Any], out: NDArray[Any]) -> None:
-    """Compute `1 / sqrt(x)`, the root rounded to the carrier's dtype."""
-    np.divide(1, np.sqrt(x, out=out), out=out)
 
 
 _declare("Abs", np.absolute, _number_types, Rounding.ON_GRID)
@@ -76,7 +71,6 @@ _declare("Floor", np.floor, rounding=Rounding.ON_GRID)
 _declare("Log", np.log, _natural_types)
 _declare("Neg", np.negative, _number_types, Rounding.ON_GRID)
 _declare("Reciprocal", np.reciprocal)
-_declare("Rsqrt", _inverse_root)
 _declare("Sign", np.sign, _number_types, Rounding.ON_GRID)
 _declare("Sin", np.sin)
 _declare("Sinh", np.sinh)
@@ -113,6 +107,16 @@ def tan(call: Call) -> None:
         np.tan(x, out=out)
 
     by_blocks(call, of_floats if call.node.x.dtype.is_float else of_integers)
+
+
+@kernel("Rsqrt", same_float_as_x, in_place=True, finishes=True)
+def rsqrt(call: Call) -> None:
+    """Compute `1 / sqrt(x)`, the root rounded to the carrier's dtype."""
+
+    def formula(x: NDArray[Any], out: NDArray[Any], _: object) -> None:
+        np.divide(1, np.sqrt(x, out=out), out=out)
+
+    by_blocks(call, formula)
 
 
 def _erf_types(node: NodeFacts) -> tuple[TensorFacts, ...]:

@@ -1,0 +1,210 @@
+"""Images sampled at positions that tensors give.
+
+Coordinates are worked out in float32 where the images are narrower, like the weights and the sums.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from atc_py.device.sim.kernel import Call, kernel
+from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.primitives.samples import neighbors, pixels_at
+from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
+__all__: list[str] = []
+
+_CHOICES = {
+    "interpolation_mode": ("bilinear", "nearest"),
+    "padding_mode": ("zeros", "border", "reflection"),
+}
+
+
+def _grid_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """Return images with a pixel for each position of the grid."""
+    x, grid = node.x, node.required(1)
+    require_float(x)
+    one_dtype((x, grid))
+    require_rank(x, 4, "x")
+    require_rank(grid, 4, "grid")
+    for name, known in _CHOICES.items():
+        if node.text(name) not in known:
+            raise NodeError(f"{name} must be {', '.join(known)}, found {node.text(name)!r}")
+    if grid.shape[0] != x.shape[0] or grid.shape[3] != 2:  # noqa: PLR2004  (x and y)
+        raise NodeError(f"grid must have {x.shape[0]} images of x and y, found {grid}")
+    if 0 in x.shape[2:]:
+        raise NodeError(f"{x} has no pixels to sample")
+    return (TensorFacts(x.dtype, (*x.shape[:2], *grid.shape[1:3])),)
+
+
+@kernel("GridSampler2D", _grid_types)
+def grid_sampler_2d(call: Call) -> None:
+    """Sample each image at the positions of its grid, which are -1 to 1 from edge to edge.
+
+    With align_corners -1 and 1 are the middles of the first and the last pixel, else their edges.
+    In mode nearest a coordinate is rounded, ties to even, before padding counts, as in ONNX.
+    """
+    node, (images, _, height, width) = call.node, call.x.shape
+    aligned, nearest = node.flag("align_corners"), node.text("interpolation_mode") == "nearest"
+    places = call.input(1).reshape(images, -1, 2)
+    results = call.out.reshape(*call.out.shape[:2], -1)
+
+    def sample(start: int, stop: int) -> None:
+        for at in range(start, stop):
+            rows, columns = (
+                _coordinates(places[at, :, which], size, node, aligned=aligned, nearest=nearest)
+                for which, size in ((1, height), (0, width))
+            )
+            if nearest:
+                results[at] = pixels_at(call.x[at], rows, columns)
+            else:
+                results[at] = _bilinear(call.x[at], rows, columns, node.text("padding_mode"))
+
+    call.workers.split(images, sample)
+
+
+def _coordinates(
+    places: Array, size: int, node: NodeFacts, *, aligned: bool, nearest: bool
+) -> Array:
+    """Return coordinates in pixels of an axis, held to the image unless padding is zeros.
+
+    What is not a number is a pixel before the image, or the first one.
+    """
+    real = places.dtype.type
+    with np.errstate(over="ignore", invalid="ignore"):
+        moved = places + real(1)
+        if aligned:
+            at = moved / real(2) * real(size - 1)
+        else:
+            at = (moved * real(size) - real(1)) / real(2)
+        at = np.rint(at) if nearest else at
+        padding = node.text("padding_mode")
+        if padding == "zeros":
+            return _held(at, size)
+        if padding == "reflection":
+            at = _reflected(at, size, aligned=aligned)
+        at = np.rint(at) if nearest else at
+    return np.fmin(np.fmax(at, real(0)), real(size - 1))
+
+
+def _reflected(at: Array, size: int, *, aligned: bool) -> Array:
+    """Return coordinates reflected at the middles of the outer pixels, or at their outer edges."""
+    real = at.dtype.type
+    low, span = (real(0), real(size - 1)) if aligned else (real(-0.5), real(size))
+    inside = (at >= low) & (at <= low + span)
+    if span == 0:
+        return np.zeros_like(at)
+    beyond = np.abs(at - low)
+    turns = np.floor(beyond / span)
+    rest = beyond - turns * span
+    odd = turns - np.floor(turns / real(2)) * real(2) != 0
+    return np.where(inside, at, low + np.where(odd, span - rest, rest))
+
+
+def _bilinear(image: Array, rows: Array, columns: Array, padding: str) -> Array:
+    """Return weighted sums [channels, positions] of the pixels around positions.
+
+    Unless padding is zeros, what is beyond the last pixel, whose weight is 0, is that pixel.
+    """
+    last = [image.dtype.type(length - 1) for length in image.shape[1:]]
+    total = np.zeros((len(image), len(rows)), image.dtype)
+    for row, column, weight in neighbors(rows, columns):
+        if padding != "zeros":
+            row, column = np.minimum(row, last[0]), np.minimum(column, last[1])  # noqa: PLW2901
+        total += pixels_at(image, row, column) * weight
+    return total
+
+
+# Windows with points of their own ---------------------------------------------------------------
+
+_PARTS = 3
+"""What offsets hold of a point: x, y, weight."""
+
+
+def _deformable_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """Return images in which every window has pixels of its own."""
+    x, offsets = node.x, node.required(1)
+    require_float(x)
+    one_dtype((x, offsets))
+    require_rank(x, 4, "x")
+    require_rank(offsets, 4, "offsets")
+    node.expect("data_format", "NCHW")
+    node.expect("modulated", allowed=True)
+    height, width = node.integers("ksize", 2)
+    groups = node.integer("deformable_groups")
+    if groups < 1 or x.shape[1] % groups:
+        raise NodeError(f"{groups} groups do not divide {x.shape[1]} channels")
+    windows = _windows(node)
+    needed = (x.shape[0], _PARTS * groups * height * width, *windows)
+    if offsets.shape != needed:
+        raise NodeError(f"offsets must be {list(needed)}, found {offsets}")
+    return (TensorFacts(x.dtype, (*x.shape[:2], windows[0] * height, windows[1] * width)),)
+
+
+def _windows(node: NodeFacts) -> tuple[int, int]:
+    """Return how many windows are below and beside each other.
+
+    Raises:
+        NodeError: none fits.
+    """
+    found = []
+    pads = node.integers("pads", 4)
+    for side, points in enumerate(node.integers("ksize", 2)):
+        stride, dilation = (node.integers(name, 4)[2 + side] for name in ("strides", "dilations"))
+        if min(stride, dilation, points) < 1:
+            raise NodeError(f"{points} points with steps {stride} and {dilation} are no window")
+        room = node.x.shape[2 + side] + sum(pads[2 * side : 2 * side + 2])
+        found.append((room - (points - 1) * dilation - 1) // stride + 1)
+    if min(found) < 1:
+        raise NodeError("no window fits into the image")
+    return found[0], found[1]
+
+
+@kernel("DeformableOffsets", _deformable_types)
+def deformable_offsets(call: Call) -> None:
+    """Sample the points of every window; those of a group of channels are the same.
+
+    Point (i, j) of window (oh, ow) is at row oh * stride - top + i * dilation + y, and at a column
+    alike; its sample is multiplied by its weight. What is outside the image is 0.
+    """
+    (images, channels), groups = call.x.shape[:2], call.node.integer("deformable_groups")
+    height, width = call.node.integers("ksize", 2)
+    offsets = call.input(1).reshape(images, _PARTS, groups, height, width, *call.input(1).shape[2:])
+    down, across = (_points(call.node, side, offsets.dtype) for side in (0, 1))
+    depth = channels // groups
+    pixels = call.x.reshape(images, groups, depth, *call.x.shape[2:])
+    results = call.out.reshape(images, groups, depth, *call.out.shape[2:])
+
+    def sample(start: int, stop: int) -> None:
+        for at in range(start, stop):
+            image, group = divmod(at, groups)
+            x, y, weight = offsets[image, :, group].transpose(0, 3, 1, 4, 2)
+            rows = _held(y + down[:, :, None, None], call.x.shape[2])
+            columns = _held(x + across[None, None], call.x.shape[3])
+            samples = _bilinear(pixels[image, group], rows.ravel(), columns.ravel(), "zeros")
+            results[image, group] = (samples * weight.ravel()).reshape(depth, *call.out.shape[2:])
+
+    call.workers.split(images * groups, sample)
+
+
+def _points(node: NodeFacts, side: int, dtype: Any) -> Array:
+    """Return coordinates [windows, points] along one side, without offsets."""
+    stride, dilation = (node.integers(name, 4)[2 + side] for name in ("strides", "dilations"))
+    points, before = node.integers("ksize", 2)[side], node.integers("pads", 4)[2 * side]
+    starts = np.arange(_windows(node)[side]) * stride - before
+    found: Array = (starts[:, None] + np.arange(points) * dilation).astype(dtype)
+    return found
+
+
+def _held(at: Array, size: int) -> Array:
+    """Return coordinates, those far outside an axis just outside; what is no number is before it."""
+    real = at.dtype.type
+    held: Array = np.fmin(np.fmax(at, real(-2)), real(size + 1))
+    return held

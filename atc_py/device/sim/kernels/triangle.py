@@ -1,0 +1,68 @@
+"""Diagonals and triangles of matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from atc_py.device.sim.kernel import Call, Rounding, kernel
+from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.typing_rules import one_dtype, require_rank
+
+__all__: list[str] = []
+
+_MATRIX = 2
+
+
+def _number(node: NodeFacts, position: int, name: str) -> int:
+    """Return the one number of an input."""
+    numbers = node.numbers_of(position, name)
+    if numbers.size != 1 or numbers.dtype.kind not in "iu":
+        raise NodeError(f"{name} must be one integer, found {node.required(position)}")
+    return int(numbers.reshape(-1)[0])
+
+
+def _diagonal_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """Return matrices of the rows and columns named, one for each diagonal, which must fit."""
+    diagonal, padding = node.x, node.required(4)
+    one_dtype((diagonal, padding))
+    require_rank(padding, 0, "padding_value")
+    k = _number(node, 1, "k")
+    rows, columns = _number(node, 2, "num_rows"), _number(node, 3, "num_cols")
+    if min(rows, columns) < 0 or not diagonal.rank:
+        raise NodeError(f"needs rows and columns, found {rows} and {columns} for {diagonal}")
+    length = max(0, min(rows + min(k, 0), columns - max(k, 0)))
+    if diagonal.shape[-1] != length:
+        raise NodeError(f"diagonals of {length} elements are needed, found {diagonal}")
+    return (TensorFacts(diagonal.dtype, (*diagonal.shape[:-1], rows, columns)),)
+
+
+@kernel("MatrixDiagV2", _diagonal_types, rounding=Rounding.ON_GRID)
+def matrix_diag(call: Call) -> None:
+    """Fill with the padding value, and put element n of the diagonal n places along it."""
+    k = _number(call.node, 1, "k")
+    np.copyto(call.out, call.input(4))
+    places = np.arange(call.x.shape[-1])
+    call.out[..., places - min(k, 0), places + max(k, 0)] = call.x
+
+
+def _triangle_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """Return the type of x, a stack of matrices; k is one number where it is given."""
+    if node.x.rank < _MATRIX:
+        raise NodeError(f"x must have {_MATRIX} axes or more, found {node.x}")
+    if node.input(1) is not None and node.required(1).elements != 1:
+        raise NodeError(f"k must be one number, found {node.required(1)}")
+    return (node.x,)
+
+
+@kernel("Trilu", _triangle_types, rounding=Rounding.ON_GRID)
+def trilu(call: Call) -> None:
+    """Keep elements with `j - i >= k` of the upper triangle, `j - i <= k` of the lower one."""
+    rows, columns = call.x.shape[-2:]
+    k = 0 if call.node.input(1) is None else _number(call.node, 1, "k")
+    held = min(max(k, -rows - 1), columns + 1)
+    if call.node.integer("upper"):
+        outside = np.tri(rows, columns, held - 1, dtype=np.bool_)
+    else:
+        outside = ~np.tri(rows, columns, held, dtype=np.bool_)
+    np.copyto(call.out, call.x)
+    np.copyto(call.out, call.out.dtype.type(0), where=outside)

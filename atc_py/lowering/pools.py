@@ -1,0 +1,100 @@
+"""Pools of signals, images and volumes as pools of images, which are what the device has.
+
+A signal is an image of one row. A volume is pooled over height and width, then over depth: the
+largest of the largest is the largest of all, and as windows are boxes, every mean over height and
+width counts alike in the mean over depth.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from atc_py.ir import TensorType
+from atc_py.lowering.windows import AxisWindow, cann_pads
+from atc_py.spec.rewrites import performs
+from atc_py.tensor.shapes import closed_shape, window_count
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from atc_py.ir import AttrValue, Value
+    from atc_py.lowering.builder import Builder
+    from atc_py.tensor.shapes import Shape
+
+__all__ = ["POOLED_RANKS", "PoolForm", "pooled"]
+
+POOLED_RANKS = (3, 4, 5)
+"""Ranks of signals, images and volumes."""
+
+_SIGNAL, _IMAGE, _ = POOLED_RANKS
+_ALONE = AxisWindow(1, 1, 1), (0, 0)
+"""A window of one element, without padding."""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolForm:
+    """A pool: the target operator, the window and padding of each spatial axis, and the rest.
+
+    Attributes:
+        op: MaxPoolV3 or AvgPoolV2.
+        axes: by spatial axis, outermost first.
+        ceil: whether a last window may overhang.
+        attributes: further ones of the target operator.
+        dilated: whether the target operator has dilations.
+    """
+
+    op: str
+    axes: Sequence[tuple[AxisWindow, tuple[int, int]]]
+    ceil: bool
+    attributes: Mapping[str, AttrValue]
+    dilated: bool = False
+
+    def over(self, axes: Sequence[tuple[AxisWindow, tuple[int, int]]]) -> dict[str, AttrValue]:
+        """Return the target operator's attributes for a pool over two axes."""
+        windows = [window for window, _ in axes]
+        found: dict[str, AttrValue] = {
+            "ksize": (1, 1, *(window.kernel for window in windows)),
+            "strides": (1, 1, *(window.stride for window in windows)),
+            "pads": cann_pads([pads for _, pads in axes]),
+            "ceil_mode": self.ceil,
+        }
+        if self.dilated:
+            found["dilations"] = (1, 1, *(window.dilation for window in windows))
+        return {**found, **self.attributes}
+
+    def outputs(self, dims: Shape) -> Shape:
+        """Return the spatial dims of the result."""
+        return tuple(
+            window_count(dim, pads, window.reach, window.stride, ceil=self.ceil)
+            for dim, (window, pads) in zip(dims, self.axes, strict=True)
+        )
+
+
+def pooled(b: Builder, pool: PoolForm) -> Value:
+    """Return the node's result as pools of images."""
+    x = b.input(0)
+    if b.source(0).rank == _IMAGE:
+        return b.op(pool.op, [x], b.output_type(), pool.over(pool.axes))
+    return _as_images(b, x, pool)
+
+
+@performs("pool-as-images")
+def _as_images(b: Builder, x: Value, pool: PoolForm) -> Value:
+    """Return a pool of a signal or a volume."""
+    shape = closed_shape(b.source(0).required_dims)
+    batch, channels, *dims = shape
+    sizes = pool.outputs(tuple(dims))
+    if len(shape) == _SIGNAL:
+        row = b.reshape(x, (batch, channels, 1, dims[0]), "row")
+        kind = TensorType(x.type.dtype, (batch, channels, 1, *sizes))
+        y = b.op(pool.op, [row], kind, pool.over([_ALONE, *pool.axes]), "pooled")
+        return b.reshape(y, (batch, channels, *sizes))
+    depth, height, width = dims
+    slices = b.reshape(x, (batch, channels * depth, height, width), "slices")
+    kind = TensorType(x.type.dtype, (batch, channels * depth, *sizes[1:]))
+    flat = b.op(pool.op, [slices], kind, pool.over(pool.axes[1:]), "flat")
+    columns = b.reshape(flat, (batch, channels, depth, sizes[1] * sizes[2]), "columns")
+    kind = TensorType(x.type.dtype, (batch, channels, sizes[0], sizes[1] * sizes[2]))
+    y = b.op(pool.op, [columns], kind, pool.over([pool.axes[0], _ALONE]), "deep")
+    return b.reshape(y, (batch, channels, *sizes))
