@@ -17,6 +17,7 @@ from atc_py.spec.rules import (
     CountIsProduct,
     EquationOneOf,
     EquationWrittenOut,
+    KnownSumIsDim,
 )
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def _arguments(spec: OpSpec, path: DataPath, rule: Rule) -> Iterator[Problem]:
 
 def _laid_out(rule: Rule) -> tuple[str, ...]:
     """Return the arguments that name the operands with the dims that the rule names."""
-    return ("other",) if isinstance(rule, CountIsProduct) else _LAID_OUT
+    return ("other",) if isinstance(rule, CountIsProduct | KnownSumIsDim) else _LAID_OUT
 
 
 def _conditions(spec: OpSpec, path: DataPath, when: When) -> Iterator[Problem]:

@@ -215,6 +215,14 @@ class ValuesSumIsExtent(Rule, frozen=True, kw_only=True):
     along: Text
 
 
+class KnownSumIsDim(Rule, frozen=True, kw_only=True):
+    """The tensor's values, where known when the model is compiled, add up to a dim of `other`."""
+
+    tensor: Text
+    other: Text
+    dim: DimName
+
+
 class DimInRange(Rule, frozen=True, kw_only=True):
     """A dimension of the tensor is between two bounds, both included."""
 
@@ -469,6 +477,7 @@ Constraint: TypeAlias = (
     | AxesExtentIsOne
     | AttrSumIsExtent
     | ValuesSumIsExtent
+    | KnownSumIsDim
     | DimInRange
     | DimProductInRange
     | DimDivisible

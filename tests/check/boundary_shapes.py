@@ -17,6 +17,7 @@ from atc_py.spec.rules import (
     DimProductInRange,
     DimsEqual,
     ElementCountInRange,
+    KnownSumIsDim,
     OutputShapeWithinFull,
     PrimeDimBelow,
     SamePaddingEven,
@@ -159,6 +160,18 @@ def count_is_product(rule: CountIsProduct, ground: Ground) -> Iterator[Side]:
     yield inside(f"{product} elements", ground.resized(rule.tensor, (product,)))
     for count in (product - 1, product + 1):
         yield outside(f"{count} elements", ground.resized(rule.tensor, (count,)))
+
+
+@boundary(KnownSumIsDim, SHAPES_DISAGREE, "other")
+def known_sum_is_dim(rule: KnownSumIsDim, ground: Ground) -> Iterator[Side]:
+    """Yield the sum, one more in every place, and values of run time."""
+    parts = ground.values(rule.tensor)
+    assert parts
+    yield inside(f"{parts}", NONE)
+    for position, part in enumerate(parts):
+        items = with_item(parts, position, part + 1)
+        yield outside(f"{items}", ground.constant(rule.tensor, items))
+    yield inside(f"{rule.tensor} fed", Change(values={rule.tensor: None}))
 
 
 @boundary(CountIsOneOrExtent, SHAPES_DISAGREE, "tensor", "other")

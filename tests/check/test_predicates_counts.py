@@ -14,6 +14,7 @@ from atc_py.spec.rules import (
     CountIsProduct,
     CountIsRank,
     CountPerAxis,
+    KnownSumIsDim,
     ValuesSumIsExtent,
 )
 from tests.check.bound_nodes import NO_RANK, answer, bound, constant, said, tensor
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 RANK = CountIsRank(tensor="J", other="I")
 PER_AXIS = CountPerAxis(tensor="J", other="I", count=2)
 SCALE = CountIsExtent(tensor="J", other="I", axis=1)
+ROWS = KnownSumIsDim(tensor="I", other="W", dim="O")
 BIAS = CountIsProduct(tensor="J", other="W", dim="I", attribute="group")
 SLOPE = CountIsOneOrExtent(tensor="J", other="I", axis=1)
 PARTS = AttrSumIsExtent(attribute="axes", tensor="I", along="axis")
@@ -67,6 +69,23 @@ def test_number_of_elements_that_another_shape_asks_for(
     rule: Rule, counted: SourceTensor, other: SourceTensor, expected: str
 ) -> None:
     assert said(rule, bound(J=counted, I=other)) == expected
+
+
+@pytest.mark.parametrize(
+    ("parts", "whole", "expected"),
+    [
+        (constant([2, 3]), tensor(5, 1, 1, 1), "holds"),
+        (constant([2, 4]), tensor(5, 1, 1, 1), "fails: 6 (O of W is 5)"),
+        (constant([2.5], np.float32), tensor(5, 1, 1, 1), "fails: [2.5]"),
+        (tensor(2), tensor(5, 1, 1, 1), "holds"),
+        (constant([2, 3]), tensor(None, 1, 1, 1), "unknown: W is ?x1x1x1"),
+        (constant([2, 3]), tensor(5), "holds"),
+    ],
+)
+def test_values_that_add_up_to_a_dim_where_known(
+    parts: SourceTensor, whole: SourceTensor, expected: str
+) -> None:
+    assert said(ROWS, bound(I=parts, W=whole)) == expected
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
+from atc_py.check.open_dims import NOT_YET
 from atc_py.check.predicate import predicate
 from atc_py.check.rules.reading import (
     attribute,
@@ -12,6 +13,7 @@ from atc_py.check.rules.reading import (
     count_of,
     dims_of,
     integers,
+    is_known,
     lengths,
     rank_of,
     whole_numbers,
@@ -26,6 +28,7 @@ from atc_py.spec.rules import (
     CountIsProduct,
     CountIsRank,
     CountPerAxis,
+    KnownSumIsDim,
     ValuesSumIsExtent,
 )
 
@@ -246,6 +249,46 @@ def values_sum_is_extent(rule: ValuesSumIsExtent, node: BoundNode) -> Answer:
         along = attribute(node, rule.along)
         answers.append(_sum_is_length(sum(parts), node, rule.other, along))
     return all_of(answers)
+
+
+@predicate(
+    KnownSumIsDim,
+    SHAPES_DISAGREE,
+    en="{tensor} of {op}, where constant, must add up to {dim} of {other}",
+    zh="{op} 的 {tensor} 为常量时，其值之和须等于 {other} 的 {dim} 维",
+    help_=Words(
+        "make the values of {tensor} add up to the length of {other}",
+        "使 {tensor} 的值之和等于 {other} 的长度",
+    ),
+)
+def known_sum_is_dim(rule: KnownSumIsDim, node: BoundNode) -> Answer:
+    """Judge a node by a KnownSumIsDim rule."""
+    known = [tensor for tensor in node.tensors(rule.tensor) if is_known(tensor)]
+    if node.waits and len(known) < len(node.tensors(rule.tensor)):
+        return unknown(NOT_YET)
+    return all_of(
+        _adds_up_to(rule, tensor, other, length)
+        for tensor in known
+        for other, length in lengths(node, rule.other, rule.dim)
+    )
+
+
+def _adds_up_to(
+    rule: KnownSumIsDim, tensor: SourceTensor, other: SourceTensor, length: int | None
+) -> Answer:
+    """Return the answer for two tensors."""
+    data = constant(rule.tensor, tensor)
+    if isinstance(data, Words):
+        return unknown(data)
+    parts = whole_numbers(data)
+    if parts is None:
+        return fails(array_at_fault(data))
+    if length is None:
+        return unknown(described(rule.other, other))
+    if sum(parts) == length:
+        return HOLDS
+    found = f"{rule.dim} of {rule.other} is {length}"
+    return fails(noted(shown(sum(parts)), found, f"{rule.other} 的 {rule.dim} 维为 {length}"))
 
 
 def _sum_is_length(total: int, node: BoundNode, name: str, along: Any) -> Answer:

@@ -51,15 +51,6 @@ def _corners(
     return np.concatenate([image, first, last], axis=1)
 
 
-def _indices(sample: InputSample, generator: np.random.Generator) -> NDArray[Any] | None:
-    """Draw indices into the first input along the axis `dim`, counted from both ends."""
-    x, shape = sample.shapes[:2]
-    if sample.position != 1 or x is None:
-        return None
-    length = x[sample.attributes["dim"]]
-    return generator.integers(-length, max(1, length), shape)
-
-
 def _lengths(sample: InputSample, generator: np.random.Generator) -> NDArray[Any] | None:
     """Draw lengths of sequences."""
     x, shape = sample.shapes[:2]
@@ -96,17 +87,13 @@ def _regions(position: int, *names: str) -> Draw:
 
 _DRAWN: Mapping[str, Draw] = {
     "EmbeddingBag": _bags,
-    "GatherElements": _indices,
-    "ROIAlign": _regions(1, "spatial_scale"),
     "ROIPooling": _regions(1, "spatial_scale_h", "spatial_scale_w"),
     "ReverseSequence": _lengths,
     "RoiExtractor": _regions(0, "spatial_scale"),
 }
 """What draws inputs of operators that plain random numbers do not fit."""
 
-_SUMS = frozenset(
-    {"EmbeddingBag", "MovingSumWithSigmoid", "ROIAlign", "Range", "ReduceSum", "RoiExtractor"}
-)
+_SUMS = frozenset({"EmbeddingBag", "MovingSumWithSigmoid", "Range", "ReduceSum", "RoiExtractor"})
 """Operators whose results are rounded sums."""
 
 
@@ -115,8 +102,8 @@ class _Each(Family):
 
     name = template = "each"
     operators = frozenset({
-        "AdaptiveMaxPool2d", "Cumsum", "DynSeqOuter", "EmbeddingBag", "GatherElements", "Merge",
-        "MovingSumWithSigmoid", "OneHot", "PadV3", "ROIAlign", "ROIPooling", "Range", "ReduceSum",
+        "AdaptiveMaxPool2d", "Cumsum", "DynSeqOuter", "EmbeddingBag", "Merge",
+        "MovingSumWithSigmoid", "OneHot", "PadV3", "ROIPooling", "Range", "ReduceSum",
         "ReverseSequence", "RoiExtractor", "Shape", "Tile",
     })  # fmt: skip
 

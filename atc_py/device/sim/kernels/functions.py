@@ -81,12 +81,12 @@ _declare("Tanh", np.tanh)
 @kernel("Round", _round_types, rounding=Rounding.ON_GRID, in_place=True, finishes=True)
 def rounded(call: Call) -> None:
     """Find the nearest integers, the even ones of two; integers stay as they are."""
-    round_: np.ufunc = np.rint if call.x.dtype.kind == "f" else np.positive
+    round_ = np.rint if call.x.dtype.kind == "f" else np.positive
 
-    def formula(x: NDArray[Any], out: NDArray[Any], _: NDArray[Any]) -> None:
+    def nearest(x: NDArray[Any], out: NDArray[Any], _: NDArray[Any]) -> None:
         round_(x, out=out)
 
-    by_blocks(call, formula)
+    by_blocks(call, nearest)
 
 
 def _tan_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
