@@ -80,8 +80,10 @@ SPREAD = [
 """One element, odd sizes, rests of blocks, groups, padding deeper than the volume, nothing."""
 
 
-def _add(add_node: AddNode, graph: Graph, case: Case, name: str, op: str, *, blocks: bool) -> None:
-    """Add a convolution with a bias, row by row or in blocks."""
+def _add(
+    add_node: AddNode, graph: Graph, case: Case, name: str, op: str, *, blocks: bool, c0: int = 0
+) -> None:
+    """Add a convolution with a bias, row by row or in blocks of `c0`, if not the dtype's own."""
     dtype, wide, result = COLUMNS[name]
     turned = op == "Conv3DTransposeD"
     outputs = (case.x[0], case.filters, *(case.spread() if turned else case.outputs()))
@@ -101,8 +103,8 @@ def _add(add_node: AddNode, graph: Graph, case: Case, name: str, op: str, *, blo
         for kind, shape in ((dtype, case.x), (dtype, weights), (result, outputs))
     )
     if blocks:
-        x, y = (each.with_storage(Storage(Format.NDC1HWC0)) for each in (x, y))
-        filters = filters.with_storage(Storage(Format.FRACTAL_Z_3D, case.groups))
+        x, y = (each.with_storage(Storage(Format.NDC1HWC0, c0=c0)) for each in (x, y))
+        filters = filters.with_storage(Storage(Format.FRACTAL_Z_3D, case.groups, c0))
     add_node(graph, op, [x, filters, TensorType(wide, (case.filters,))], [y], attributes)
 
 
@@ -144,6 +146,16 @@ def test_convolutions_of_volumes_agree_by_rows_and_on_split_cores(
     for case in (SPREAD[1], SPREAD[2 if split else 3]) if name != "int8" else ():
         _add(add_node, graph, case, name, "Conv3DTransposeD", blocks=split)
     checked = verified(graph, soc)
+    assert wrong(checked) == []
+    assert addressed(checked) == {"storage"}
+
+
+@pytest.mark.sweep
+def test_blocks_of_eight_leave_split_cores(add_node: AddNode, verified: Verified) -> None:
+    graph = Graph("eight", Phase.TYPED)
+    for case in CASES[:6]:
+        _add(add_node, graph, case, "float32", "Conv3D", blocks=True, c0=8)
+    checked = verified(graph, "Ascend910B1")
     assert wrong(checked) == []
     assert addressed(checked) == {"storage"}
 
