@@ -135,7 +135,8 @@ class _Layer(Family):
         if sample.position == self.lengths and x is not None:
             return generator.integers(0, x[0] + 1, shape)
         if shape is not None and len(shape) == len(("rows", "gates")):
-            return generator.standard_normal(shape) * _SPREAD / np.sqrt(max(1, shape[0]))
+            spread = _SPREAD / np.sqrt(max(1, shape[0]))
+            return np.asarray(generator.standard_normal(shape) * spread)
         return None
 
 
