@@ -214,12 +214,12 @@ def test_bfloat16_agrees_where_the_cube_has_it(add_node: AddNode, verified: Veri
     assert wrong(verified(graph, "Ascend310B1")) == []
 
 
-@pytest.mark.parametrize("name", sampled(["float16", "int8"], ["float32", "float32-sums"]))
+@pytest.mark.parametrize("name", sampled(["int8"], ["float16", "float32", "float32-sums"]))
 def test_rows_agree_on_split_cores(add_node: AddNode, verified: Verified, name: str) -> None:
     graph = Graph("split", Phase.TYPED)
-    for case in CASES[:8]:
+    for case in (CASES[1], CASES[4], CASES[8]):
         _add(add_node, graph, case, COLUMNS[name])
-    for case in TRANSPOSED[:4]:
+    for case in (TRANSPOSED[1], TRANSPOSED[3]):
         _add_transposed(add_node, graph, case, COLUMNS[name])
     if name == "int8":
         for adding in (_add, _add_transposed):
