@@ -103,7 +103,7 @@ class _Each(Family):
     name = template = "each"
     operators = frozenset({
         "AdaptiveMaxPool2d", "Cumsum", "DynSeqOuter", "EmbeddingBag", "Merge",
-        "MovingSumWithSigmoid", "OneHot", "PadV3", "ROIPooling", "Range", "ReduceSum",
+        "MovingSumWithSigmoid", "PadV3", "ROIPooling", "Range", "ReduceSum",
         "ReverseSequence", "RoiExtractor", "Shape", "Tile",
     })  # fmt: skip
 
@@ -133,16 +133,13 @@ class _Each(Family):
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
         """Return the attributes, the inputs that are there, and how regions are pooled."""
         attributes = kernel.attributes
-        mode = attributes.get("pool_mode")
-        if kernel.op == "ROIAlign" and mode == "max":
-            mode = "max_pixel"
         return {
             "snippet": kernel.op,
             "attributes": attributes,
             "given": {port.name: port for port in kernel.inputs},
             "alive": kernel.op == "Merge",
             "value": kernel.op == "MovingSumWithSigmoid",
-            "mode": mode,
+            "mode": attributes.get("pool_mode"),
             "samples": attributes.get("sample_num"),
         }
 

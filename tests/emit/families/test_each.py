@@ -57,14 +57,6 @@ def _words(numbers: list[int]) -> Array:
 def test_elements_that_an_index_names(verified: Verified) -> None:
     graph = Graph("named", Phase.TYPED)
     for dtype, index in ((F16, I32), (I64, I64), (U8, I32), (BF16, I64)):
-        for x, shape, axis in (((3, 5, 7), (3, 2, 6), 1), ((4, 9), (4, 40), -1), ((6,), (0,), 0)):
-            _add(
-                graph,
-                "GatherElements",
-                [(dtype, x), (index, shape)],
-                [(dtype, shape)],
-                {"dim": axis},
-            )
         for shape, time, batch in (((5, 3, 4), 0, 1), ((2, 9), 1, 0), ((3, 2, 7), -1, 0)):
             lengths = (shape[batch],)
             attributes = {"seq_dim": time, "batch_dim": batch}
@@ -149,11 +141,7 @@ def test_regions(verified: Verified) -> None:
         features, rois = (dtype, x), (dtype, (9, 5))
         for mode, samples in (("avg", 2), ("max", 0), ("avg", 0)):
             size = {"pooled_height": 4, "pooled_width": 3}
-            attributes = {
-                "spatial_scale": 0.5, "sample_num": samples, "roi_end_mode": 0, "pool_mode": mode, **size,
-            }  # fmt: skip
             y = [(dtype, (9, 3, 4, 3))]
-            _add(graph, "ROIAlign", [features, rois], y, attributes)
             scales = (0.5, 0.25)
             several = {
                 "spatial_scale": scales, "sample_num": samples, "pool_mode": mode, "finest_scale": 6,
