@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.check.findings import Standing
 from atc_py.fix.engine import Fixer
+from atc_py.fix.registry import load_rules
 from atc_py.options.fix_rules import FixRules
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def with_fixes(
 ) -> ModelCheck:
     """Return a check whose errors name the rules that remove them.
 
-    A model without an error, or with faults of its own, is returned as it is.
+    A model without an error that a rule knows, or with faults of its own, is returned as it is.
 
     Args:
         check: the check of the file.
@@ -38,7 +39,9 @@ def with_fixes(
         shapes: dims of inputs that the model leaves open, by name.
     """
     errors = [each for each in check.findings if each.standing is Standing.ERROR]
-    if check.faults or not errors:
+    refused = {each.place.op_type or "" for each in errors}
+    known = {name.rpartition("::")[2] for rule in load_rules().values() for name in rule.operators}
+    if check.faults or refused.isdisjoint(known):
         return check
     found = Fixer(file, judge.conditions, judge.specs, FixRules()).fix(shapes)
     left = {
