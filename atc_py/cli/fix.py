@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from atc_py.cli import options
-from atc_py.cli.console import print_json, print_tables
+from atc_py.cli.console import print_diagnostics, print_json, print_tables
 from atc_py.options.compile_options import PrecisionMode
 
 if TYPE_CHECKING:
@@ -74,4 +74,5 @@ def fix(  # noqa: PLR0913  (one parameter an option)
         print_json(done.as_json())
     else:
         print_tables(fixing_tables(done, lang))
+        print_diagnostics(done.diagnostics, as_json=False)
     context.exit(1 if done.left else 0)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+    from atc_py.check.findings import Finding
     from atc_py.compare.proof import FixProof, ResultGap
     from atc_py.fix.engine import Applied, Fixed
     from atc_py.options.fix_options import FixOptions
@@ -57,7 +58,7 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
     check = options.check
     library = specifications(check.op_specs, check.precision.operator_list)
     conditions = Conditions(check.precision_mode, find_soc(check.soc))
-    file = read_model(model, lenient=True)
+    file = read_model(model)
     fixed = Fixer(file, conditions, library, options.rules).fix(check.input_shapes)
     if not fixed.settled or fixed.model is None:
         rules = ", ".join(dict.fromkeys(each.rule.name for each in fixed.applied[-8:]))
@@ -67,25 +68,28 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
     before = fixed.model.opsets.get("", 0)
     after = _restate(fixed, library)
     gone = changed_operators({node.op_type for node in file.nodes}, before, after)
+    left = tuple(_left(fixed))
+    idle = options.dry_run or (bool(left) and not fixed.applied)
     with work_folder() as folder:
         trial = folder / "fixed.onnx"
         write_onnx(file, fixed.graph, trial, gone=gone, bound=options.rules.bind)
-        proof = _prove(fixed, model, trial, options) if options.seeds else None
+        proof = _prove(fixed, model, trial, options) if options.seeds and fixed.applied else None
     _refuse_differences(fixed, proof, model)
-    if not options.dry_run:
+    if not idle:
         write_onnx(
             file, fixed.graph, path, external=options.external, gone=gone, bound=options.rules.bind
         )
     return Fixing(
         model=model,
-        output=None if options.dry_run else path,
+        output=None if idle else path,
         operator_list=check.precision.operator_list,
         opset=(before, after),
         errors=(_errors(fixed.before.check.counts), _errors(fixed.after.check.counts)),
         rewrites=tuple(_rewrites(fixed, proof)),
-        left=tuple(_left(fixed)),
+        left=left,
         seeds=proof.seeds if proof else (),
         outputs={n: _difference(each) for n, each in proof.outputs.items()} if proof else {},
+        diagnostics=tuple(each.diagnostic() for each in _errors_left(fixed)),
     )
 
 
@@ -165,15 +169,17 @@ def _rewrites(fixed: Fixed, proof: FixProof | None) -> Iterable[Rewrite]:
 
 def _left(fixed: Fixed) -> Iterable[Left]:
     """Yield the errors that are left."""
-    for finding in fixed.after.check.findings:
-        if finding.standing is Standing.ERROR:
-            node = finding.place.node
-            unfit = tuple(
-                dict.fromkeys(
-                    (each.rule.name, each.reason) for each in fixed.unfit if each.node.index == node
-                )
-            )
-            yield Left(node, finding.place.op_type or "", finding.message, unfit)
+    for finding in _errors_left(fixed):
+        node = finding.place.node
+        unfit = dict.fromkeys(
+            (each.rule.name, each.reason) for each in fixed.unfit if each.node.index == node
+        )
+        yield Left(node, finding.place.op_type or "", finding.message, tuple(unfit))
+
+
+def _errors_left(fixed: Fixed) -> list[Finding]:
+    """Return the findings of level error that are left."""
+    return [each for each in fixed.after.check.findings if each.standing is Standing.ERROR]
 
 
 def _difference(found: ResultGap) -> Difference:

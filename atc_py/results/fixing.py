@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from atc_py.diag import Words
+    from atc_py.diag import Diagnostic, Words
 
 __all__ = ["Difference", "Fixing", "Left", "Rewrite"]
 
@@ -108,6 +108,7 @@ class Fixing:
         left: findings that are left.
         seeds: of the data of the proof; empty without one.
         outputs: differences of the model's outputs, by name.
+        diagnostics: the findings that are left, with their codes and hints.
     """
 
     model: Path
@@ -119,6 +120,7 @@ class Fixing:
     left: tuple[Left, ...]
     seeds: tuple[int, ...]
     outputs: Mapping[str, Difference]
+    diagnostics: tuple[Diagnostic, ...] = ()
 
     def as_json(self) -> dict[str, object]:
         """Return everything, as JSON values."""
@@ -134,4 +136,5 @@ class Fixing:
                 "seeds": list(self.seeds),
                 "outputs": {name: each.as_json() for name, each in self.outputs.items()},
             },
+            "diagnostics": [each.as_json() for each in self.diagnostics],
         }

@@ -67,7 +67,8 @@ def _result(done: Fixing) -> Table:
         *((f"output {name}", _difference(each)) for name, each in done.outputs.items()),
     ]
     if not done.seeds:
-        rows.append(("proof", "none: --seeds 0, or dims of inputs are open"))
+        why = "--seeds 0, or dims of inputs are open" if done.rewrites else "nothing was rewritten"
+        rows.append(("proof", f"none: {why}"))
     rows.append(("written", "nothing" if done.output is None else str(done.output)))
     return Table("Result", ("", ""), tuple(rows))
 
