@@ -280,10 +280,10 @@ class Ground:
     def _counted(self, name: str, rank: int) -> Change:
         """Return inputs that have numbers for each axis of `name` with those of another rank."""
         change = NONE
-        rules = [each for each in self.spec.constraints if isinstance(each, CountPerAxis)]
-        for rule in rules:
-            there = rule.tensor in self.given and self.shape(rule.tensor) != (0,)
-            if there and rule.other == name:
+        for rule in self.spec.constraints:
+            if not isinstance(rule, CountPerAxis) or rule.other != name:
+                continue
+            if rule.tensor in self.given and self.shape(rule.tensor) != (0,):
                 change = change.plus(self.resized(rule.tensor, (rule.count * rank,)))
         return change
 
