@@ -37,8 +37,8 @@ MUTATIONS = (
         "tensor/test_packing.py tensor/test_storage.py",
     ),
     _(
-        "return dims[2:] == (1, 1) and channels is not None and channels % c0 == 0",
-        "return dims[2:] == (1, 1) and channels is not None and channels % c0 != 0",
+        "return set(dims[2:]) == {1} and channels is not None and channels % c0 == 0",
+        "return set(dims[2:]) == {1} and channels is not None and channels % c0 != 0",
         "tensor/test_storage.py tensor/test_packing.py passes/test_assign_storage.py",
     ),
     _(

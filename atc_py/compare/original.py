@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from atc_py.compare.reference import open_reference
 from atc_py.frontend.rewriting.qdq.to_qdq import has_ascend_nodes
 from atc_py.options.compile_options import AUTO
-from atc_py.pipeline.quantize import rewrite_quantized
+from atc_py.pipeline.quantize import Rewriting, rewrite_quantized
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,5 +40,5 @@ def open_original(model: Path, folder: Path, quant_bias: str = AUTO) -> Referenc
     if not has_ascend_nodes(found):
         return found
     rewritten = folder / "original.qdq.onnx"
-    rewrite_quantized(model, rewritten, _FORM, quant_bias)
+    rewrite_quantized(model, rewritten, Rewriting(_FORM, quant_bias))
     return open_reference(rewritten).standing_for(found, _FORM)

@@ -2,6 +2,8 @@
 
 Dims may be open, None; then results are inferred as far as possible. Sources: CANN's
 operators of these names, as the notes of their specifications read them.
+
+Over 400 lines because each operator has a function of its own, and one table lists them all.
 """
 
 from __future__ import annotations
@@ -225,7 +227,7 @@ def _deformable_conv(inputs: Inputs, attributes: Attributes) -> tuple[Result, ..
     if channels is not None and channels % parts:
         raise ContradictionError(f"cannot divide {channels} channels by {parts}", _PARTS)
     count = None if None in window else 3 * parts * prod(cast("list[int]", window))
-    covered = deformable_window(attributes).outputs(image, window)
+    covered = deformable_window(attributes).outputs(tuple(image), tuple(window))
     if not _may_be_equal(offsets.dims, (x.dims[0], count, *covered)):
         needed = format_shape((x.dims[0], count, *covered))
         raise ContradictionError(f"needs offsets of {needed}, found {offsets}", "input offsets")

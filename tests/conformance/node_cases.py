@@ -35,6 +35,9 @@ __all__ = ["listed_cases", "node_cases", "node_outcome", "nodes_of", "store", "w
 _CONSTANTS_WANTED = ("values_", "count_per_axis")
 """Rules that look at the values of a constant, by the beginnings of their names."""
 
+_DRAWING = frozenset({"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"})
+"""Operators that draw numbers, so that stored results are other ones; of Bernoulli's cases."""
+
 _SMALL = 64
 """Elements that an input has at most which is made a constant."""
 
@@ -66,9 +69,9 @@ def listed_cases(operator_list: str) -> Mapping[str, tuple[str, ...]]:
     """Return the names of the cases whose operators the list has, by their first operator.
 
     Those with sequences and optional values are left out: no list has their types. So are disputed
-    ones.
+    ones, and those that draw numbers.
     """
-    listed = {spec.op for spec in library(operator_list).all() if not spec.custom}
+    listed = {spec.op for spec in library(operator_list).all() if not spec.custom} - _DRAWING
     found: dict[str, list[str]] = {}
     for name, case in node_cases().items():
         if case.model is None or not case.model.graph.node or case.model.functions:

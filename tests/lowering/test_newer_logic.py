@@ -5,12 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import onnx
 import pytest
 
+import atc_py
+from atc_py.diag import AtcError
+from atc_py.diag.codes import BAD_NODE
+from tests.end_to_end import one_node_model
 from tests.lowering.newer_list import Case, hold_to_formulas, opsets_of
+from tests.relaxed_specs import relaxed_specs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -111,6 +118,19 @@ def test_infinities_of_the_signs_that_count_are_found(opset: int) -> None:
             arrays = (np.array(NUMBERS, dtype), np.array(-np.inf, dtype), np.zeros((0, 3), dtype))
             cases += [Case("IsInf", [x], formula(given), given) for x in arrays]
     hold_to_formulas(cases, opset)
+
+
+def test_direction_that_is_none_is_refused_beyond_the_list(tmp_path: Path) -> None:
+    x = np.ones(3, np.uint8)
+    model = one_node_model("BitShift", {"x": x, "y": x}, 11, direction="UP")
+    onnx.save(model, tmp_path / "model.onnx")
+    with pytest.raises(AtcError) as caught:
+        atc_py.convert(
+            tmp_path / "model.onnx", tmp_path / "model.om", op_specs=relaxed_specs(model)
+        )
+    (found,) = caught.value.diagnostics
+    assert found.code is BAD_NODE
+    assert "needs direction LEFT or RIGHT, found 'UP'" in found.message
 
 
 @pytest.mark.parametrize("opset", opsets_of("Xor"))

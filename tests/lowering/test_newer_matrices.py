@@ -12,8 +12,9 @@ from onnx import helper
 import atc_py
 from atc_py.diag import AtcError
 from atc_py.diag.codes import UNSUPPORTED_FORM
-from tests.end_to_end import IR_VERSION
+from tests.end_to_end import IR_VERSION, one_node_model
 from tests.lowering.newer_list import LIST, Case, hold_to_formulas, opsets_of
+from tests.lowering.precise import compiled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,6 +67,17 @@ def test_ones_are_on_the_diagonal(opset: int) -> None:
             cases.append(Case("EyeLike", [x], lambda _, eye=eye: eye))
             cases.append(Case("EyeLike", [x != 0], lambda _, eye=eye: eye, given))
     hold_to_formulas(cases, opset)
+
+
+@pytest.mark.parametrize("k", [-4, -1, 2, 7])
+def test_other_diagonals_are_taken_beyond_the_list(k: int) -> None:
+    for shape in ((3, 3), (2, 5), (5, 2)):
+        x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape) + 1
+        eye = one_node_model("EyeLike", {"x": x}, 13, k=k)
+        np.testing.assert_array_equal(compiled(eye, {"x": x})["y0"], np.eye(*shape, k=k))
+        constants = {"k": np.array(k, np.int64)}
+        triangle = one_node_model("Trilu", {"x": x}, 14, constants=constants, upper=0)
+        np.testing.assert_array_equal(compiled(triangle, {"x": x})["y0"], np.tril(x, k))
 
 
 def test_eye_of_a_shape_that_only_the_run_knows_is_refused(tmp_path: Path) -> None:

@@ -79,14 +79,17 @@ def _zeros(*shape: int) -> Callable[[], Array]:
     return partial(np.zeros, shape, np.float32)
 
 
-def _number(*values: int) -> Callable[[], Array]:
-    """Return what makes a list of integers, or of one number a scalar."""
-    return partial(np.array, values if len(values) > 1 else values[0], np.int64)
+def _scalar(value: int) -> Callable[[], Array]:
+    """Return what makes an integer."""
+    return partial(np.array, value, np.int64)
 
 
 def _silero(file: str, purpose: str, **data: Callable[[], Array]) -> TrainedModel:
     """Return a variant of the detector of speech: 576 samples and a state."""
-    shared = {"input": partial(waveform, 576), "state": _zeros(2, 1, 128)}
+    shared: dict[str, Callable[[], Array]] = {
+        "input": partial(waveform, 576),
+        "state": _zeros(2, 1, 128),
+    }
     return TrainedModel(_SILERO, f"silero_vad/data/{file}.onnx", purpose, {**shared, **data})
 
 
@@ -134,10 +137,10 @@ TRAINED = (
         "classifies files by content",
         {"bytes": partial(source_text, 1024, 256)},
     ),
-    _silero("silero_vad", "detects speech", sr=_number(16000)),
-    _silero("silero_vad_16k_op15", "detects speech", sr=_number(16000)),
+    _silero("silero_vad", "detects speech", sr=_scalar(16000)),
+    _silero("silero_vad_16k_op15", "detects speech", sr=_scalar(16000)),
     _silero("silero_vad_half", "detects speech"),
-    _silero("silero_vad_op18_ifless", "detects speech", sr=_number(16000)),
+    _silero("silero_vad_op18_ifless", "detects speech", sr=_scalar(16000)),
     _silero("silero_vad_openvino_16k", "detects speech"),
     TrainedModel(
         _SILERO,

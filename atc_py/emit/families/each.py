@@ -139,7 +139,7 @@ class _Each(Family):
     name = template = "each"
     operators = frozenset({
         "AdaptiveMaxPool2d", "Cumsum", "DynSeqOuter", "EmbeddingBag", "Merge",
-        "MovingSumWithSigmoid", "OneHot", "PadV3", "ROIPooling", "Range", "ReduceSum",
+        "MovingSumWithSigmoid", "PadV3", "ROIPooling", "Range", "ReduceSum",
         "ReverseSequence", "RoiExtractor", "Shape", "Tile",
     })  # fmt: skip
 

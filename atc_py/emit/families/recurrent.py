@@ -6,8 +6,6 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from atc_py.emit.family import Family
 from atc_py.emit.fields import narrow, wide
 from atc_py.emit.plan import Buffer, Plan
@@ -16,6 +14,7 @@ from atc_py.emit.tiling import DEPTH, vector_cores
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from atc_py.emit.family import InputSample
@@ -135,8 +134,9 @@ class _Layer(Family):
         if sample.position == self.lengths and x is not None:
             return generator.integers(0, x[0] + 1, shape)
         if shape is not None and len(shape) == len(("rows", "gates")):
-            spread = _SPREAD / np.sqrt(max(1, shape[0]))
-            return np.asarray(generator.standard_normal(shape) * spread)
+            spread = _SPREAD / max(1, shape[0]) ** 0.5
+            drawn: NDArray[Any] = generator.normal(0.0, spread, shape)
+            return drawn
         return None
 
 

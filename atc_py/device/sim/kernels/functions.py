@@ -82,7 +82,11 @@ _declare("Tanh", np.tanh)
 def rounded(call: Call) -> None:
     """Find the nearest integers, the even ones of two; integers stay as they are."""
     round_ = np.rint if call.x.dtype.kind == "f" else np.positive
-    by_blocks(call, lambda x, out, _: round_(x, out=out))
+
+    def nearest(x: NDArray[Any], out: NDArray[Any], _: NDArray[Any]) -> None:
+        round_(x, out=out)
+
+    by_blocks(call, nearest)
 
 
 def _tan_types(node: NodeFacts) -> tuple[TensorFacts, ...]:

@@ -91,7 +91,8 @@ def _coordinates(
         if padding == "reflection":
             at = _reflected(at, size, aligned=aligned)
         at = np.rint(at) if nearest else at
-    return np.fmin(np.fmax(at, real(0)), real(size - 1))
+    held: NDArray[Any] = np.fmin(np.fmax(at, real(0)), real(size - 1))
+    return held
 
 
 def _reflected(at: Array, size: int, *, aligned: bool) -> Array:

@@ -210,7 +210,7 @@ class Kernel {
     biasQueue_.FreeTensor(bias);
   }
 
-  // A channel is a column: its block of 16 sums repeats down the rows while the bias stands still.
+  // A channel is a column: its block of 16 sums repeats down the rows while the bias stays the same.
   __aicore__ inline void AddChannels(const LocalTensor<float>& sums,
                                      const LocalTensor<float>& bias) {
     constexpr uint32_t kMostRepeats = 255;
