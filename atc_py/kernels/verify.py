@@ -21,7 +21,7 @@ from atc_py.kernels.written import as_written
 from atc_py.system.temp_folders import work_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Container, Sequence
     from pathlib import Path
 
     from atc_py.device.sim.execution.program import Program, Step
@@ -148,7 +148,8 @@ class _Work:
             [steps[name] for name in row["nodes"][: 1 + len(kernel["links"])]]
             for kernel, _, row in rows
         ]
-        left = [_left_out(row[0], nodes[0]) for row, nodes in zip(rows, first, strict=True)]
+        fixed = self.program.constants
+        left = [_left_out(row[0], nodes[0], fixed) for row, nodes in zip(rows, first, strict=True)]
         cases = [
             None if out else case_of(kernel, nodes, self.program.constants, self.seed)
             for out, nodes, (kernel, _, _) in zip(left, first, rows, strict=True)
@@ -172,13 +173,17 @@ class _Work:
         return checked
 
 
-def _left_out(kernel: KernelEntry, step: Step) -> str:
-    """Return why a kernel is not run on a set of shapes; empty if it is run."""
+def _left_out(kernel: KernelEntry, step: Step, fixed: Container[int]) -> str:
+    """Return why a kernel is not run on a set of shapes; empty if it is run.
+
+    Results whose dims follow from data are known where all data are constants, numbers of `fixed`.
+    """
     if not kernel["complete"]:
         return "skeleton"
-    if step.is_late or step.kernel.results is not None:
-        return "only the run knows all its shapes"
-    return ""
+    sized_by_data = step.kernel.results is not None and not all(
+        each in fixed for each in step.inputs
+    )
+    return "only the run knows all its shapes" if step.is_late or sized_by_data else ""
 
 
 def _compare_results(

@@ -71,16 +71,19 @@ class PoolForm:
         )
 
 
-def pooled(b: Builder, pool: PoolForm) -> Value:
-    """Return the node's result as pools of images."""
-    x = b.input(0)
+def pooled(b: Builder, pool: PoolForm, x: Value | None = None, label: str | None = None) -> Value:
+    """Return pools of images: of the node's first input, or of `x`, which has its shape.
+
+    They have the node's dims, and the name `label` or that of the node's result.
+    """
+    x = b.input(0) if x is None else x
     if b.source(0).rank == _IMAGE:
-        return b.op(pool.op, [x], b.output_type(), pool.over(pool.axes))
-    return _as_images(b, x, pool)
+        return b.op(pool.op, [x], b.output_type(), pool.over(pool.axes), label)
+    return _as_images(b, x, pool, label)
 
 
 @performs("pool-as-images")
-def _as_images(b: Builder, x: Value, pool: PoolForm) -> Value:
+def _as_images(b: Builder, x: Value, pool: PoolForm, label: str | None) -> Value:
     """Return a pool of a signal or a volume."""
     shape = closed_shape(b.source(0).required_dims)
     batch, channels, *dims = shape
@@ -89,7 +92,7 @@ def _as_images(b: Builder, x: Value, pool: PoolForm) -> Value:
         row = b.reshape(x, (batch, channels, 1, dims[0]), "row")
         kind = TensorType(x.type.dtype, (batch, channels, 1, *sizes))
         y = b.op(pool.op, [row], kind, pool.over([_ALONE, *pool.axes]), "pooled")
-        return b.reshape(y, (batch, channels, *sizes))
+        return b.reshape(y, (batch, channels, *sizes), label)
     depth, height, width = dims
     slices = b.reshape(x, (batch, channels * depth, height, width), "slices")
     kind = TensorType(x.type.dtype, (batch, channels * depth, *sizes[1:]))
@@ -97,4 +100,4 @@ def _as_images(b: Builder, x: Value, pool: PoolForm) -> Value:
     columns = b.reshape(flat, (batch, channels, depth, sizes[1] * sizes[2]), "columns")
     kind = TensorType(x.type.dtype, (batch, channels, sizes[0], sizes[1] * sizes[2]))
     y = b.op(pool.op, [columns], kind, pool.over([pool.axes[0], _ALONE]), "deep")
-    return b.reshape(y, (batch, channels, *sizes))
+    return b.reshape(y, (batch, channels, *sizes), label)

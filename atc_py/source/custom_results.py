@@ -2,6 +2,8 @@
 
 Dims may be open, None; then results are inferred as far as possible. Sources: CANN's
 operators of these names, as the notes of their specifications read them.
+
+Over 400 lines because each operator has a function of its own, and one table lists them all.
 """
 
 from __future__ import annotations

@@ -107,7 +107,10 @@ def test_roles_follow_from_readers(tmp_path: Path) -> None:
 
 
 def test_indices_are_into_the_constant_that_a_node_replaces_elements_of(tmp_path: Path) -> None:
-    feeds = {"ids": np.zeros((2, 3), np.int64), "x": np.zeros((2, 3), np.float32)}
+    feeds: dict[str, np.ndarray] = {
+        "ids": np.zeros((2, 3), np.int64),
+        "x": np.zeros((2, 3), np.float32),
+    }
     path = tmp_path / "placed.onnx"
     nodes = [node("ScatterElements", "table ids x", "y", axis=1)]
     onnx.save(built(nodes, feeds, {"table": np.zeros((2, 7), np.float32)}), path)

@@ -164,12 +164,16 @@ POOLS: list[tuple[tuple[int, ...], dict[str, Any]]] = [
     ((1, 2, 7, 9), {"kernel_shape": [3, 3], "auto_pad": "SAME_UPPER", "strides": [2, 2]}),
     ((1, 2, 7, 9), {"kernel_shape": [2, 2], "auto_pad": "SAME_LOWER"}),
     ((1, 2, 7, 9), {"kernel_shape": [2, 2], "auto_pad": "VALID"}),
+    (
+        (1, 2, 4, 5, 6),
+        {"kernel_shape": [2, 3, 2], "pads": [1, 0, 1, 0, 1, 0], "strides": [2, 1, 2]},
+    ),
 ]
 
 
 @pytest.mark.parametrize(("mode", "dtype"), [(KEEP, "float16"), (NARROW, "float32")])
 def test_norm_of_windows(mode: str, dtype: str) -> None:
-    opsets = (11, 12, 13, 14, 16, 17, 18)
+    opsets = (11, 12, 13, 14, 16, 17, 18, 18)
     for opset, (shape, options) in zip(opsets, POOLS, strict=True):
         agree("LpPool", {"x": numbers(3, shape, dtype)}, opset, mode, **options)
 

@@ -198,7 +198,7 @@ def test_compress_takes_slices_where_the_condition_holds(tmp_path: Path) -> None
             data = generator.integers(0, 99, shape).astype(dtype)
             held = generator.random(data.size if axis is None else shape[axis]) < 0.5
             conditions = {"some": held, "none": held & False, "short": held[1:] | True}
-            options = {} if axis is None else {"axis": axis}
+            options: dict[str, Any] = {} if axis is None else {"axis": axis}
             opset = 11 if (axis or 0) < 0 else (9, 11, 18)[at % 3]
             for name in names.split():
                 by, x = {"by": conditions[name]}, {"x": data}
@@ -224,8 +224,9 @@ def test_dims_follow_from_a_constant_condition(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("constant", [True, False])
 def test_compress_refuses_to_choose_beyond_the_axis(tmp_path: Path, constant: bool) -> None:
-    x, condition = {"x": np.zeros((2, 4), np.float32)}, {"by": np.ones(5, np.bool_)}
-    fed, held = (x, condition) if constant else ({**x, **condition}, {})
+    x: dict[str, Array] = {"x": np.zeros((2, 4), np.float32)}
+    condition: dict[str, Array] = {"by": np.ones(5, np.bool_)}
+    fed, held = (x, condition) if constant else (x | condition, {})
     model = one_node_model("Compress", fed, 11, constants=held, axis=1)
     message = "chooses element 4 of an axis of 4" if constant else "index 4 is outside an axis of 4"
     with pytest.raises(AtcError, match=message):

@@ -158,6 +158,7 @@ class _AlongAxes(Family):
             "T": {DType.INT32: "int32_t", DType.INT64: "int64_t"}.get(x.dtype, "float"),
             "bytes": x.dtype in _BYTES,
             "is_wide": y.dtype is F32,
+            "mixed": x.dtype is not F32 and any(port.dtype is F32 for port in kernel.inputs[1:]),
             "low": {"int8": "-128", "uint8": "0", "bool": "0"}.get(x.dtype.value),
             "high": {"int8": "127", "uint8": "255", "bool": "1"}.get(x.dtype.value),
             "p": kernel.attributes.get("p"),

@@ -40,6 +40,7 @@ from atc_py.emit.cube import (
     walk_of,
     whole,
 )
+from atc_py.emit.families.each import each_facts, each_plan
 from atc_py.emit.fields import extended, narrow, wide
 from atc_py.emit.plan import Buffer, Plan
 from atc_py.emit.tiling import BLOCK, DEPTH
@@ -199,13 +200,16 @@ def _buffers(kernel: KernelFacts, tiling: ConvTiling) -> tuple[Buffer, ...]:
 class _Convolutions(ConvolutionFamily):
     """Convolutions of maps that are stored row by row."""
 
-    template = "conv"
+    template = "convolution"
 
     def plan(self, launch: Launch) -> Plan:
         """Give three eighths of the unified buffer to a tile of the result and its sums.
 
-        A quarter holds what taps see, an eighth filters that must be turned.
+        A quarter holds what taps see, an eighth filters that must be turned. On split cores, results
+        are worked out one by one.
         """
+        if launch.soc.vector_cores > launch.soc.aicores:
+            return each_plan(launch)
         kernel, soc, geometry = launch.kernel, launch.soc, _Geometry.of(launch)
         size, width = kernel.inputs[0].dtype.itemsize, kernel.outputs[0].dtype.itemsize
         product, ub = geometry.product(size), soc.ub_kib * 1024
@@ -236,6 +240,7 @@ class _Convolutions(ConvolutionFamily):
             "deep": kernel.op in DEEP,
             "channels": "tileM",
             "first_channel": "FirstChannel()",
+            **each_facts(kernel, "Convolution"),
         }
 
 

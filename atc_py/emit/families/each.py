@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Draw = Callable[[InputSample, np.random.Generator], NDArray[Any] | None]
 
-__all__ = ["FAMILIES", "EachTiling"]
+__all__ = ["FAMILIES", "EachTiling", "each_facts", "each_plan"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,8 +93,44 @@ _DRAWN: Mapping[str, Draw] = {
 }
 """What draws inputs of operators that plain random numbers do not fit."""
 
+_WITH_VALUE = "MovingSumWithSigmoid"
+"""The operator whose elements pass one value through the vector unit."""
+
 _SUMS = frozenset({"EmbeddingBag", "MovingSumWithSigmoid", "Range", "ReduceSum", "RoiExtractor"})
 """Operators whose results are rounded sums."""
+
+
+def each_plan(launch: Launch) -> Plan:
+    """Cut the elements of a result so that every core has some, as far as there are any."""
+    ports, soc = launch.kernel.outputs, launch.soc
+    total = prod(launch.outputs[0])
+    per_block = BLOCK // min(port.dtype.itemsize for port in ports)
+    room = (soc.ub_kib * 1024 - BLOCK) // (DEPTH * sum(port.dtype.itemsize for port in ports))
+    share = -(-total // vector_cores(soc))
+    length = max(1, min(room // per_block, -(-share // per_block))) * per_block
+    tiling = EachTiling(
+        core_num=max(1, min(vector_cores(soc), -(-total // length))),
+        total=total,
+        tile_length=length,
+        tile_count=-(-total // length),
+        rank=len(launch.inputs[0]),
+    )
+    queues = (
+        Buffer(f"{port.name}Queue", "ub", DEPTH * length * port.dtype.itemsize) for port in ports
+    )
+    value = (Buffer("value", "ub", BLOCK),) if launch.kernel.op == _WITH_VALUE else ()
+    return Plan(tiling, tiling.core_num, (*queues, *value), launch.moved)
+
+
+def each_facts(kernel: KernelFacts, snippet: str) -> Mapping[str, Any]:
+    """Return what `each.cpp.j2` knows of a kernel whose elements `elements/<snippet>.j2` works out."""
+    return {
+        "snippet": snippet,
+        "attributes": kernel.attributes,
+        "given": {port.name: port for port in kernel.inputs},
+        "alive": kernel.op == "Merge",
+        "value": kernel.op == _WITH_VALUE,
+    }
 
 
 class _Each(Family):
@@ -103,46 +139,20 @@ class _Each(Family):
     name = template = "each"
     operators = frozenset({
         "AdaptiveMaxPool2d", "Cumsum", "DynSeqOuter", "EmbeddingBag", "Merge",
-        "MovingSumWithSigmoid", "OneHot", "PadV3", "ROIPooling", "Range", "ReduceSum",
+        "MovingSumWithSigmoid", "PadV3", "ROIPooling", "Range", "ReduceSum",
         "ReverseSequence", "RoiExtractor", "Shape", "Tile",
     })  # fmt: skip
 
     def plan(self, launch: Launch) -> Plan:
         """Cut the elements of a result so that every core has some, as far as there are any."""
-        ports, soc = launch.kernel.outputs, launch.soc
-        total = prod(launch.outputs[0])
-        per_block = BLOCK // min(port.dtype.itemsize for port in ports)
-        room = (soc.ub_kib * 1024 - BLOCK) // (DEPTH * sum(port.dtype.itemsize for port in ports))
-        share = -(-total // vector_cores(soc))
-        length = max(1, min(room // per_block, -(-share // per_block))) * per_block
-        tiling = EachTiling(
-            core_num=max(1, min(vector_cores(soc), -(-total // length))),
-            total=total,
-            tile_length=length,
-            tile_count=-(-total // length),
-            rank=len(launch.inputs[0]),
-        )
-        buffers = tuple(
-            Buffer(f"{port.name}Queue", "ub", DEPTH * length * port.dtype.itemsize)
-            for port in ports
-        )
-        if launch.kernel.op == "MovingSumWithSigmoid":
-            buffers += (Buffer("value", "ub", BLOCK),)
-        return Plan(tiling, tiling.core_num, buffers, launch.moved)
+        return each_plan(launch)
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """Return the attributes, the inputs that are there, and how regions are pooled."""
+        """Return what the template knows, and how regions are pooled."""
         attributes = kernel.attributes
-        mode = attributes.get("pool_mode")
-        if kernel.op == "ROIAlign" and mode == "max":
-            mode = "max_pixel"
         return {
-            "snippet": kernel.op,
-            "attributes": attributes,
-            "given": {port.name: port for port in kernel.inputs},
-            "alive": kernel.op == "Merge",
-            "value": kernel.op == "MovingSumWithSigmoid",
-            "mode": mode,
+            **each_facts(kernel, kernel.op),
+            "mode": attributes.get("pool_mode"),
             "samples": attributes.get("sample_num"),
         }
 

@@ -41,7 +41,7 @@ class _OneHot(Family):
     """One value where a new axis runs over an index, another elsewhere."""
 
     name = template = "mark"
-    operators = frozenset({"OneHotD"})
+    operators = frozenset({"OneHot", "OneHotD"})
 
     def plan(self, launch: Launch) -> Plan:
         """Cut the result as one range of elements."""
@@ -66,7 +66,7 @@ class _OneHot(Family):
         """Draw indices of the new axis, from both ends, and some beyond it."""
         if sample.position != 0:
             return None
-        reach = number(sample.attributes["depth"]) + _BEYOND
+        reach = number(sample.attributes.get("depth", 1)) + _BEYOND
         return generator.integers(-reach, reach, sample.shapes[0])
 
 

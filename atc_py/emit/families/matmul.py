@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from atc_py.emit.cube import (
     ACCUMULATOR,
     BIAS,
+    OFFSET,
     CubeProduct,
     ProductFamily,
     ProductTiling,
@@ -29,6 +30,7 @@ from atc_py.emit.cube import (
     tile_bytes,
     walk_of,
 )
+from atc_py.emit.families.each import each_facts, each_plan
 from atc_py.emit.fields import extended, numbers
 from atc_py.emit.keys import Reach
 from atc_py.emit.plan import Plan
@@ -111,12 +113,18 @@ def _steps(stack: Shape, rank: int) -> tuple[int, ...]:
 class _Products(ProductFamily):
     """Products of matrices that are stored row by row."""
 
-    name = template = "matmul"
+    name = "matmul"
+    template = "product"
     operators = frozenset({"BatchMatMul", "BatchMatMulV2", "MatMulV2"})
 
     def plan(self, launch: Launch) -> Plan:
-        """Cut the result; half of the unified buffer, or L0C alone, holds a tile and its sums."""
+        """Cut the result; half of the unified buffer, or L0C alone, holds a tile and its sums.
+
+        On split cores, results of weights with offsets are worked out one by one.
+        """
         kernel, soc = launch.kernel, launch.soc
+        if optional_input(kernel, OFFSET) and soc.vector_cores > soc.aicores:
+            return each_plan(launch)
         *stack, m, n = launch.outputs[0]
         k = launch.inputs[0][-2 if _operands_transposed(kernel)[0] else -1]
         size, width = kernel.inputs[0].dtype.itemsize, kernel.outputs[0].dtype.itemsize
@@ -150,6 +158,7 @@ class _Products(ProductFamily):
             "unrolls": False,
             "channels": "tileN",
             "first_channel": "n_.start",
+            **each_facts(kernel, "Product"),
         }
 
     def fuses(self, kernel: KernelFacts, soc: Soc) -> bool:
@@ -175,9 +184,10 @@ class _ProductsOfBlocks(_Products):
         return alike and not others and links_are_stored_alike(kernel)
 
     def fits(self, launch: Launch) -> bool:
-        """Return False for blocked results of cores without a unified buffer."""
+        """Return False for blocked results, and for offsets, of cores without a unified buffer."""
         blocked = launch.kernel.outputs[0].storage is not None
-        return not blocked or launch.soc.vector_cores <= launch.soc.aicores
+        buffered = not blocked and optional_input(launch.kernel, OFFSET) is None
+        return buffered or launch.soc.vector_cores <= launch.soc.aicores
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
         """Return the same as for rows, and which operands are in FRACTAL_NZ."""

@@ -124,10 +124,6 @@ class _Quantization(ElementwiseFamily):
         """Say how a kernel computes, by its operator."""
         return _FORMULAS[kernel.op](kernel)
 
-    def covers(self, kernel: KernelFacts) -> bool:
-        """Return True unless results are packed two in a byte."""
-        return kernel.outputs[0].dtype is not DType.INT4
-
     def draw(self, sample: InputSample, generator: np.random.Generator) -> NDArray[Any] | None:
         """Draw words of factors, shifts and offsets; sums of products that the factors bring in range.
 

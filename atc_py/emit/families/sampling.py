@@ -62,7 +62,7 @@ class SampleTiling:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """What there is to sample.
+    """Data and positions of a launch that samples.
 
     Attributes:
         sets: images, or groups of channels or regions of them.

@@ -13,7 +13,7 @@ from atc_py.tensor.shapes import element_count
 if TYPE_CHECKING:
     from atc_py.emit.plan import Launch
 
-__all__ = ["AICPU", "skeleton"]
+__all__ = ["AICPU", "is_skeleton", "skeleton"]
 
 
 class _Flat(Family):
@@ -53,6 +53,11 @@ def _total(launch: Launch) -> int:
 def skeleton(name: str) -> Family:
     """Return the family of operators whose rows name `name`, which is not written yet."""
     return _Flat(name)
+
+
+def is_skeleton(family: Family) -> bool:
+    """Return True if a family stands for an operator that is not written."""
+    return isinstance(family, _Flat)
 
 
 AICPU = _AiCpu()

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.diag.codes import ATTR_OUT_OF_RANGE
-from atc_py.ir import TensorType, Value
 from atc_py.lowering.attributes import get_int, get_ints, get_optional_ints, get_string
+from atc_py.lowering.pools import POOLED_RANKS, PoolForm, pooled
 from atc_py.lowering.registry import lowering
-from atc_py.lowering.windows import AUTO_PADS, AxisWindow, cann_pads, forward_pads
+from atc_py.lowering.windows import AUTO_PADS, AxisWindow, forward_pads
 from atc_py.spec.rewrites import performs
 from atc_py.tensor.shapes import element_count, window_count
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from atc_py.ir import AttrValue
+    from atc_py.ir import AttrValue, Value
     from atc_py.lowering.builder import Builder
 
 __all__: list[str] = []
@@ -23,8 +23,7 @@ __all__: list[str] = []
 _FIRST = 2
 """The first spatial axis, after batch and channel."""
 
-_ROW, _PLANE = 1, 2
-"""Spatial axes of a row and of an image."""
+_WITH_PADDING: Mapping[str, AttrValue] = {"exclusive": False}
 
 
 @lowering("LpPool")
@@ -32,7 +31,7 @@ def lower_lp_pool(b: Builder) -> Sequence[Value]:
     """Lower LpPool to Abs, Power, AvgPoolV2, Muls and Power, as CANN's parser does.
 
     Padding counts as 0, so the mean times the window's size is the sum. Where p is 1 there is no
-    power. A row is an image whose windows are one element wide.
+    power. For volumes CANN has AvgPool3D; here the means are those of pools of images.
     """
     p = get_int(b, "p", 2)
     if p < 1:
@@ -44,7 +43,10 @@ def lower_lp_pool(b: Builder) -> Sequence[Value]:
     powers = b.op("Abs", [x], x.type, label="magnitudes")
     if p != 1:
         powers = b.op("Power", [powers], x.type, {"power": float(p)}, "powers")
-    means = _means(b, powers, windows, pads)
+    form = PoolForm(
+        "AvgPoolV2", list(zip(windows, pads, strict=True)), ceil=False, attributes=_WITH_PADDING
+    )
+    means = pooled(b, form, powers, "means")
     area: dict[str, AttrValue] = {"value": float(element_count([each.kernel for each in windows]))}
     if p == 1:
         return [b.op("Muls", [means], result, area)]
@@ -52,36 +54,13 @@ def lower_lp_pool(b: Builder) -> Sequence[Value]:
     return [b.op("Power", [sums], result, {"power": 1.0 / p})]
 
 
-def _means(
-    b: Builder, powers: Value, windows: list[AxisWindow], pads: list[tuple[int, int]]
-) -> Value:
-    """Return the mean of each window, with padding among what is counted."""
-    result, is_row = b.output_type(), len(windows) == _ROW
-    if is_row:
-        dims = (*powers.type.dims, 1)
-        image = TensorType(powers.type.dtype, dims)
-        powers = b.op("Unsqueeze", [powers], image, {"axes": (len(dims) - 1,)}, "image")
-        windows, pads = [*windows, AxisWindow(1, 1, 1)], [*pads, (0, 0)]
-    attributes: dict[str, AttrValue] = {
-        "ksize": (1, 1, *(window.kernel for window in windows)),
-        "strides": (1, 1, *(window.stride for window in windows)),
-        "pads": cann_pads(pads),
-        "exclusive": False,
-    }
-    if not is_row:
-        return b.op("AvgPoolV2", [powers], result, attributes, "means")
-    pooled = TensorType(result.dtype, (*result.dims, 1))
-    means = b.op("AvgPoolV2", [powers], pooled, attributes, "means")
-    return b.op("Squeeze", [means], result, {"axis": (result.rank,)}, "row")
-
-
 def _windows(b: Builder, axes: int) -> list[AxisWindow]:
-    """Return the window along each spatial axis, of which there are one or two."""
-    if axes not in {_ROW, _PLANE}:
+    """Return the window along each spatial axis, of which there are one to three."""
+    if axes + _FIRST not in POOLED_RANKS:
         raise b.unsupported(
-            f"has {axes} spatial axes, the device pools over one or two",
+            f"has {axes} spatial axes, the device pools over one to three",
             "input X",
-            "reshape the input so that windows run over one or two axes",
+            "reshape the input so that windows run over one to three axes",
         )
     kernel = get_ints(b, "kernel_shape", (), axes)
     if not kernel:

@@ -58,7 +58,9 @@ def test_description_names_the_formats_that_are_addressed(graph: Graph, add_node
     filters = stored(F16, (16, 35, 1, 1), "FRACTAL_Z")
     kinds = [image(F16, *MAP), filters, TensorType(F16, (16,))]
     add_node(graph, "Conv2D", kinds, [image(F16, 2, 16, 5, 7)])
-    add_node(graph, "BNInfer", [image(F16, *MAP), *[(35,)] * 4], [image(F16, *MAP)])
+    cells = {"pooled_h": 2, "pooled_w": 3, "spatial_scale_h": 1.0, "spatial_scale_w": 1.0}
+    inputs, outputs = [image(F16, *MAP), (4, 5)], [image(F16, 4, 35, 2, 3)]
+    add_node(graph, "ROIPooling", inputs, outputs, cells)
     files = emit_kernels(graph, SIM).files
     described = [
         json.loads(text)[0]
@@ -67,10 +69,10 @@ def test_description_names_the_formats_that_are_addressed(graph: Graph, add_node
     ]
     formats = {each["op"]: [port["format"][0] for port in each["input_desc"]] for each in described}
     assert formats["Conv2D"] == ["NC1HWC0", "FRACTAL_Z", "ND"]
-    assert formats["BNInfer"][0] == "NCHW"
+    assert formats["ROIPooling"][0] == "NCHW"
     pages = {path: text for path, text in files.items() if path.endswith("README.md")}
     said = {path[:6]: "addresses its operands row by row" in text for path, text in pages.items()}
-    assert said == {"conv2d": False, "bn_inf": True}
+    assert said == {"conv2d": False, "roi_po": True}
 
 
 def test_padding_that_is_not_zero_is_reported(

@@ -214,10 +214,18 @@ def test_bfloat16_agrees_where_the_cube_has_it(add_node: AddNode, verified: Veri
     assert wrong(verified(graph, "Ascend310B1")) == []
 
 
-def test_windows_are_left_to_write_for_split_cores(add_node: AddNode, verified: Verified) -> None:
+@pytest.mark.parametrize("name", sampled(["int8"], ["float16", "float32", "float32-sums"]))
+def test_rows_agree_on_split_cores(add_node: AddNode, verified: Verified, name: str) -> None:
     graph = Graph("split", Phase.TYPED)
-    _add(add_node, graph, CASES[1], COLUMNS["float16"])
-    assert [each.verdict.value for each in verified(graph, "Ascend910B1")] == ["skeleton"]
+    for case in (CASES[1], CASES[4], CASES[8]):
+        _add(add_node, graph, case, COLUMNS[name])
+    for case in (TRANSPOSED[1], TRANSPOSED[3]):
+        _add_transposed(add_node, graph, case, COLUMNS[name])
+    if name == "int8":
+        for adding in (_add, _add_transposed):
+            offset = TensorType(I8, (CASES[1].filters,))
+            adding(add_node, graph, CASES[1], COLUMNS[name], offset, offset_x=5)
+    assert wrong(verified(graph, "Ascend910B1")) == []
 
 
 @pytest.mark.parametrize("name", sampled(["int8"], ["float16", "float32"]))

@@ -37,23 +37,23 @@ F16, F32, BF16, I32 = DType.FLOAT16, DType.FLOAT32, DType.BFLOAT16, DType.INT32
 def test_boxes_of_several_classes(add_node: AddNode, verified: Verified) -> None:
     graph = Graph("classes", Phase.TYPED)
     images, count, classes = 3, 40, 4
-    for dtype in (F16, F32, BF16):
-        for turned, framed, kinds in ((False, False, 1), (True, True, 4), (False, True, 4)):
-            boxes = (images, kinds, 4, count) if turned else (images, count, kinds, 4)
-            inputs = [
-                TensorType(dtype, boxes),
-                TensorType(dtype, (images, count, classes)),
-                TensorType(dtype, (images, 4)) if framed else None,
-                TensorType(I32, (images,)) if turned else None,
-            ]
-            shapes = ((images, 30, 4), (images, 30), (images, 30))
-            outputs = [*(TensorType(dtype, shape) for shape in shapes), TensorType(I32, (images,))]
-            attributes = {
-                "score_threshold": 0.2, "iou_threshold": 0.3, "max_size_per_class": 9,
-                "max_total_size": 30, "transpose_box": turned,
-                "change_coordinate_frame": framed and not turned,
-            }  # fmt: skip
-            add_node(graph, "BatchMultiClassNonMaxSuppression", inputs, outputs, attributes)
+    ways = ((F16, False, False, 1), (F32, True, True, 4), (BF16, False, True, 4))
+    for dtype, turned, framed, kinds in ways:
+        boxes = (images, kinds, 4, count) if turned else (images, count, kinds, 4)
+        inputs = [
+            TensorType(dtype, boxes),
+            TensorType(dtype, (images, count, classes)),
+            TensorType(dtype, (images, 4)) if framed else None,
+            TensorType(I32, (images,)) if turned else None,
+        ]
+        shapes = ((images, 30, 4), (images, 30), (images, 30))
+        outputs = [*(TensorType(dtype, shape) for shape in shapes), TensorType(I32, (images,))]
+        attributes = {
+            "score_threshold": 0.2, "iou_threshold": 0.3, "max_size_per_class": 9,
+            "max_total_size": 30, "transpose_box": turned,
+            "change_coordinate_frame": framed and not turned,
+        }  # fmt: skip
+        add_node(graph, "BatchMultiClassNonMaxSuppression", inputs, outputs, attributes)
     assert wrong(verified(graph)) == []
 
 

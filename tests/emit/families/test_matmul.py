@@ -172,10 +172,12 @@ def test_results_leave_split_cores_row_by_row(
     assert wrong(checked) == []
 
 
-def test_offsets_are_left_to_write_for_split_cores(add_node: AddNode, verified: Verified) -> None:
+def test_offsets_agree_on_split_cores(add_node: AddNode, verified: Verified) -> None:
     graph = Graph("split-offsets", Phase.TYPED)
-    _add(add_node, graph, Case((5, 37, 3), offsets=3), COLUMNS["int8"])
-    assert [each.verdict.value for each in verified(graph, "Ascend910B1")] == ["skeleton"]
+    for turned in ((False, False), (True, True)):
+        for bias, offsets in ((False, 3), (True, 1)):
+            _add(add_node, graph, Case((5, 37, 3), turned, bias, offsets), COLUMNS["int8"])
+    assert {each.verdict.value for each in verified(graph, "Ascend910B1")} == {"equal"}
 
 
 def test_rows_too_long_for_one_copy_of_fractals_agree(

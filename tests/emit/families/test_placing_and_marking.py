@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
-from atc_py.ir import Graph, Phase, TensorType
+from atc_py.ir import DenseConst, Engine, Graph, Phase, TensorType
 from atc_py.tensor.dtypes import DType
 from tests.emit.families.conftest import wrong
 from tests.sampling import sampled
@@ -114,6 +115,22 @@ def test_marked_elements_agree(
             types = [TensorType(I32, x), value, value]
             result = TensorType(dtype, (*x[:at], depth, *x[at:]))
             add_node(graph, "OneHotD", types, [result], {"depth": depth, "axis": axis})
+    _add_one_hot(graph, dtypes[-1])
     checked = verified(graph)
-    assert len(checked) == 2 * len(MARKS)
+    assert len(checked) == 2 * len(MARKS) + 1
     assert wrong(checked) == []
+
+
+def _add_one_hot(graph: Graph, dtype: DType) -> None:
+    """Add a node that reads the size of the new axis."""
+    depth = graph.constant("depth", DenseConst(np.array([5])))
+    value = TensorType(dtype, (1,))
+    inputs = [
+        graph.add_input("x", TensorType(I32, (3, 4))),
+        depth,
+        graph.add_input("on", value),
+        graph.add_input("off", value),
+    ]
+    result = TensorType(dtype, (3, 5, 4))
+    node = graph.add_node("OneHot", inputs, [("y", result)], {"axis": 1})
+    node.engine = Engine.AICORE

@@ -9,6 +9,7 @@ import pytest
 from atc_py.ir import Graph, Phase, TensorType
 from atc_py.tensor.dtypes import DType
 from tests.emit.families.conftest import wrong
+from tests.sampling import sampled
 
 if TYPE_CHECKING:
     from tests.emit.conftest import AddNode
@@ -58,46 +59,47 @@ def _results(sizes: tuple[int, ...], dtype: DType, count: int) -> list[TensorTyp
     return [TensorType(dtype, (steps, batch, hidden))] * count
 
 
-@pytest.mark.parametrize("direction", ["UNIDIRECTIONAL", "REDIRECTIONAL"])
-def test_layers_of_lstm(add_node: AddNode, verified: Verified, direction: str) -> None:
+LSTMS = [(F16, "hc"), (F32, ""), (BF16, "h"), (F32, "lhc")]
+GRUS = [(F16, "bsh"), (F32, ""), (BF16, "slh"), (F32, "bl")]
+TURNS = sampled([0], [1])
+"""Whether the first kind runs forward, or the second."""
+
+
+@pytest.mark.parametrize("turn", TURNS)
+def test_layers_of_lstm(add_node: AddNode, verified: Verified, turn: int) -> None:
     graph = Graph("lstm", Phase.TYPED)
-    for dtype, given in ((F16, "hc"), (F32, ""), (BF16, "h"), (F32, "lhc")):
+    for number, (dtype, given) in enumerate(LSTMS):
+        direction = ("UNIDIRECTIONAL", "REDIRECTIONAL")[(number + turn) % 2]
+        attributes = {"direction": direction, "forget_bias": 0.5 if "c" in given else 0.0}
         for sizes in SIZES:
-            attributes = {"direction": direction, "forget_bias": 0.5 if "c" in given else 0.0}
             inputs, outputs = _lstm(sizes, dtype, given), _results(sizes, dtype, 3)
             add_node(graph, "DynamicRNN", inputs, outputs, attributes)
     checked = verified(graph)
-    assert len(checked) == 4 * len(SIZES)
+    assert len(checked) == len(LSTMS) * len(SIZES)
     assert wrong(checked) == []
 
 
-@pytest.mark.parametrize("after", [True, False])
-def test_layers_of_gru(add_node: AddNode, verified: Verified, *, after: bool) -> None:
+@pytest.mark.parametrize("turn", TURNS)
+def test_layers_of_gru(add_node: AddNode, verified: Verified, turn: int) -> None:
     graph = Graph("gru", Phase.TYPED)
-    turned = "REDIRECTIONAL" if after else "UNIDIRECTIONAL"
-    for dtype, given in ((F16, "bsh"), (F32, ""), (BF16, "slh"), (F32, "bl")):
+    for number, (dtype, given) in enumerate(GRUS):
+        after = (number + turn) % 2 == 0
+        direction = "UNIDIRECTIONAL" if number < 2 else "REDIRECTIONAL"
         for sizes in SIZES:
-            attributes = {"direction": turned, "reset_after": after}
             inputs, outputs = _gru(sizes, dtype, given), _results(sizes, dtype, 2)
+            attributes = {"direction": direction, "reset_after": after}
             add_node(graph, "DynamicGRUV2", inputs, outputs, attributes)
     checked = verified(graph)
-    assert len(checked) == 4 * len(SIZES)
+    assert len(checked) == len(GRUS) * len(SIZES)
     assert wrong(checked) == []
-
-
-def test_units_beyond_a_buffer(add_node: AddNode, verified: Verified) -> None:
-    graph = Graph("chunks", Phase.TYPED)
-    inputs, outputs = _gru(CHUNKED, F16, "bsh"), _results(CHUNKED, F16, 2)
-    add_node(graph, "DynamicGRUV2", inputs, outputs, {"reset_after": False})
-    assert wrong(verified(graph)) == []
 
 
 @pytest.mark.sweep
-def test_units_beyond_a_buffer_of_both_cells(add_node: AddNode, verified: Verified) -> None:
+def test_units_beyond_a_buffer(add_node: AddNode, verified: Verified) -> None:
     graph = Graph("chunks", Phase.TYPED)
     for dtype in (F16, F32):
         inputs, outputs = _lstm(CHUNKED, dtype, "hc"), _results(CHUNKED, dtype, 3)
         add_node(graph, "DynamicRNN", inputs, outputs)
         inputs, outputs = _gru(CHUNKED, dtype, "bsh"), _results(CHUNKED, dtype, 2)
-        add_node(graph, "DynamicGRUV2", inputs, outputs)
+        add_node(graph, "DynamicGRUV2", inputs, outputs, {"reset_after": dtype is F32})
     assert wrong(verified(graph)) == []

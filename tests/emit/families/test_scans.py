@@ -30,7 +30,7 @@ DTYPES = [
 )
 def test_running_sums(add_node: AddNode, verified: Verified, turn: int) -> None:
     graph = Graph("sums", Phase.TYPED)
-    for number, dtype in enumerate(DTYPES):
+    for number, dtype in enumerate(DTYPES if turn else (DTYPES[0], DTYPES[3], DTYPES[4])):
         kind = (number + turn) % 4
         for shape, axis in ALONG:
             x = TensorType(dtype, shape)
@@ -39,17 +39,12 @@ def test_running_sums(add_node: AddNode, verified: Verified, turn: int) -> None:
     assert wrong(verified(graph)) == []
 
 
-def test_marks_at_the_largest_element(add_node: AddNode, verified: Verified) -> None:
+def test_marks_and_integers(add_node: AddNode, verified: Verified) -> None:
     graph = Graph("marks", Phase.TYPED)
     for dtype in DTYPES[:3]:
         for shape, axis in ALONG:
             x = TensorType(dtype, shape)
             add_node(graph, "HardMax", [x], [x], {"axis": axis})
-    assert wrong(verified(graph)) == []
-
-
-def test_integers_of_reductions(add_node: AddNode, verified: Verified) -> None:
-    graph = Graph("integers", Phase.TYPED)
     for op in ("ArgMaxD", "ArgMinD"):
         for shape, axis in ALONG:
             kept = tuple(dim for at, dim in enumerate(shape) if at != axis % len(shape))
