@@ -51,7 +51,9 @@ def count_steps(
         feeds: dict[str, Any] = {names[2 + at]: value for at, value in values.items()}
         feeds |= {names[0]: np.array(steps, np.int64), names[1]: np.array(condition)}
         wanted = {each.name for each in model.graph.input}
-        found = evaluator.run(None, {name: each for name, each in feeds.items() if name in wanted})
+        found = list(
+            evaluator.run(None, {name: each for name, each in feeds.items() if name in wanted})
+        )
         condition = bool(np.asarray(found[0]).reshape(-1)[0])
         values = dict(zip(states, map(np.asarray, found[1:]), strict=True))
         steps += 1
