@@ -31,6 +31,10 @@ FORMS = {
 """Attributes by which lowering makes nodes of an operator, where those of the tests are no such."""
 
 
+NEEDED = {"mean", "scales", "variance"}
+"""Optional inputs that every node has that lowering makes."""
+
+
 def first_of_each_family() -> list[Soc]:
     """Return one SoC of each family."""
     found: dict[object, Soc] = {}
@@ -44,7 +48,7 @@ def _add(graph: Graph, add_node: AddNode, row: TargetOp, column: Column) -> None
     inputs = []
     for at, shape in enumerate(_shapes(row)):
         operand = row.input_at(at)
-        there = operand is None or not operand.optional or operand.name == "scales"
+        there = operand is None or not operand.optional or operand.name in NEEDED
         dtype = column.inputs[min(at, len(column.inputs) - 1)]
         inputs.append(TensorType(dtype, shape) if there else None)
     outputs = [TensorType(dtype, _result(row)) for dtype in column.outputs]
