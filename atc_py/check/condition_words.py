@@ -34,6 +34,11 @@ def when_words(when: When) -> Words:
             Words(f"{attribute.name} is one of {values}", f"{attribute.name} 取值 {values}")
         )
     facts += [Words(f"{name} is given", f"给出 {name}") for name in when.present]
+    facts += [Words(f"{name} is not given", f"未给出 {name}") for name in when.absent]
+    for each in when.dtypes:
+        english, chinese = _alternatives([dtype.value for dtype in each.one_of])
+        text = f"{each.tensor} has dtype {english}"
+        facts.append(Words(text, f"{each.tensor} 的数据类型为 {chinese}"))
     for ranked in when.ranks:
         text = f"{ranked.tensor} has rank {ranked.rank}"
         facts.append(Words(text, f"{ranked.tensor} 的秩为 {ranked.rank}"))
@@ -66,6 +71,12 @@ def with_condition(sentence: Words, when: Words) -> Words:
     if not when:
         return sentence
     return sentence + Words(f", when {when.en}", f"（条件：{when.zh}）")
+
+
+def _alternatives(names: list[str]) -> tuple[str, str]:
+    """Return names of which one is meant, in both languages: `int8, int64 or float64`."""
+    *first, last = names
+    return f"{', '.join(first)} or {last}" if first else last, " 或 ".join(names)
 
 
 def _value(value: object) -> str:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from atc_py.check.predicate import Predicate
     from atc_py.source import SourceTensor
     from atc_py.spec import Rule, When
+    from atc_py.tensor.dtypes import DType
 
 __all__ = ["ask", "concerns"]
 
@@ -67,13 +68,29 @@ def _conditions(when: When, node: BoundNode) -> Iterator[bool | None]:
         yield when.opsets[0] <= node.opset <= when.opsets[1]
     for attribute in when.attributes:
         yield node.value(attribute.name) in attribute.one_of
+    yield from _conditions_on_tensors(when, node)
+
+
+def _conditions_on_tensors(when: When, node: BoundNode) -> Iterator[bool | None]:
+    """Return the same of the conditions on inputs and outputs."""
     for name in when.present:
         yield bool(node.tensors(name))
+    for name in when.absent:
+        yield not node.tensors(name)
+    for each in when.dtypes:
+        yield _has_dtype(node.tensor(each.tensor), each.one_of)
     for ranked in when.ranks:
         yield _has_rank(node.tensor(ranked.tensor), ranked.rank)
     for dim in when.dims:
         length = node.length(dim.tensor, dim.dim)
         yield None if length is None else length == dim.equals
+
+
+def _has_dtype(tensor: SourceTensor | None, dtypes: tuple[DType, ...]) -> bool | None:
+    """Return True if a tensor has one of the dtypes; None where its dtype is not known."""
+    if tensor is None:
+        return False
+    return tensor.dtype in dtypes if tensor.element else None
 
 
 def _has_rank(tensor: SourceTensor | None, rank: int) -> bool | None:

@@ -10,10 +10,14 @@ from atc_py.spec.rules import (
     ATTRIBUTE_ARGUMENTS,
     OPERAND_ARGUMENTS,
     AttrDistinct,
+    AttrExcludes,
+    AttrGiven,
     AttrLength,
     AttrOneOf,
+    CountIsProduct,
     EquationOneOf,
     EquationWrittenOut,
+    KnownSumIsDim,
 )
 
 if TYPE_CHECKING:
@@ -26,7 +30,9 @@ if TYPE_CHECKING:
 __all__ = ["check_references"]
 
 _LAID_OUT = ("tensor", "other")
-_OF_ANY_TYPE = (AttrDistinct, AttrLength, AttrOneOf)
+"""Operands whose layouts have the dims that a rule names."""
+
+_OF_ANY_TYPE = (AttrDistinct, AttrExcludes, AttrGiven, AttrLength, AttrOneOf)
 """Rules on attributes that need not be numbers."""
 
 _OF_TEXTS = (EquationOneOf, EquationWrittenOut)
@@ -57,7 +63,7 @@ def _arguments(spec: OpSpec, path: DataPath, rule: Rule) -> Iterator[Problem]:
         if key in arguments:
             yield from _attribute(spec, (*path, key), str(arguments[key]))
             yield from _typed(spec, (*path, key), rule, str(arguments[key]))
-    laid_out = [str(arguments[key]) for key in _LAID_OUT if key in arguments]
+    laid_out = [str(arguments[key]) for key in _laid_out(rule) if key in arguments]
     if "dim" in arguments:
         yield from _dim(spec, (*path, "dim"), str(arguments["dim"]), laid_out)
     dims = arguments.get("dims", ())
@@ -70,6 +76,11 @@ def _arguments(spec: OpSpec, path: DataPath, rule: Rule) -> Iterator[Problem]:
         yield Problem((*path, "range"), message, "write [lower, upper]")
 
 
+def _laid_out(rule: Rule) -> tuple[str, ...]:
+    """Return the arguments that name the operands with the dims that the rule names."""
+    return ("other",) if isinstance(rule, CountIsProduct | KnownSumIsDim) else _LAID_OUT
+
+
 def _conditions(spec: OpSpec, path: DataPath, when: When) -> Iterator[Problem]:
     """Yield the conditions of one rule."""
     if when.opsets is not None and when.opsets[0] > when.opsets[1]:
@@ -79,6 +90,10 @@ def _conditions(spec: OpSpec, path: DataPath, when: When) -> Iterator[Problem]:
         yield from _attribute(spec, (*path, "attributes", position, "name"), attribute.name)
     for position, name in enumerate(when.present):
         yield from _tensor(spec, (*path, "present", position), name)
+    for position, name in enumerate(when.absent):
+        yield from _tensor(spec, (*path, "absent", position), name)
+    for position, each in enumerate(when.dtypes):
+        yield from _tensor(spec, (*path, "dtypes", position, "tensor"), each.tensor)
     for position, ranked in enumerate(when.ranks):
         yield from _tensor(spec, (*path, "ranks", position, "tensor"), ranked.tensor)
     for position, dim in enumerate(when.dims):

@@ -8,6 +8,7 @@ import msgspec
 
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.spec.names import stem_of
+from atc_py.tensor.dtypes import DType
 
 __all__ = [
     "AttrIs",
@@ -16,6 +17,7 @@ __all__ = [
     "DimName",
     "Level",
     "Number",
+    "OfDtype",
     "OfRank",
     "RewriteName",
     "Rule",
@@ -64,6 +66,13 @@ class DimIs(_Struct, frozen=True, kw_only=True):
     equals: int
 
 
+class OfDtype(_Struct, frozen=True, kw_only=True):
+    """A condition: in the file, a tensor has one of these dtypes."""
+
+    tensor: Text
+    one_of: Annotated[tuple[DType, ...], msgspec.Meta(min_length=1)]
+
+
 class OfRank(_Struct, frozen=True, kw_only=True):
     """A condition: a tensor has this rank."""
 
@@ -90,6 +99,8 @@ class When(_Struct, frozen=True, kw_only=True):
         dims: the shape of tensors.
         ranks: the number of their dimensions.
         present: inputs or outputs that the node uses.
+        absent: inputs or outputs that the node does not use.
+        dtypes: dtypes of tensors in the file, whatever the precision mode makes of them.
     """
 
     precision_mode: PrecisionMode | _Modes | None = None
@@ -100,6 +111,8 @@ class When(_Struct, frozen=True, kw_only=True):
     dims: tuple[DimIs, ...] = ()
     ranks: tuple[OfRank, ...] = ()
     present: tuple[Text, ...] = ()
+    absent: tuple[Text, ...] = ()
+    dtypes: tuple[OfDtype, ...] = ()
 
     @property
     def modes(self) -> tuple[PrecisionMode, ...]:

@@ -20,6 +20,7 @@ from atc_py.spec.rule import (
     DimName,
     Level,
     Number,
+    OfDtype,
     OfRank,
     RewriteName,
     Rule,
@@ -38,6 +39,7 @@ __all__ = [
     "DimIs",
     "Level",
     "Number",
+    "OfDtype",
     "OfRank",
     "RewriteName",
     "Rule",
@@ -70,6 +72,19 @@ class EquationWrittenOut(Rule, frozen=True, kw_only=True):
     """The attribute, an equation of Einsum, has no blanks and an arrow before the result."""
 
     attribute: Text
+
+
+class AttrGiven(Rule, frozen=True, kw_only=True):
+    """The attribute is set, and is no empty list."""
+
+    attribute: Text
+
+
+class AttrExcludes(Rule, frozen=True, kw_only=True):
+    """No element of the attribute is `value`."""
+
+    attribute: Text
+    value: Scalar
 
 
 class AttrEachInRange(Rule, frozen=True, kw_only=True):
@@ -200,6 +215,14 @@ class ValuesSumIsExtent(Rule, frozen=True, kw_only=True):
     along: Text
 
 
+class KnownSumIsDim(Rule, frozen=True, kw_only=True):
+    """The tensor's values, where known when the model is compiled, add up to a dim of `other`."""
+
+    tensor: Text
+    other: Text
+    dim: DimName
+
+
 class DimInRange(Rule, frozen=True, kw_only=True):
     """A dimension of the tensor is between two bounds, both included."""
 
@@ -239,6 +262,12 @@ class PrimeDimBelow(Rule, frozen=True, kw_only=True):
     tensor: Text
     dim: DimName
     limit: int
+
+
+class OperandGiven(Rule, frozen=True, kw_only=True):
+    """The node uses the input or output, which is optional otherwise."""
+
+    tensor: Text
 
 
 class RankIsNot(Rule, frozen=True, kw_only=True):
@@ -297,6 +326,23 @@ class CountPerAxis(Rule, frozen=True, kw_only=True):
     tensor: Text
     other: Text
     count: Annotated[int, msgspec.Meta(ge=1)]
+
+
+class CountIsLength(Rule, frozen=True, kw_only=True):
+    """The tensor has as many elements as `other` has on axis `axis`."""
+
+    tensor: Text
+    other: Text
+    axis: int
+
+
+class CountIsProduct(Rule, frozen=True, kw_only=True):
+    """The tensor has as many elements as a dimension of `other` times the attribute."""
+
+    tensor: Text
+    other: Text
+    dim: DimName
+    attribute: Text
 
 
 class CountIsOneOrExtent(Rule, frozen=True, kw_only=True):
@@ -369,6 +415,13 @@ class KnownValuesExclude(Rule, frozen=True, kw_only=True):
     value: Number
 
 
+class KnownValuesAre(Rule, frozen=True, kw_only=True):
+    """The values of the tensor, where they are known when the model is compiled, are these."""
+
+    tensor: Text
+    values: Annotated[tuple[Number, ...], msgspec.Meta(min_length=1)]
+
+
 class ScalesPerChannel(Rule, frozen=True, kw_only=True):
     """The tensor has one element, or as many as `other` has channels."""
 
@@ -408,6 +461,8 @@ Constraint: TypeAlias = (
     | AttrPositive
     | AttrDistinct
     | AttrLength
+    | AttrGiven
+    | AttrExcludes
     | AttrLengthsEqual
     | AttrPermutation
     | ProductAtMost
@@ -422,11 +477,13 @@ Constraint: TypeAlias = (
     | AxesExtentIsOne
     | AttrSumIsExtent
     | ValuesSumIsExtent
+    | KnownSumIsDim
     | DimInRange
     | DimProductInRange
     | DimDivisible
     | DimsEqual
     | PrimeDimBelow
+    | OperandGiven
     | RankIsNot
     | RankInRange
     | RanksEqual
@@ -435,6 +492,8 @@ Constraint: TypeAlias = (
     | ShapesEqual
     | CountIsRank
     | CountPerAxis
+    | CountIsLength
+    | CountIsProduct
     | CountIsOneOrExtent
     | DtypeExcluded
     | DtypeAmong
@@ -442,6 +501,7 @@ Constraint: TypeAlias = (
     | ValuesAtLeast
     | KnownValuesAtLeast
     | KnownValuesExclude
+    | KnownValuesAre
     | ValuesKnown
     | ValuesEqual
     | ValuesExclude

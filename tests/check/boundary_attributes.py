@@ -16,6 +16,8 @@ from atc_py.spec.rules import (
     AttrDistinct,
     AttrEachInRange,
     AttrElementsAre,
+    AttrExcludes,
+    AttrGiven,
     AttrLength,
     AttrLengthsEqual,
     AttrMultiple,
@@ -46,6 +48,28 @@ def present(rule: AttrPresent, _ground: Ground) -> Iterator[Side]:
     """Set, and not."""
     yield inside(f"{rule.attribute} set", NONE)
     yield outside(f"no {rule.attribute}", Change(attributes={rule.attribute: None}))
+
+
+@boundary(AttrGiven, ATTR_MISSING)
+def given(rule: AttrGiven, ground: Ground) -> Iterator[Side]:
+    """Yield set, not set, and empty."""
+    (row,) = ground.attributes
+    yield inside(f"{rule.attribute} set", NONE)
+    yield outside(f"no {rule.attribute}", Change(attributes={rule.attribute: None}))
+    if row.type.is_list:
+        yield outside(f"{rule.attribute} empty", Change(attributes={rule.attribute: ()}))
+
+
+@boundary(AttrExcludes, ATTR_OUT_OF_RANGE)
+def excludes(rule: AttrExcludes, ground: Ground) -> Iterator[Side]:
+    """Yield the value in every place, and the nearest float32 numbers beside it."""
+    start = ground.items(rule.attribute)
+    value = np.float32(rule.value)
+    near = [float(np.nextafter(value, np.float32(toward))) for toward in (-np.inf, np.inf)]
+    for position in range(len(start)):
+        for each in (rule.value, *near):
+            make = outside if each == rule.value else inside
+            yield make(f"{each}", ground.set(rule.attribute, with_item(start, position, each)))
 
 
 @boundary(AttrAtDefault, ATTR_NOT_SUPPORTED)

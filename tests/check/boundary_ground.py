@@ -281,8 +281,9 @@ class Ground:
         """Return inputs that have numbers for each axis of `name` with those of another rank."""
         change = NONE
         for rule in self.spec.constraints:
-            counts = isinstance(rule, CountPerAxis) and rule.other == name
-            if counts and rule.tensor in self.given and self.shape(rule.tensor) != (0,):
+            if not isinstance(rule, CountPerAxis) or rule.other != name:
+                continue
+            if rule.tensor in self.given and self.shape(rule.tensor) != (0,):
                 change = change.plus(self.resized(rule.tensor, (rule.count * rank,)))
         return change
 

@@ -18,9 +18,11 @@ from atc_py.spec.implied import DtypeListed, DtypeSame, OperandAbsent, OperandPr
 from atc_py.spec.rules import (
     DtypeAmong,
     DtypeExcluded,
+    KnownValuesAre,
     KnownValuesAtLeast,
     KnownValuesExclude,
     LastDimWithinRank,
+    OperandGiven,
     RankInRange,
     RankIsNot,
     RankOfUpdates,
@@ -45,6 +47,13 @@ __all__ = ["unlisted_dtype"]
 
 @boundary(OperandPresent, OPERAND_MISSING)
 def present(rule: OperandPresent, _ground: Ground) -> Iterator[Side]:
+    """Yield there, and not."""
+    yield inside(f"{rule.tensor} there", NONE)
+    yield outside(f"no {rule.tensor}", Change(shapes={rule.tensor: None}))
+
+
+@boundary(OperandGiven, OPERAND_MISSING)
+def given(rule: OperandGiven, _ground: Ground) -> Iterator[Side]:
     """Yield there, and not."""
     yield inside(f"{rule.tensor} there", NONE)
     yield outside(f"no {rule.tensor}", Change(shapes={rule.tensor: None}))
@@ -241,6 +250,17 @@ def values_equal(rule: ValuesEqual, ground: Ground) -> Iterator[Side]:
         make = inside if value == rule.value else outside
         yield make(f"{value}", Change(values={rule.tensor: (value,) * count}))
     yield outside(f"{rule.tensor} fed", _run_time(rule.tensor))
+
+
+@boundary(KnownValuesAre, VALUE_OUT_OF_RANGE)
+def known_values_are(rule: KnownValuesAre, ground: Ground) -> Iterator[Side]:
+    """Yield the values, each of them one more and one less, and values of run time."""
+    yield inside(f"{rule.values}", ground.constant(rule.tensor, rule.values))
+    for position, value in enumerate(rule.values):
+        for other in (value - 1, value + 1):
+            items = with_item(rule.values, position, other)
+            yield outside(f"{items}", ground.constant(rule.tensor, items))
+    yield inside(f"{rule.tensor} fed", _run_time(rule.tensor))
 
 
 @boundary(ValuesExclude, VALUE_OUT_OF_RANGE)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from atc_py.spec import AttributeSpec, When
+    from atc_py.spec.rules import OfDtype
+    from atc_py.tensor.dtypes import DType
     from tests.check.boundary_ground import Ground
 
 __all__ = ["Setting", "settings"]
@@ -88,8 +90,13 @@ def _attributes_met(when: When) -> list[Change]:
 
 
 def _given(ground: Ground, when: When) -> Change:
-    """Return the inputs that the rule is conditional on, as the example has them."""
-    return Change(shapes={name: ground.spec.example.inputs[name] for name in when.present})
+    """Return the inputs that the rule is conditional on: as in the example, absent, of a dtype."""
+    known = ground.spec.example.inputs
+    present = {name: known[name] for name in when.present}
+    return Change(
+        shapes={**present, **dict.fromkeys(when.absent)},
+        dtypes={each.tensor: each.one_of[0] for each in when.dtypes},
+    )
 
 
 def _ranks_met(ground: Ground, when: When) -> Change:
@@ -128,6 +135,13 @@ def _lifted(ground: Ground, when: When, met: Setting) -> Iterator[Setting]:
         yield replace(met, change=change, text=f"{condition.name} = {value}")
     for name in when.present:
         yield replace(met, change=Change(shapes={name: None}), text=f"no {name}")
+    for name in when.absent:
+        change = Change(shapes={name: ground.spec.example.inputs[name]})
+        yield replace(met, change=change, text=f"{name} there")
+    for typed in when.dtypes:
+        other = _other_dtype(ground, typed)
+        change = Change(dtypes={typed.tensor: other})
+        yield replace(met, change=change, text=f"{typed.tensor} of {other.value}")
     for ranked in when.ranks:
         usual = len(ground.spec.example.inputs[ranked.tensor])
         rank = usual + 1 if usual == ranked.rank else usual
@@ -137,6 +151,13 @@ def _lifted(ground: Ground, when: When, met: Setting) -> Iterator[Setting]:
         found = ground.with_length(each.tensor, each.dim, each.equals + 1)
         assert found is not None
         yield replace(met, change=found, text=f"{each.dim} of {each.tensor} = {each.equals + 1}")
+
+
+def _other_dtype(ground: Ground, typed: OfDtype) -> DType:
+    """Return a listed dtype of an input with which the condition is not met."""
+    row = ground.spec.operand(typed.tensor)
+    assert row is not None
+    return next(each for each in ground.spec.dtypes_of(row) or () if each not in typed.one_of)
 
 
 def _other(row: AttributeSpec, values: tuple[Any, ...]) -> Any:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag.codes import DIM_OUT_OF_RANGE, SHAPES_DISAGREE
 from atc_py.spec.rules import (
+    CountIsLength,
     CountIsOneOrExtent,
+    CountIsProduct,
     CountIsRank,
     CountPerAxis,
     DimDivisible,
@@ -15,6 +17,7 @@ from atc_py.spec.rules import (
     DimProductInRange,
     DimsEqual,
     ElementCountInRange,
+    KnownSumIsDim,
     OutputShapeWithinFull,
     PrimeDimBelow,
     SamePaddingEven,
@@ -138,6 +141,37 @@ def _counts(name: str, count: int, ground: Ground, per_axis: int) -> Iterator[Si
     yield inside(f"{count} elements", ground.resized(name, (count,)))
     for other in (count - per_axis, count - 1, count + 1, count + per_axis):
         yield outside(f"{other} elements", ground.resized(name, (other,)))
+
+
+@boundary(CountIsLength, SHAPES_DISAGREE, "tensor", "other")
+def count_is_length(rule: CountIsLength, ground: Ground) -> Iterator[Side]:
+    """Yield the axis's dim, and numbers beside it."""
+    length = ground.shape(rule.other)[rule.axis]
+    yield inside(f"{length} elements", ground.resized(rule.tensor, (length,)))
+    for count in (length - 1, length + 1):
+        yield outside(f"{count} elements", ground.resized(rule.tensor, (count,)))
+
+
+@boundary(CountIsProduct, SHAPES_DISAGREE, "tensor", "other")
+def count_is_product(rule: CountIsProduct, ground: Ground) -> Iterator[Side]:
+    """Yield the product, and numbers beside it."""
+    (factor,) = ground.items(rule.attribute)
+    product = ground.shape(rule.other)[ground.axis(rule.other, rule.dim)] * factor
+    yield inside(f"{product} elements", ground.resized(rule.tensor, (product,)))
+    for count in (product - 1, product + 1):
+        yield outside(f"{count} elements", ground.resized(rule.tensor, (count,)))
+
+
+@boundary(KnownSumIsDim, SHAPES_DISAGREE, "other")
+def known_sum_is_dim(rule: KnownSumIsDim, ground: Ground) -> Iterator[Side]:
+    """Yield the sum, one more in every place, and values of run time."""
+    parts = ground.values(rule.tensor)
+    assert parts
+    yield inside(f"{parts}", NONE)
+    for position, part in enumerate(parts):
+        items = with_item(parts, position, part + 1)
+        yield outside(f"{items}", ground.constant(rule.tensor, items))
+    yield inside(f"{rule.tensor} fed", Change(values={rule.tensor: None}))
 
 
 @boundary(CountIsOneOrExtent, SHAPES_DISAGREE, "tensor", "other")

@@ -9,9 +9,12 @@ import pytest
 
 from atc_py.spec.rules import (
     AttrSumIsExtent,
+    CountIsLength,
     CountIsOneOrExtent,
+    CountIsProduct,
     CountIsRank,
     CountPerAxis,
+    KnownSumIsDim,
     ValuesSumIsExtent,
 )
 from tests.check.bound_nodes import NO_RANK, answer, bound, constant, said, tensor
@@ -22,6 +25,9 @@ if TYPE_CHECKING:
 
 RANK = CountIsRank(tensor="J", other="I")
 PER_AXIS = CountPerAxis(tensor="J", other="I", count=2)
+SCALE = CountIsLength(tensor="J", other="I", axis=1)
+ROWS = KnownSumIsDim(tensor="I", other="W", dim="O")
+BIAS = CountIsProduct(tensor="J", other="W", dim="I", attribute="group")
 SLOPE = CountIsOneOrExtent(tensor="J", other="I", axis=1)
 PARTS = AttrSumIsExtent(attribute="axes", tensor="I", along="axis")
 INPUT_PARTS = ValuesSumIsExtent(tensor="J", other="I", along="axis")
@@ -42,6 +48,12 @@ INPUT_PARTS = ValuesSumIsExtent(tensor="J", other="I", along="axis")
         (PER_AXIS, tensor(3), NO_RANK, "fails: 3"),
         (PER_AXIS, tensor(4), NO_RANK, "unknown: the rank of I is not known"),
         (PER_AXIS, tensor(None), tensor(1, 2, 3), "unknown: J is ?"),
+        (SCALE, tensor(64), tensor(1, 64, None), "holds"),
+        (SCALE, tensor(1), tensor(1, 64), "fails: 1 (I has 64 on axis 1)"),
+        (SCALE, tensor(8), tensor(8), "holds"),
+        (SCALE, tensor(8), tensor(1, None), "unknown: I is 1x?"),
+        (SCALE, tensor(8), NO_RANK, "unknown: the rank of I is not known"),
+        (SCALE, tensor(None), tensor(1, 64), "unknown: J is ?"),
         (SLOPE, tensor(1), NO_RANK, "holds"),
         (SLOPE, tensor(), tensor(8), "holds"),
         (SLOPE, tensor(64), tensor(1, 64, None), "holds"),
@@ -57,6 +69,41 @@ def test_number_of_elements_that_another_shape_asks_for(
     rule: Rule, counted: SourceTensor, other: SourceTensor, expected: str
 ) -> None:
     assert said(rule, bound(J=counted, I=other)) == expected
+
+
+@pytest.mark.parametrize(
+    ("parts", "whole", "expected"),
+    [
+        (constant([2, 3]), tensor(5, 1, 1, 1), "holds"),
+        (constant([2, 4]), tensor(5, 1, 1, 1), "fails: 6 (O of W is 5)"),
+        (constant([2.5], np.float32), tensor(5, 1, 1, 1), "fails: [2.5]"),
+        (tensor(2), tensor(5, 1, 1, 1), "holds"),
+        (constant([2, 3]), tensor(None, 1, 1, 1), "unknown: W is ?x1x1x1"),
+        (constant([2, 3]), tensor(5), "holds"),
+    ],
+)
+def test_values_that_add_up_to_a_dim_where_known(
+    parts: SourceTensor, whole: SourceTensor, expected: str
+) -> None:
+    assert said(ROWS, bound(I=parts, W=whole)) == expected
+
+
+@pytest.mark.parametrize(
+    ("group", "counted", "weights", "expected"),
+    [
+        (1, tensor(5), tensor(9, 5, 3, 3), "holds"),
+        (4, tensor(20), tensor(None, 5, 3, 3), "holds"),
+        (4, tensor(5), tensor(9, 5, 3, 3), "fails: 5 (5 * 4 = 20)"),
+        (4, tensor(None), tensor(9, 5, 3, 3), "unknown: J is ?"),
+        (4, tensor(20), tensor(9, None, 3, 3), "unknown: W is 9x?x3x3"),
+        (4, tensor(20), tensor(9, 5), "holds"),
+        ("4", tensor(5), tensor(9, 5, 3, 3), "holds"),
+    ],
+)
+def test_number_of_elements_that_a_dim_times_an_attribute_asks_for(
+    group: Any, counted: SourceTensor, weights: SourceTensor, expected: str
+) -> None:
+    assert said(BIAS, bound(attributes={"group": group}, J=counted, W=weights)) == expected
 
 
 @pytest.mark.parametrize(

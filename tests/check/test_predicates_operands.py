@@ -7,16 +7,23 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from atc_py.check.condition_words import when_words
+from atc_py.check.conditions import ask
+from atc_py.check.sentences import predicate_of
+from atc_py.diag import Words
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.source import SourceTensor
 from atc_py.spec.implied import DtypeListed, DtypeSame, OperandAbsent, OperandPresent, RankIs
 from atc_py.spec.rules import (
     DtypeExcluded,
     LastDimWithinRank,
+    OfDtype,
+    OperandGiven,
     RankInRange,
     RankIsNot,
     RankOfUpdates,
     RanksEqual,
+    When,
 )
 from atc_py.tensor.dtypes import DType
 from tests.check.bound_nodes import NO_RANK, answer, bound, constant, said, tensor
@@ -78,6 +85,42 @@ def test_operand_that_is_not_supported_is_named() -> None:
 )
 def test_rank_of_a_tensor(rule: Rule, x: SourceTensor, expected: str) -> None:
     assert said(rule, bound(X=x)) == expected
+
+
+def test_operand_that_must_be_given() -> None:
+    rule = OperandGiven(tensor="I")
+    assert said(rule, bound(I=tensor(2))) == "holds"
+    assert said(rule, bound(J=tensor(2))) == "fails: none"
+
+
+MISSING = When(absent=("J",))
+NARROW = When(dtypes=(OfDtype(tensor="I", one_of=(DType.INT8, DType.INT16)),))
+
+
+@pytest.mark.parametrize(
+    ("when", "given", "expected"),
+    [
+        (MISSING, {}, "fails"),
+        (MISSING, {"J": tensor(2)}, "holds"),
+        (NARROW, {"I": tensor(2, element="int16")}, "fails"),
+        (NARROW, {"I": tensor(2, element="int32")}, "holds"),
+        (NARROW, {"I": tensor(2, element="complex64")}, "holds"),
+        (NARROW, {"I": tensor(2, element="")}, "unknown"),
+        (NARROW, {}, "holds"),
+    ],
+)
+def test_rule_applies_where_operands_are_absent_or_of_a_dtype(
+    when: When, given: dict[str, SourceTensor], expected: str
+) -> None:
+    rule = OperandGiven(tensor="W", when=when)
+    assert ask(rule, predicate_of(OperandGiven), bound(tensors=given)).state.value == expected
+
+
+def test_conditions_on_absence_and_dtype_are_said_in_words() -> None:
+    assert when_words(MISSING) == Words("J is not given", "未给出 J")
+    both = When(absent=("J",), dtypes=NARROW.dtypes)
+    assert when_words(both).en == "J is not given and I has dtype int8 or int16"
+    assert when_words(both).zh == "未给出 J，且I 的数据类型为 int8 或 int16"
 
 
 @pytest.mark.parametrize("rule", [FOUR, NOT_ONE, BETWEEN, AT_LEAST, UPDATES, ALIKE, TUPLES])

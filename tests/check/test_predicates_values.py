@@ -8,7 +8,13 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from atc_py.spec.rules import KnownValuesAtLeast, ValuesAtLeast, ValuesEqual, ValuesKnown
+from atc_py.spec.rules import (
+    KnownValuesAre,
+    KnownValuesAtLeast,
+    ValuesAtLeast,
+    ValuesEqual,
+    ValuesKnown,
+)
 from tests.check.bound_nodes import NO_RANK, Data, answer, bound, constant, said, tensor
 
 if TYPE_CHECKING:
@@ -17,6 +23,7 @@ if TYPE_CHECKING:
 
 LEAST = ValuesAtLeast(tensor="I", least=1)
 KNOWN_LEAST = KnownValuesAtLeast(tensor="I", least=0)
+PAIR = KnownValuesAre(tensor="I", values=(0, 1))
 EQUAL = ValuesEqual(tensor="I", value=0)
 TENTH = ValuesEqual(tensor="I", value=0.1)
 KNOWN = ValuesKnown(tensor="I")
@@ -53,6 +60,13 @@ GRID = np.arange(20).reshape(4, 5) - 13
         (KNOWN_LEAST, constant([-1], np.int8), "fails: [-1]"),
         (KNOWN_LEAST, constant([False], np.bool_), "fails: [false]"),
         (KNOWN_LEAST, BIG, TOO_BIG),
+        (PAIR, constant([0, 1]), "holds"),
+        (PAIR, constant([0, 1], np.float16), "holds"),
+        (PAIR, tensor(2), "holds"),
+        (PAIR, constant([1, 0]), "fails: [1, 0]"),
+        (PAIR, constant([0, 1, 0]), "fails: [0, 1, 0]"),
+        (PAIR, constant([0]), "fails: [0]"),
+        (PAIR, constant([False, True], np.bool_), "fails: [false, true]"),
         (EQUAL, constant(0.0, np.float32), "holds"),
         (EQUAL, constant(-0.0, np.float16), "holds"),
         (EQUAL, constant([0, 0], np.int32), "holds"),

@@ -68,8 +68,8 @@ def nodes_of(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
 def listed_cases(operator_list: str) -> Mapping[str, tuple[str, ...]]:
     """Return the names of the cases whose operators the list has, by their first operator.
 
-    Those with sequences and optional values are left out: no list has their types. So are disputed
-    ones, and those that draw numbers.
+    Those with sequences and optional values are left out: no list has their types. So are those
+    that draw numbers, and disputed ones.
     """
     listed = {spec.op for spec in library(operator_list).all() if not spec.custom} - _DRAWING
     found: dict[str, list[str]] = {}

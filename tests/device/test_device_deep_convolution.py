@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atc_py.device.sim.kernels import deep_convolution
+from atc_py.device.sim.numerics.hf32 import round_to_hf32
+from atc_py.target.hf32 import HF32_PRODUCTS
 from atc_py.tensor.dtypes import DType
 from tests.device.models import random_array, run_operator
 from tests.device.nodes import refusal
@@ -176,6 +178,19 @@ def test_conv3d_in_float16_accumulates_in_float32() -> None:
     assert y.item() == 2048.0  # 2048.5 to even; a float16 sum would stop growing at 1024
     (y,) = run_operator("Conv3D", [x, weights], [(F32, (1, 1, 1, 1, 1))], attributes)
     assert y.item() == 2048.5
+
+
+def test_hf32_rounds_data_and_weights() -> None:
+    x, weights = random_array(5, (1, 3, 2, 3, 3)), random_array(6, (2, 3, 2, 2, 2))
+    types = [(F32, (1, 2, 1, 2, 2))]
+    plain: dict[str, OmAttribute] = {"strides": [1] * 5, "pads": [0] * 6}
+    hf32: dict[str, OmAttribute] = {**plain, "impl_mode": HF32_PRODUCTS}
+    (found,) = run_operator("Conv3D", [x, weights], types, hf32)
+    rounded = [round_to_hf32(each) for each in (x, weights)]
+    (wanted,) = run_operator("Conv3D", rounded, types, plain)
+    np.testing.assert_array_equal(found, wanted)
+    (exact,) = run_operator("Conv3D", [x, weights], types, plain)
+    assert not np.array_equal(found, exact)
 
 
 X, W = random_array(1, (1, 4, 3, 3, 3)), random_array(2, (2, 4, 2, 2, 2))

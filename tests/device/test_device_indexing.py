@@ -45,6 +45,30 @@ def test_non_zero_stops_where_the_count_is_another_one() -> None:
         run_operator("NonZero", [X], [(I64, (2, 4))], {"transpose": True})
 
 
+def test_where_gives_a_row_for_each_element() -> None:
+    x = np.array([[0, 1, 0], [2, 0, -1]], np.int32)
+    (y,) = run_operator("Where", [x], [(I64, (3, 2))])
+    np.testing.assert_array_equal(y, np.argwhere(x))
+    with pytest.raises(AtcError, match="3 are not zero, the model says 2"):
+        run_operator("Where", [x], [(I64, (2, 2))])
+
+
+def test_words_are_counted_without_an_order_of_weights() -> None:
+    attributes: Attributes = {
+        "max_gram_length": 2,
+        "max_skip_count": 9,
+        "min_gram_length": 1,
+        "mode": "IDF",
+        "ngram_counts": [0, 2],
+        "ngram_indexes": [2, 0, 1],
+        "pool_int64s": [5, -7, 5, 5],
+        "weights": [np.inf, 2.0, 3.0],
+    }
+    words = longs(5, 5, 4, 5).reshape(2, 2)
+    (y,) = run_operator("TfIdfVectorizer", [words], [(F32, (2, 3))], attributes)
+    np.testing.assert_array_equal(y, np.array([[0, 3, np.inf], [0, 0, np.inf]], np.float32))
+
+
 @pytest.mark.parametrize(
     ("dtype", "bounds", "expected"),
     [
@@ -121,7 +145,17 @@ def test_one_hot_marks_nothing_outside_its_depth(axis: int) -> None:
 
 ONE = np.array(1, np.float32)
 GATHER = [X, longs(0)]
+HERE = np.zeros((1, 1), np.int64)
 RESIZE: dict[str, Any] = {"mode": "nearest"}
+WORDS: dict[str, Any] = {
+    "max_gram_length": 1,
+    "max_skip_count": 0,
+    "min_gram_length": 1,
+    "mode": "TF",
+    "ngram_counts": [0],
+    "ngram_indexes": [0],
+    "pool_int64s": [1],
+}
 
 
 @pytest.mark.parametrize(
@@ -150,6 +184,24 @@ RESIZE: dict[str, Any] = {"mode": "nearest"}
             {},
             "inputs must have one dtype",
         ),
+        ("ScatterElements", [X, longs(0), ONE], (2, 3), {}, "indices must have 2 axes like data"),
+        ("ScatterElements", [X, HERE, ONE], (2, 3), {}, r"shape \[1, 1\], found float32 scalar"),
+        ("ScatterElements", [X, HERE, HERE], (2, 3), {}, "inputs must have one dtype"),
+        ("ScatterElements", [X, X, X], (2, 3), {}, "indices must be int32 or int64"),
+        (
+            "ScatterElements",
+            [X, np.zeros((3, 1), np.int64), X[:, :1]],
+            (2, 3),
+            {"axis": 1},
+            "reaches beyond data .* along axis 0",
+        ),
+        ("ScatterElements", [X, HERE, X[:1, :1]], (2, 3), {"reduction": "add"}, "must be 'none'"),
+        ("Where", [X], (4, 3), {}, "must have 2 columns"),
+        ("TfIdfVectorizer", [X], (2, 1), WORDS, "sequences of int32 or int64"),
+        ("TfIdfVectorizer", [longs(1)], (1,), {**WORDS, "mode": "tf"}, "mode must be TF, IDF or"),
+        ("TfIdfVectorizer", [longs(1)], (1,), {**WORDS, "ngram_counts": [1]}, "count up from 0"),
+        ("TfIdfVectorizer", [longs(1)], (1,), {**WORDS, "ngram_indexes": []}, "have 1 places"),
+        ("TfIdfVectorizer", [longs(1)], (1,), {**WORDS, "weights": [1.0, 2.0]}, "one place each"),
         ("OneHotD", [X, ONE, ONE], (2, 3, 4), {"depth": 4}, "indices must be integers"),
         ("OneHotD", [longs(0), ONE, X], (1, 4), {"depth": 4}, "off_value must be one element"),
         ("OneHotD", [longs(0), ONE, ONE], (1, 4), {"depth": -4}, "depth at least 0"),
@@ -186,7 +238,7 @@ RESIZE: dict[str, Any] = {"mode": "nearest"}
 def test_a_node_that_makes_no_sense_is_refused(
     op: str, inputs: Sequence[Array], shape: Sequence[int], attributes: Attributes, message: str
 ) -> None:
-    dtype = {"NonZero": I64}.get(op, F32)
+    dtype = {"NonZero": I64, "Where": I64}.get(op, F32)
     with pytest.raises(AtcError, match=message):
         run_operator(op, inputs, [(dtype, shape)], attributes)
 

@@ -10,8 +10,17 @@ from typing import TYPE_CHECKING
 from atc_py.spec import library
 from atc_py.spec.lists import DEFAULT_LIST
 from tests.fuzz.drafts import Draft
-from tests.fuzz.forms import arithmetic, elements, indices, movement, windows
-from tests.fuzz.forms.registry import FORMS
+from tests.fuzz.forms import (
+    arithmetic,
+    elements,
+    indices,
+    movement,
+    newer,
+    sampling,
+    volumes,
+    windows,
+)
+from tests.fuzz.forms.registry import FORMS, NEWER_FORMS
 
 if TYPE_CHECKING:
     import random
@@ -20,17 +29,21 @@ if TYPE_CHECKING:
 
 __all__ = ["random_form"]
 
-REGISTERING = (arithmetic, elements, indices, movement, windows)
+REGISTERING = (arithmetic, elements, indices, movement, newer, sampling, volumes, windows)
 """The modules that register forms; who imports them has all."""
 
 _OPSETS = (8, 9, 10, 11, 11, 12, 13, 13, 13, 14, 16, 18)
 _NEWER_OPSETS = (9, 11, 12, 13, 14, 14, 15, 16, 16, 17, 18, 18, 18, 21)
 
+_NEWER_SHARE = 0.5
+"""How many models of a newer list are of forms that older ones have not."""
+
 
 def random_form(rng: random.Random, operator_list: str = DEFAULT_LIST) -> onnx.ModelProto:
-    """Return a model of one of a list's FORMS, of opsets that it has, and of some that it has not."""
-    opsets = _OPSETS if operator_list == DEFAULT_LIST else _NEWER_OPSETS
-    draft = Draft(rng, rng.choice(opsets))
-    listed = [op for op in sorted(FORMS) if library(operator_list).find(op) is not None]
-    FORMS[rng.choice(listed)](draft)
+    """Return a model of one of a list's forms, of opsets that it has, and of some that it has not."""
+    newest = operator_list != DEFAULT_LIST
+    draft = Draft(rng, rng.choice(_NEWER_OPSETS if newest else _OPSETS))
+    forms = NEWER_FORMS if newest and rng.random() < _NEWER_SHARE else FORMS
+    listed = [op for op in sorted(forms) if library(operator_list).find(op) is not None]
+    forms[rng.choice(listed)](draft)
     return draft.model()

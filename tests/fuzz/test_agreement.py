@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from atc_py.lowering.lower import can_lower
 from atc_py.spec import all_specs, library
 from atc_py.spec.lists import DEFAULT_LIST, operator_lists
 from tests.fuzz import agree
 from tests.fuzz.agree import Asked, Tally, agreement, guarded_agreement, random_model
-from tests.fuzz.forms.registry import FORMS
+from tests.fuzz.forms.registry import FORMS, NEWER_FORMS
 from tests.fuzz.random_forms import random_form
 from tests.fuzz.verdict_pairs import Pair, Verdict, verdicts
 from tests.sampling import sampled
@@ -68,6 +69,23 @@ def test_every_form_often_makes_a_model_that_converts(
         model = random_form(random.Random(f"{operator}:{number}"), listed)  # noqa: S311  (to be made again)
         path.write_bytes(model.SerializeToString())
         if verdicts(path, operator_list=listed).outcome == "converted":
+            return
+    pytest.fail(f"no {operator} of 60 converts")
+
+
+@pytest.mark.parametrize("operator", sorted(NEWER_FORMS))
+def test_every_newer_form_often_makes_a_model_that_converts(
+    operator: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not can_lower(operator, "", library(NEWEST)):
+        pytest.skip("it does not compile yet")
+    monkeypatch.setattr("tests.fuzz.random_forms.FORMS", {operator: NEWER_FORMS[operator]})
+    monkeypatch.setattr("tests.fuzz.random_forms.NEWER_FORMS", {operator: NEWER_FORMS[operator]})
+    for number in range(60):
+        path = tmp_path / "model.onnx"
+        rng = random.Random(f"{operator}:{number}")  # noqa: S311  (to be made again)
+        path.write_bytes(random_form(rng, NEWEST).SerializeToString())
+        if verdicts(path, operator_list=NEWEST).outcome == "converted":
             return
     pytest.fail(f"no {operator} of 60 converts")
 

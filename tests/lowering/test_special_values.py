@@ -31,7 +31,7 @@ UNARY: list[tuple[str, dict[str, Any]]] = [
         "Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Celu", "Cos", "Cosh",
         "Elu", "Erf", "Exp", "Floor", "HardSigmoid", "Identity", "LeakyRelu", "Log", "Neg",
         "Reciprocal", "Relu", "Round", "Selu", "Sigmoid", "Sign", "Sin", "Sinh", "Softplus",
-        "Softsign", "Sqrt", "Tanh", "ThresholdedRelu",
+        "Shrink", "Softsign", "Sqrt", "Tan", "Tanh", "ThresholdedRelu",
     )),
     *(("Elu", {"alpha": alpha}) for alpha in (2.0, 0.0, -1.0)),
     *(("LeakyRelu", {"alpha": alpha}) for alpha in (0.0, -0.5, 1.0, 2.0)),

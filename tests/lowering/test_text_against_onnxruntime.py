@@ -65,8 +65,8 @@ def test_n_grams_are_counted_as_by_onnxruntime(tmp_path: Path) -> None:
         ({"max_gram_length": 4}, "1 <= min_gram_length <= max_gram_length <= 3"),
         ({"min_gram_length": 0}, "1 <= min_gram_length <= max_gram_length <= 3"),
         ({"max_skip_count": -1}, "max_skip_count >= 0"),
-        ({"ngram_counts": [0, 3, 8]}, "as the starts of its n-grams of 1, 2, ... numbers"),
-        ({"ngram_counts": [1, 2, 8]}, "as the starts of its n-grams of 1, 2, ... numbers"),
+        ({"ngram_counts": [0, 3, 8]}, "which do not cut its pool of 11 into whole n-grams"),
+        ({"ngram_counts": [1, 2, 8]}, "which do not cut its pool of 11 into whole n-grams"),
         (
             {"ngram_indexes": [0, 1, 4, 3, 2], "weights": WEIGHTS[1:]},
             "a place that is at least 0 for each of 6 n-grams",
@@ -79,8 +79,14 @@ def test_n_grams_are_counted_as_by_onnxruntime(tmp_path: Path) -> None:
             {"weights": WEIGHTS[1:]},
             "weights of TfIdfVectorizer must have as many elements as ngram_indexes",
         ),
-        ({"ngram_indexes": [0, 1, 5, 5, 3, 2]}, "ngram_indexes must have each place once"),
-        ({"ngram_indexes": [0, 1, 6, 4, 3, 2]}, "ngram_indexes must have each place once"),
+        (
+            {"ngram_indexes": [0, 1, 5, 5, 3, 2]},
+            "ngram_indexes must have each place from 0 to 5 once",
+        ),
+        (
+            {"ngram_indexes": [0, 1, 6, 4, 3, 2]},
+            "ngram_indexes must have each place from 0 to 5 once",
+        ),
     ],
 )
 def test_a_pool_that_makes_no_sense_is_refused(

@@ -11,7 +11,12 @@ import pytest
 import atc_py
 from atc_py.check.refusal import RulesBrokenError
 from tests.networks.builders.agreement import FLOAT16_MODES, expect_agreement
-from tests.networks.builders.newer_opsets import build_resnet, build_vit
+from tests.networks.builders.newer_opsets import (
+    build_resnet,
+    build_segmentation,
+    build_vit,
+    build_volume_network,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,9 +24,14 @@ if TYPE_CHECKING:
 NEWER_LIST = "cann-9.0"
 OPSETS = (17, 18)
 MIXED, KEEP = "allow_mix_precision", "must_keep_origin_dtype"
-BUILDERS = {"resnet": build_resnet, "vit": build_vit}
-IN_FLOAT16_ALONE = {"vit": {"LayerNormalization", "MatMul"}}
-"""Operators of a network for which the list has float16 and no float32."""
+BUILDERS = {
+    "resnet": build_resnet,
+    "vit": build_vit,
+    "segmentation": build_segmentation,
+    "volumes": build_volume_network,
+}
+IN_FLOAT16_ALONE = {"vit": {"LayerNormalization", "MatMul"}, "volumes": {"Conv"}}
+"""Operators of a network for which the list has float16 and no float32: of Conv, on volumes."""
 
 MODES = [
     (name, mode)

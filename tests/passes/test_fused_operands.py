@@ -115,7 +115,7 @@ REFUSALS: dict[str, tuple[type[Pass], str, dict[str, str], str]] = {
     "border of channels": (
         FusePadConvPass, PAD_CONV,
         {"[0,0,0,0,1,2,0,1]": "[0,0,1,0,1,2,0,1]", "input %x : float32[1,2,": "input %x : float32[1,1,"},
-        "only height and width may get borders"),
+        "only spatial axes may get borders"),
     "mirrored border": (
         FusePadConvPass, PAD_CONV, {"{paddings": '{mode="reflect", paddings'},
         "the border must be constant, found reflect"),

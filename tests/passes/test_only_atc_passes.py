@@ -26,6 +26,7 @@ NAMES = {
         "TbeConvCommonRules0FusionPass",
         "TbeConvCommonRules2FusionPass",
         "TbeConv2DEltwisePass",
+        "TbeConv3dElemwisePass",
         "TbeDepthwiseConvElemwiseFusionPass",
     },
 }

@@ -288,6 +288,24 @@ FAULTS = {
         "12 is after the last 9",
         "[first, last]",
     ),
+    "condition on the absence of no tensor": (
+        "when: {",
+        "when: {absent: [X, ¦Q], ",
+        "no input or output 'Q'",
+        "X, W, Z, Y",
+    ),
+    "condition on the dtype of no tensor": (
+        "when: {",
+        "when: {dtypes: [{tensor: ¦Q, one_of: [int8]}], ",
+        "no input or output 'Q'",
+        "X, W, Z, Y",
+    ),
+    "condition on no dtypes": (
+        "when: {",
+        "when: {dtypes: [{tensor: X, one_of: ¦[]}], ",
+        "length >= 1",
+        "list of",
+    ),
     "target with no attribute": (
         "groups: group",
         "groups: ¦grop",

@@ -16,6 +16,8 @@ from atc_py.spec.rules import (
     AttrDistinct,
     AttrEachInRange,
     AttrElementsAre,
+    AttrExcludes,
+    AttrGiven,
     AttrLength,
     AttrLengthsEqual,
     AttrMultiple,
@@ -71,6 +73,41 @@ def attr_at_default(rule: AttrAtDefault, node: BoundNode) -> Answer:
         return HOLDS
     value = node.value(rule.attribute)
     return HOLDS if _are_equal(value, row.default_at(node.opset)) else fails(shown(value))
+
+
+@predicate(
+    AttrGiven,
+    ATTR_MISSING,
+    en="{attribute} of {op} must be set and not empty",
+    zh="{op} 须设置 {attribute}，且不能为空",
+    help_=Words(
+        "write {attribute} out where the model is built, all of them if all are meant",
+        "在构建模型处写明 {attribute}；若指全部，请逐一写出",
+    ),
+)
+def attr_given(rule: AttrGiven, node: BoundNode) -> Answer:
+    """Judge a node by an AttrGiven rule."""
+    if not node.has_attribute(rule.attribute):
+        return HOLDS
+    if not node.is_set(rule.attribute):
+        return fails(Words("not set", "未设置"))
+    value = node.value(rule.attribute)
+    return fails(shown(value)) if isinstance(value, tuple) and not value else HOLDS
+
+
+@predicate(
+    AttrExcludes,
+    ATTR_OUT_OF_RANGE,
+    en="{attribute} of {op} must not be {value}",
+    zh="{op} 的 {attribute} 不能为 {value}",
+    help_=Words(
+        "set {attribute} to something else than {value} where the model is built",
+        "在构建模型处将 {attribute} 设为 {value} 以外的值",
+    ),
+)
+def attr_excludes(rule: AttrExcludes, node: BoundNode) -> Answer:
+    """Judge a node by an AttrExcludes rule."""
+    return _each_element(node, rule.attribute, lambda item: not _are_equal(item, rule.value))
 
 
 @predicate(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
+from atc_py.check.open_dims import NOT_YET
 from atc_py.check.predicate import predicate
 from atc_py.check.rules.reading import (
     attribute,
@@ -12,6 +13,8 @@ from atc_py.check.rules.reading import (
     count_of,
     dims_of,
     integers,
+    is_known,
+    lengths,
     rank_of,
     whole_numbers,
 )
@@ -20,9 +23,12 @@ from atc_py.diag import Words
 from atc_py.diag.codes import SHAPES_DISAGREE
 from atc_py.spec.rules import (
     AttrSumIsExtent,
+    CountIsLength,
     CountIsOneOrExtent,
+    CountIsProduct,
     CountIsRank,
     CountPerAxis,
+    KnownSumIsDim,
     ValuesSumIsExtent,
 )
 
@@ -112,10 +118,86 @@ def _one_or_length(rule: CountIsOneOrExtent, tensor: SourceTensor, other: Source
         return unknown(described(rule.other, other))
     if not -len(dims) <= rule.axis < len(dims):
         return fails(with_rank(shown(count), rule.other, len(dims)))
-    length = dims[rule.axis]
+    return _is_length(count, rule, other, dims[rule.axis])
+
+
+def _is_length(
+    count: int, rule: CountIsOneOrExtent | CountIsLength, other: SourceTensor, length: int | None
+) -> Answer:
+    """Return True if a count is the length of the rule's axis."""
     if length is None:
         return unknown(described(rule.other, other))
     return HOLDS if count == length else fails(_with_length(count, rule.other, rule.axis, length))
+
+
+@predicate(
+    CountIsLength,
+    SHAPES_DISAGREE,
+    en="{tensor} of {op} must have as many elements as {other} has on axis {axis}",
+    zh="{op} 的 {tensor} 的元素个数须等于 {other} 在轴 {axis} 上的长度",
+    help_=Words(
+        "export {tensor} with one element for each index of axis {axis} of {other}",
+        "导出时使 {tensor} 对 {other} 的轴 {axis} 的每个位置各有一个元素",
+    ),
+)
+def count_is_length(rule: CountIsLength, node: BoundNode) -> Answer:
+    """Judge a node by a CountIsLength rule."""
+    return all_of(
+        _as_long(rule, tensor, other)
+        for tensor in node.tensors(rule.tensor)
+        for other in node.tensors(rule.other)
+    )
+
+
+def _as_long(rule: CountIsLength, tensor: SourceTensor, other: SourceTensor) -> Answer:
+    """Return the answer for two tensors; without the axis another rule says so."""
+    count, dims = count_of(dims_of(tensor)), dims_of(other)
+    if count is None:
+        return unknown(described(rule.tensor, tensor))
+    if dims is None:
+        return unknown(described(rule.other, other))
+    if not -len(dims) <= rule.axis < len(dims):
+        return HOLDS
+    return _is_length(count, rule, other, dims[rule.axis])
+
+
+@predicate(
+    CountIsProduct,
+    SHAPES_DISAGREE,
+    en="{tensor} of {op} must have as many elements as {dim} of {other} times {attribute}",
+    zh="{op} 的 {tensor} 的元素个数须为 {other} 的 {dim} 维乘以 {attribute}",
+    help_=Words(
+        "give {tensor} one element for each channel of the result",
+        "使 {tensor} 的元素与输出通道一一对应",
+    ),
+)
+def count_is_product(rule: CountIsProduct, node: BoundNode) -> Answer:
+    """Judge a node by a CountIsProduct rule."""
+    factor = integers(attribute(node, rule.attribute))
+    if factor is None or len(factor) != 1:
+        return HOLDS  # the rule on the attribute reports it
+    return all_of(
+        _is_product(rule, tensor, other, length, factor[0])
+        for tensor in node.tensors(rule.tensor)
+        for other, length in lengths(node, rule.other, rule.dim)
+    )
+
+
+def _is_product(
+    rule: CountIsProduct,
+    tensor: SourceTensor,
+    other: SourceTensor,
+    length: int | None,
+    factor: int,
+) -> Answer:
+    """Return the answer for two tensors."""
+    count = count_of(dims_of(tensor))
+    if count is None:
+        return unknown(described(rule.tensor, tensor))
+    if length is None:
+        return unknown(described(rule.other, other))
+    product = length * factor
+    return HOLDS if count == product else fails(noted(count, f"{length} * {factor} = {product}"))
 
 
 # Sums -------------------------------------------------------------------------------------------
@@ -167,6 +249,46 @@ def values_sum_is_extent(rule: ValuesSumIsExtent, node: BoundNode) -> Answer:
         along = attribute(node, rule.along)
         answers.append(_sum_is_length(sum(parts), node, rule.other, along))
     return all_of(answers)
+
+
+@predicate(
+    KnownSumIsDim,
+    SHAPES_DISAGREE,
+    en="{tensor} of {op}, where constant, must add up to {dim} of {other}",
+    zh="{op} 的 {tensor} 为常量时，其值之和须等于 {other} 的 {dim} 维",
+    help_=Words(
+        "make the values of {tensor} add up to the length of {other}",
+        "使 {tensor} 的值之和等于 {other} 的长度",
+    ),
+)
+def known_sum_is_dim(rule: KnownSumIsDim, node: BoundNode) -> Answer:
+    """Judge a node by a KnownSumIsDim rule."""
+    known = [tensor for tensor in node.tensors(rule.tensor) if is_known(tensor)]
+    if node.waits and len(known) < len(node.tensors(rule.tensor)):
+        return unknown(NOT_YET)
+    return all_of(
+        _adds_up_to(rule, tensor, other, length)
+        for tensor in known
+        for other, length in lengths(node, rule.other, rule.dim)
+    )
+
+
+def _adds_up_to(
+    rule: KnownSumIsDim, tensor: SourceTensor, other: SourceTensor, length: int | None
+) -> Answer:
+    """Return the answer for two tensors."""
+    data = constant(rule.tensor, tensor)
+    if isinstance(data, Words):
+        return unknown(data)
+    parts = whole_numbers(data)
+    if parts is None:
+        return fails(array_at_fault(data))
+    if length is None:
+        return unknown(described(rule.other, other))
+    if sum(parts) == length:
+        return HOLDS
+    found = f"{rule.dim} of {rule.other} is {length}"
+    return fails(noted(shown(sum(parts)), found, f"{rule.other} 的 {rule.dim} 维为 {length}"))
 
 
 def _sum_is_length(total: int, node: BoundNode, name: str, along: Any) -> Answer:

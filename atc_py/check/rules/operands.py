@@ -18,6 +18,7 @@ from atc_py.diag.codes import (
 from atc_py.spec.implied import OperandAbsent, OperandPresent, RankIs
 from atc_py.spec.rules import (
     LastDimWithinRank,
+    OperandGiven,
     RankInRange,
     RankIsNot,
     RankOfUpdates,
@@ -69,6 +70,21 @@ def operand_absent(rule: OperandAbsent, node: BoundNode) -> Answer:
     """Judge a node by an OperandAbsent rule."""
     found = node.tensor(rule.tensor)
     return HOLDS if found is None else fails(quoted(found.name) if found.name else "")
+
+
+@predicate(
+    OperandGiven,
+    OPERAND_MISSING,
+    en="{op} must be given {tensor}",
+    zh="{op} 须给出 {tensor}",
+    help_=Words(
+        "connect {tensor} where the model is built; a constant will do",
+        "在构建模型处接上 {tensor}，常量即可",
+    ),
+)
+def operand_given(rule: OperandGiven, node: BoundNode) -> Answer:
+    """Judge a node by an OperandGiven rule."""
+    return HOLDS if node.tensors(rule.tensor) else fails(Words("none", "无"))
 
 
 # Ranks ------------------------------------------------------------------------------------------

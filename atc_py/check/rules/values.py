@@ -12,6 +12,7 @@ from atc_py.check.rules.wording import array_at_fault
 from atc_py.diag import Words
 from atc_py.diag.codes import VALUE_NOT_CONSTANT, VALUE_OUT_OF_RANGE
 from atc_py.spec.rules import (
+    KnownValuesAre,
     KnownValuesAtLeast,
     KnownValuesExclude,
     Level,
@@ -131,6 +132,18 @@ def known_values_exclude(rule: KnownValuesExclude, node: BoundNode) -> Answer:
     return _known_values(rule, node, rule.tensor, _other_than(rule.value))
 
 
+@predicate(
+    KnownValuesAre,
+    VALUE_OUT_OF_RANGE,
+    en="{tensor} of {op}, where constant, must be {values}",
+    zh="{op} 的 {tensor} 为常量时须为 {values}",
+    help_=Words("export {tensor} as {values}", "将 {tensor} 导出为 {values}"),
+)
+def known_values_are(rule: KnownValuesAre, node: BoundNode) -> Answer:
+    """Judge a node by a KnownValuesAre rule."""
+    return _known_values(rule, node, rule.tensor, _the_same_as(rule.values))
+
+
 def _at_least(least: Number) -> _Keeps:
     """Return a mask of the values that are at least `least`; NaN is not."""
     return lambda data, _: data >= least
@@ -139,6 +152,18 @@ def _at_least(least: Number) -> _Keeps:
 def _equal_to(value: Number) -> _Keeps:
     """Return a mask of the values that equal `value` in their own dtype: 0.1 in float16 is 0.09997559."""
     return lambda data, kind: data == (float(kind(value)) if data.dtype.kind == "f" else value)
+
+
+def _the_same_as(values: tuple[Number, ...]) -> _Keeps:
+    """Return a mask of the values that are those; all are off where there are more or fewer."""
+
+    def keeps(data: npt.NDArray[Any], _: Any) -> npt.NDArray[Any]:
+        import numpy as np
+
+        kept: npt.NDArray[Any] = np.zeros(data.shape, np.bool_)
+        return np.equal(data, values, out=kept) if data.size == len(values) else kept
+
+    return keeps
 
 
 def _other_than(value: Number) -> _Keeps:

@@ -62,14 +62,14 @@ def _check_pool(
     whole = all(length >= 0 and length % n == 0 for n, length in enumerate(lengths, 1))
     if bounds[0] != 0 or not whole:
         raise b.bad(
-            f"has {list(starts)} as the starts of its n-grams of 1, 2, ... numbers in a pool of "
-            f"{len(pool)}",
+            f"has {len(starts)} starts of n-grams of 1, 2, ... numbers, which do not cut its pool of "
+            f"{len(pool)} into whole n-grams",
             "attribute ngram_counts",
         )
     count = sum(length // n for n, length in enumerate(lengths, 1))
     if len(places) != count or min(places, default=0) < 0:
         raise b.bad(
-            f"needs a place that is at least 0 for each of {count} n-grams, found {list(places)}",
+            f"needs a place that is at least 0 for each of {count} n-grams, found {len(places)}",
             "attribute ngram_indexes",
         )
 
@@ -91,8 +91,8 @@ def _weights(b: Builder, places: tuple[int, ...]) -> tuple[float, ...]:
         raise b.bad(f"needs {len(places)} weights, found {len(weights)}", "attribute weights")
     if sorted(places) != list(range(len(places))):
         raise b.unsupported(
-            "with weights, ngram_indexes must have each place once, from 0 to the number of n-grams "
-            f"less 1, found {list(places)}",
+            f"with weights, ngram_indexes must have each place from 0 to {len(places) - 1} once, found "
+            f"{len(set(places))} places up to {max(places)}",
             "attribute ngram_indexes",
             "give each n-gram a place of its own, and no place without one",
         )

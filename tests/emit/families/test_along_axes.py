@@ -81,6 +81,11 @@ def test_every_reduction_agrees(add_node: AddNode, verified: Verified) -> None:
             for axis in (0, 1, 2):
                 places = TensorType(DType.INT32, _kept(x.shape, (axis,)))
                 _one(graph, add_node, op, [x], places, dimension=axis, dtype=DType.INT32)
+    for op in ("ArgMaxD", "ArgMinD"):
+        for axis in (1, 2):
+            x = TensorType(DType.INT32, (3, 5, 31))
+            places = TensorType(DType.INT32, _kept(x.shape, (axis,)))
+            _one(graph, add_node, op, [x], places, dimension=axis, dtype=DType.INT32)
     for dtype in (DType.INT8, DType.UINT8, DType.BOOL, DType.INT32):
         for op in ("ReduceMaxD", "ReduceMinD") if dtype is not DType.BOOL else ("ReduceMaxD",):
             x, y = TensorType(dtype, (3, 5, 31)), TensorType(dtype, (3, 31))

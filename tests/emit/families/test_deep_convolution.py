@@ -80,8 +80,10 @@ SPREAD = [
 """One element, odd sizes, rests of blocks, groups, padding deeper than the volume, nothing."""
 
 
-def _add(add_node: AddNode, graph: Graph, case: Case, name: str, op: str, *, blocks: bool) -> None:
-    """Add a convolution with a bias, row by row or in blocks."""
+def _add(
+    add_node: AddNode, graph: Graph, case: Case, name: str, op: str, blocks: int | None = 0
+) -> None:
+    """Add a convolution with a bias: in blocks, 0 for the dtype's own, or row by row for None."""
     dtype, wide, result = COLUMNS[name]
     turned = op == "Conv3DTransposeD"
     outputs = (case.x[0], case.filters, *(case.spread() if turned else case.outputs()))
@@ -100,9 +102,9 @@ def _add(add_node: AddNode, graph: Graph, case: Case, name: str, op: str, *, blo
         TensorType(kind, shape, Format.NCDHW)
         for kind, shape in ((dtype, case.x), (dtype, weights), (result, outputs))
     )
-    if blocks:
-        x, y = (each.with_storage(Storage(Format.NDC1HWC0)) for each in (x, y))
-        filters = filters.with_storage(Storage(Format.FRACTAL_Z_3D, case.groups))
+    if blocks is not None:
+        x, y = (each.with_storage(Storage(Format.NDC1HWC0, c0=blocks)) for each in (x, y))
+        filters = filters.with_storage(Storage(Format.FRACTAL_Z_3D, case.groups, blocks))
     add_node(graph, op, [x, filters, TensorType(wide, (case.filters,))], [y], attributes)
 
 
@@ -112,9 +114,9 @@ def test_convolutions_of_volumes_in_blocks_agree(
 ) -> None:
     graph = Graph("volumes", Phase.TYPED)
     for case in CASES:
-        _add(add_node, graph, case, name, "Conv3D", blocks=True)
+        _add(add_node, graph, case, name, "Conv3D")
     for case in SPREAD if name != "int8" else ():
-        _add(add_node, graph, case, name, "Conv3DTransposeD", blocks=True)
+        _add(add_node, graph, case, name, "Conv3DTransposeD")
     checked = verified(graph)
     assert wrong(checked) == []
     assert addressed(checked) == {"storage"}
@@ -140,10 +142,20 @@ def test_convolutions_of_volumes_agree_by_rows_and_on_split_cores(
     graph = Graph("others", Phase.TYPED)
     split = soc != "sim"
     for case in (CASES[2], CASES[3], CASES[5]):
-        _add(add_node, graph, case, name, "Conv3D", blocks=split)
+        _add(add_node, graph, case, name, "Conv3D", 0 if split else None)
     for case in (SPREAD[1], SPREAD[2 if split else 3]) if name != "int8" else ():
-        _add(add_node, graph, case, name, "Conv3DTransposeD", blocks=split)
+        _add(add_node, graph, case, name, "Conv3DTransposeD", 0 if split else None)
     checked = verified(graph, soc)
+    assert wrong(checked) == []
+    assert addressed(checked) == {"storage"}
+
+
+@pytest.mark.sweep
+def test_blocks_of_eight_leave_split_cores(add_node: AddNode, verified: Verified) -> None:
+    graph = Graph("eight", Phase.TYPED)
+    for case in CASES[:6]:
+        _add(add_node, graph, case, "float32", "Conv3D", 8)
+    checked = verified(graph, "Ascend910B1")
     assert wrong(checked) == []
     assert addressed(checked) == {"storage"}
 

@@ -29,7 +29,7 @@ F16, F32, BF16 = DType.FLOAT16, DType.FLOAT32, DType.BFLOAT16
 
 ACTIVATIONS: dict[str, dict[str, AttrValue]] = {
     "Relu": {}, "LeakyRelu": {"negative_slope": 0.1}, "Sigmoid": {}, "Tanh": {}, "GeluV2": {},
-    "Swish": {"scale": 1.0}, "HardSwish": {}, "Elu": {}, "Muls": {"value": 0.3}, "Neg": {},
+    "Swish": {"scale": 1.0}, "HardSwish": {}, "Elu": {}, "Muls": {"value": 0.3}, "Neg": {}, "Tan": {},
 }  # fmt: skip
 
 

@@ -132,7 +132,7 @@ def _views(draft: Draft, op: str) -> None:
 @form("Resize")
 def _resize(draft: Draft, op: str) -> None:
     rng = draft.rng
-    rank = rng.choice((4, 4, 4, 3, 2))
+    rank = rng.choice((4, 4, 4, 3, 2, 5))
     shape = any_shape(draft, rank)
     free = [at >= rank - 2 for at in range(rank)]
     scales = [rng.choice((0.5, 1.0, 2.0, 1.5, 3.0, 0.3)) if each else 1.0 for each in free]

@@ -10,7 +10,19 @@ if TYPE_CHECKING:
 
     from tests.fuzz.drafts import Draft
 
-__all__ = ["ANY", "FLOATS", "FORMS", "any_axis", "any_shape", "form", "like", "maybe", "near"]
+__all__ = [
+    "ANY",
+    "FLOATS",
+    "FORMS",
+    "NEWER_FORMS",
+    "any_axis",
+    "any_shape",
+    "form",
+    "like",
+    "maybe",
+    "near",
+    "newer_form",
+]
 
 
 class Drafting(Protocol):
@@ -21,6 +33,8 @@ class Drafting(Protocol):
 
 
 FORMS: dict[str, Callable[[Draft], None]] = {}
+NEWER_FORMS: dict[str, Callable[[Draft], None]] = {}
+"""Forms beside the others, of newer lists and opsets alone."""
 
 FLOATS = (*["float32"] * 6, "float16", "float16", "float64", "bfloat16")
 ANY = (*FLOATS, "int32", "int64", "int8", "uint8", "bool")
@@ -28,11 +42,23 @@ ANY = (*FLOATS, "int32", "int64", "int8", "uint8", "bool")
 
 def form(*operators: str) -> Callable[[Drafting], Drafting]:
     """Register the function that drafts nodes of some operators, which it takes by name."""
+    return _registering(FORMS, operators)
+
+
+def newer_form(*operators: str) -> Callable[[Drafting], Drafting]:
+    """Register the function that drafts nodes in forms of newer lists and opsets."""
+    return _registering(NEWER_FORMS, operators)
+
+
+def _registering(
+    forms: dict[str, Callable[[Draft], None]], operators: Sequence[str]
+) -> Callable[[Drafting], Drafting]:
+    """Return the decorator that puts a function into `forms` for some operators."""
 
     def register(function: Drafting) -> Drafting:
         for operator in operators:
-            assert operator not in FORMS, operator
-            FORMS[operator] = partial(function, op=operator)
+            assert operator not in forms, operator
+            forms[operator] = partial(function, op=operator)
         return function
 
     return register

@@ -97,6 +97,9 @@ def _regions(draft: Draft, op: str) -> None:
         attributes["mode"] = maybe(draft, 0.3, rng.choice(("avg", "max")))
         attributes["output_height"] = maybe(draft, 0.5, rng.choice((0, 1, 2)))
         attributes["sampling_ratio"] = maybe(draft, 0.5, rng.choice((0, 1, 2)))
+        if draft.opset >= 16:
+            mode = rng.choice(("half_pixel", "output_half_pixel"))
+            attributes["coordinate_transformation_mode"] = maybe(draft, 0.6, mode)
     else:
         attributes["pooled_shape"] = [rng.choice((1, 2, 3)) for _ in "hw"]
     draft.node(op, inputs, **attributes)

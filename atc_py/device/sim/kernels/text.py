@@ -30,14 +30,14 @@ def _tf_idf_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
         raise NodeError(f"mode must be TF, IDF or TFIDF, found {node.text('mode')!r}")
     lengths = [after - before for before, after in pairwise(_bounds(node))]
     if not starts or starts[0] != 0 or min(lengths) < 0:
-        raise NodeError(f"ngram_counts must count up from 0, found {list(starts)}")
+        raise NodeError(f"ngram_counts must count up from 0, found {len(starts)} of them")
     count = sum(length // n for n, length in enumerate(lengths, 1))
     if not places or min(places) < 0 or len(places) != count:
-        raise NodeError(f"ngram_indexes must have {count} places, found {list(places)}")
+        raise NodeError(f"ngram_indexes must have {count} places, found {len(places)}")
     if _weights(node) and not len(_weights(node)) == len(set(places)) == max(places) + 1:
         raise NodeError(
             f"weights need n-grams with one place each, found {len(_weights(node))} weights for "
-            f"{list(places)}"
+            f"{len(set(places))} places up to {max(places)}"
         )
     return (TensorFacts(DType.FLOAT32, (*x.shape[:-1], max(places) + 1)),)
 
