@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from atc_py.api import Model, check_models, convert, load, quantize_model
+    from atc_py.api import Model, check_models, convert, fix_model, load, quantize_model
     from atc_py.compare import compare_model
     from atc_py.diag import AtcError
     from atc_py.pipeline.profile import profile_model
@@ -24,6 +24,7 @@ __all__ = [
     "check_models",
     "compare_model",
     "convert",
+    "fix_model",
     "limited_memory",
     "load",
     "profile_model",
@@ -40,7 +41,7 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> Any:
     """Import the public names when they are first used, so that `import atc_py` is instant."""
-    if name in {"Model", "check_models", "convert", "load", "quantize_model"}:
+    if name in {"Model", "check_models", "convert", "fix_model", "load", "quantize_model"}:
         from atc_py import api
 
         return getattr(api, name)

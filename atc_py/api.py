@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from atc_py.options.choices import (
+    FixChoice,
     PrecisionChoice,
     chosen_list,
     chosen_mode,
+    fix_rules,
     input_shapes,
     optional_path,
     precision_options,
@@ -25,9 +27,10 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from atc_py.check.findings import CheckReport
+    from atc_py.results.fixing import Fixing
     from atc_py.results.quantization import Quantization
 
-__all__ = ["Model", "check_models", "convert", "load", "quantize_model"]
+__all__ = ["Model", "check_models", "convert", "fix_model", "load", "quantize_model"]
 
 
 def check_models(
@@ -103,6 +106,54 @@ def quantize_model(  # noqa: PLR0913  (keywords, each of them an option)
 
     chosen = Rewriting(format, quant_bias, external_data, chosen_list(operator_list))
     return rewrite_quantized(Path(model), output, chosen, on_stage)
+
+
+def fix_model(
+    model: str | os.PathLike[str],
+    output: str | os.PathLike[str] | None = None,
+    *,
+    soc: str = "sim",
+    input_shape: str | Mapping[str, Sequence[int]] = "",
+    op_specs: str | os.PathLike[str] | None = None,
+    **choice: Unpack[FixChoice],
+) -> Fixing:
+    """Write an ONNX model in an equivalent form that the operator list takes, as far as rules can.
+
+    Args:
+        model: path of the .onnx file.
+        output: path of the .onnx file to write; by default `NAME.fixed.onnx` beside the model.
+        soc: as in `check_models`, and so are the next two.
+        input_shape: dims for inputs.
+        op_specs: folder of specifications.
+        **choice: the rules, the proof, and the options of `check_models`; see `FixChoice`.
+
+    Returns:
+        The record: each rewritten node with its rules and its error, and the findings that are left.
+
+    Raises:
+        TypeError: a keyword is unknown.
+        AtcError: a file cannot be read or written; FIX_DIFFERS where a rewrite differs from the
+            original.
+    """
+    from atc_py.compare.fix_file import fix_file
+    from atc_py.options.fix_options import SEEDS, FixOptions
+
+    reject_unknown("fix_model", choice, FixChoice)
+    check = CheckOptions(
+        soc=soc,
+        precision_mode=chosen_mode(choice),
+        input_shapes=input_shapes(input_shape),
+        op_specs=optional_path(op_specs),
+        precision=precision_options(choice),
+    )
+    options = FixOptions(
+        check=check,
+        rules=fix_rules(choice),
+        dry_run=choice.get("dry_run", False),
+        seeds=choice.get("seeds", SEEDS),
+        external=choice.get("external_data", False),
+    )
+    return fix_file(Path(model), output, options)
 
 
 def load(

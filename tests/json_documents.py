@@ -15,6 +15,7 @@ DOCUMENTS: dict[str, str] = {
     "fusion_result, precision, layout, stages, weights_in, weights_out, file_bytes, memory, "
     "estimated_time",
     "convert --passes": "[name, optional, summary, atc_names, in_atc]",
+    "fix": "model, output, operator_list, opset, errors, rewrites, left, proof, diagnostics",
     "explain": "[code, name, severity, exit, meaning, remedy]",
     "info": "name, producer, format_version, soc, options, inputs, outputs, operators, members, "
     "file_bytes, memory, report",
@@ -27,8 +28,7 @@ DOCUMENTS: dict[str, str] = {
     "ops diff --list": "lists, same, operators",
     "ops list": "[op, group, opsets, dtypes, summary, custom, compiles, published, file]",
     "ops show": "op, group, opsets, summary, custom, file, inputs, outputs, attributes, rules, "
-    "constraints, quantized, restated_since, versions, example, notes, kept, special_case, "
-    "unpublished",
+    "constraints, quantized, restated_since, versions, example, notes, kept, special_case",
     "ops validate": "specifications, diagnostics",
     "profile": "model, calibration, socs",
     "profile --calibrate": "soc, measurements, factors, error_before, error_after, operators",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
-__all__ = ["WHOLE", "alternating", "examples", "load_profile", "sampled"]
+__all__ = ["WHOLE", "alternating", "examples", "load_profile", "rounds", "sampled"]
 
 WHOLE = "ATC_PY_WHOLE_SWEEPS"
 """A variable of the environment that is set where sweeps are tried whole."""
@@ -37,6 +37,11 @@ def load_profile() -> None:
     """Load settings for properties without their own: the same examples in every run."""
     settings.register_profile("tests", examples(DEFAULT), deadline=None, derandomize=True)
     settings.load_profile("tests")
+
+
+def rounds(few: int, whole: int) -> range:
+    """Return the numbers of the rounds of a random test: few in samples, more in the whole sweep."""
+    return range(whole if WHOLE in os.environ else few)
 
 
 def sampled(always: Iterable[Any], others: Iterable[Any]) -> list[Any]:

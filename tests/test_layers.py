@@ -22,7 +22,7 @@ LEVELS = {
             "spec ir target source",
             "frontend check passes package",
             "cost",
-            "lowering emit device results",
+            "lowering emit device results fix",
             "pipeline running",
             "compare kernels",
             "api report",

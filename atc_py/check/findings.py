@@ -87,6 +87,7 @@ class Finding:
         help: the hint.
         when: the conditions under which the rule counts; empty where it always does.
         taken_by: of an error, the other operator lists by whose rules the node has none.
+        fixed_by: of an error, the rules that rewrite the node so that it is gone.
     """
 
     code: Code
@@ -100,6 +101,7 @@ class Finding:
     help: Words
     when: Words = field(default=Words("", ""))
     taken_by: tuple[str, ...] = ()
+    fixed_by: tuple[str, ...] = ()
 
     @property
     def message(self) -> Words:

@@ -17,7 +17,7 @@ from atc_py.source import INTERNAL_PREFIX
 from atc_py.tensor.shapes import element_count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
     from atc_py.source import (
         AttributeSchema,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     )
     from atc_py.spec import OpSpec
 
-__all__ = ["OpsetPlacement", "OpsetRefusal", "place_node"]
+__all__ = ["OpsetPlacement", "OpsetRefusal", "place_node", "restated_at"]
 
 _NO_VERSION = Words("ONNX does not define it at any listed opset", "清单所列 opset 均无 ONNX 定义")
 
@@ -87,6 +87,33 @@ def place_node(
     return OpsetRefusal(refusals[0] if refusals else _NO_VERSION)
 
 
+def restated_at(
+    view: SourceNode,
+    spec: OpSpec,
+    history: SchemaHistory,
+    opset: int,
+    moved: Mapping[int, str],
+) -> SourceNode | Words:
+    """Return `view` in the form of the version in force at `opset`, or why it has none.
+
+    Args:
+        view: the node.
+        spec: the specification of its operator.
+        history: ONNX's definitions.
+        opset: of the new form.
+        moved: inputs of the new form, by position, that are made of attributes of `view`; they are
+            left out of the form that is returned.
+    """
+    own, new = _definition(view, spec, history), history.at(spec.op, opset)
+    if isinstance(own, Words):
+        return own
+    if new is None or new.deprecated:
+        return _NO_VERSION
+    names = {new.inputs[position].name for position in moved}
+    left = {name: value for name, value in view.attributes.items() if name not in names}
+    return _Restating(replace(view, attributes=left), spec, own, new, moved, strict=True).at(opset)
+
+
 def _definition(view: SourceNode, spec: OpSpec, history: SchemaHistory) -> OperatorSchema | Words:
     """Return the definition of the node's operator, or why it cannot be restated."""
     newest, opset = history.newest_opset, view.opset
@@ -124,12 +151,21 @@ class _Restating:
     """One node, between its own version and a listed one."""
 
     def __init__(
-        self, view: SourceNode, spec: OpSpec, own: OperatorSchema, listed: OperatorSchema
+        self,
+        view: SourceNode,
+        spec: OpSpec,
+        own: OperatorSchema,
+        listed: OperatorSchema,
+        moved: Collection[int] = (),
+        *,
+        strict: bool = False,
     ) -> None:
         self._view = view
         self._spec = spec
         self._own = own
         self._listed = listed
+        self._moved = moved
+        self._strict = strict
 
     def at(self, opset: int) -> _Changed:
         """Return the node in the form of the listed version, or why it has none."""
@@ -174,7 +210,7 @@ class _Restating:
     def _is_judged(self, name: str) -> bool:
         """Return True if the specification has a row for an attribute of unlisted opsets."""
         row = self._spec.attribute(name)
-        return row is not None and self._spec.is_unlisted(row)
+        return not self._strict and row is not None and self._spec.is_unlisted(row)
 
     def _inputs(self, attributes: dict[str, SourceAttr]) -> tuple[SourceTensor | None, ...] | Words:
         """Return the inputs by the listed version's positions; some go into `attributes`."""
@@ -231,6 +267,7 @@ class _Restating:
                 return self._requires_more(f"attribute {name}", f"属性 {name}")
         for position, formal in enumerate(self._listed.inputs):
             there = position < len(inputs) and inputs[position] is not None
+            there = there or position in self._moved
             row = self._spec.operand(formal.name)
             stands_in = row is not None and row.absent is not None
             if not (there or formal.optional or formal.variadic or stands_in):

@@ -79,6 +79,7 @@ def _names(row: type[Pass]) -> str:
 @options.SOC
 @options.precision_mode(PrecisionMode, default=None)
 @options.precision_controls
+@options.fix_rules
 @options.INPUT_SHAPE
 @click.option(
     "--kernels", type=_FOLDER, metavar="DIRECTORY", help="Folder for a copy of the kernel stubs."

@@ -16,6 +16,7 @@ from atc_py.cli.console import print_diagnostics, print_error, show_help_of_bare
 from atc_py.cli.convert import convert
 from atc_py.cli.exhaustion import exhaustion
 from atc_py.cli.explain import explain
+from atc_py.cli.fix import fix
 from atc_py.cli.info import info
 from atc_py.cli.kernels import kernels
 from atc_py.cli.ops import ops
@@ -69,7 +70,7 @@ def cli(context: click.Context) -> None:
     show_help_of_bare_group(context)
 
 
-for _command in (convert, check, compare, run, info, kernels, profile, quantize, ops, explain):
+for _command in (convert, check, compare, run, info, kernels, profile, quantize, fix, ops, explain):
     cli.add_command(_command)
 
 

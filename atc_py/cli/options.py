@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from atc_py.diag import LANGUAGES
 from atc_py.diag.codes import BAD_OPTION
+from atc_py.options.bound_values import bound_values, value_ranges
 from atc_py.options.compile_options import (
     AUTO,
     DEFAULT_LIST,
@@ -33,11 +35,13 @@ __all__ = [
     "REPORT_AS_JSON",
     "SOC",
     "TEMPLATES",
+    "fix_rules",
     "precision_controls",
     "precision_mode",
     "refuse_compiling",
     "report_format",
     "report_option",
+    "rule_choice",
 ]
 
 SOC = click.option(
@@ -253,3 +257,64 @@ def refuse_compiling(context: click.Context, model: Path, *also: str) -> None:
             f"{', '.join(given)} {concern} how an ONNX model is compiled, but {model} is compiled "
             "already: omit the option, or give the ONNX model"
         )
+
+
+def fix_rules(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --fix and the options that choose rules; the command gets them as `fix`, or None."""
+
+    @wraps(command)
+    def with_rules(*args: object, fix: bool, **kwargs: object) -> object:
+        given = {name: kwargs.pop(name) for name in _RULE_FLAGS}
+        used = [_RULE_FLAGS[name] for name, value in given.items() if value]
+        if used and not fix:
+            raise click.UsageError(f"{', '.join(used)} has no effect without --fix")
+        return command(*args, fix=given if fix else None, **kwargs)
+
+    return rule_choice(_FIX(with_rules))
+
+
+def rule_choice(command: FC) -> FC:
+    """Add the options that choose rules and what they may assume."""
+    for option in reversed(_RULE_OPTIONS):
+        command = option(command)
+    return command
+
+
+def _bound(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> object:
+    """Return the values that inputs are bound to."""
+    return bound_values(given)
+
+
+def _ranges(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> object:
+    """Return the bounds of inputs."""
+    return value_ranges(given)
+
+
+_FIX = click.option(
+    "--fix", is_flag=True, help="Replace what the list refuses first, as `atc-py fix` does."
+)
+_RULE_FLAGS = {
+    "only": "--only",
+    "skip": "--skip",
+    "approximate": "--allow-approximate",
+    "bind": "--bind",
+    "ranges": "--range",
+}
+_RULE_OPTIONS = (
+    click.option("--only", multiple=True, metavar="RULE", help="Apply this rule; may be repeated."),
+    click.option(
+        "--skip", multiple=True, metavar="RULE", help="Leave this rule out; may be repeated."
+    ),
+    click.option(
+        "--allow-approximate", "approximate", is_flag=True,
+        help="Apply rules whose error has no bound, too.",
+    ),
+    click.option(
+        "--bind", multiple=True, metavar="NAME=VALUE", callback=_bound,
+        help="Make an input a constant of this value; may be repeated.",
+    ),
+    click.option(
+        "--range", "ranges", multiple=True, metavar="NAME=LOW:HIGH", callback=_ranges,
+        help="Bounds of an integer input, both included; may be repeated.",
+    ),
+)  # fmt: skip

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from atc_py.package.schema import FIXED
 from atc_py.package.stored_types import TRANS_DATA
 from atc_py.results.layer_comparison import Alone
 from atc_py.tensor.dtypes import DType
@@ -87,6 +88,7 @@ class _Matcher:
     ) -> None:
         self._model = model
         self._sources = sources
+        self._fixed = model.options.get(FIXED) is not None
         self._values = {port.tensor: port.name for port in model.inputs if port.name in set(inputs)}
         self._group = [self._group_of(node) for node in model.nodes]
         self._producer = {t: at for at, node in enumerate(model.nodes) for t in node.outputs}
@@ -113,7 +115,8 @@ class _Matcher:
         if not 0 <= origin.index < len(self._sources):
             return None
         source = self._sources[origin.index]
-        same = source.op_type == origin.op_type or origin.op_type in _QUANTIZING
+        # A model that was fixed has new operators at the places of the original's.
+        same = source.op_type == origin.op_type or origin.op_type in _QUANTIZING or self._fixed
         return origin.index if same and source.name == origin.name else None
 
     def _find_leaving(self) -> set[int]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from atc_py.compare.original import open_original
 from atc_py.compare.own_errors import ExactValues, find_suspects, own_errors_of, with_own_errors
@@ -18,7 +18,7 @@ from atc_py.compare.targets import check_targets
 from atc_py.compare.trials import Compilation, Trial, Trials
 from atc_py.diag import Sink
 from atc_py.diag.codes import BAD_OPTION
-from atc_py.options.choices import PrecisionSettings, reject_unknown
+from atc_py.options.choices import CompareChoice, ConvertChoice, reject_unknown
 from atc_py.options.compile_options import AUTO
 from atc_py.package.reader import open_model
 from atc_py.running.feeds import odd_feeds, read_feeds
@@ -71,7 +71,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     suggest_trials: int = TRIALS,
     histograms: bool = False,
     on_stage: Callable[[str], None] | None = None,
-    **precision: Unpack[PrecisionSettings],
+    **precision: Unpack[CompareChoice],
 ) -> LayerComparison:
     """Compile an ONNX model and compare every layer with the original, run as its file says.
 
@@ -90,6 +90,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
         suggest_trials: how often the search may compile the model.
         histograms: also take samples of every layer's values, for histograms of the worst ones.
         on_stage: called with the name of each stage as it begins.
+        **precision: ATC's finer controls, and rules that fix the model; see `CompareChoice`.
 
     Returns:
         Every layer, up to the kernel that invalid data stopped, and what has no counterpart.
@@ -98,9 +99,8 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
         AtcError: what `convert` raises; data that do not fit; REFERENCE_FAILED, DEVICE_FAILED.
     """
     _check_options(samples, suggest, suggest_trials, precision)
-    compilation = Compilation(
-        Path(model), soc, input_shape, op_specs, {"precision_mode": precision_mode, **precision}
-    )
+    choice = cast("ConvertChoice", {"precision_mode": precision_mode, **precision})
+    compilation = Compilation(Path(model), soc, input_shape, op_specs, choice)
     with work_folder() as folder, _compiled_model(compilation, folder, on_stage) as package:
         session = _Session(compilation, package, folder, inputs, samples, seed)
         session.histograms = histograms
@@ -115,7 +115,7 @@ def _check_options(
     precision: Mapping[str, object],
 ) -> None:
     """Reject unknown keywords, and counts and targets that are out of range."""
-    reject_unknown("compare_model", precision, PrecisionSettings)
+    reject_unknown("compare_model", precision, CompareChoice)
     if samples < 1:
         raise BAD_OPTION.error(f"samples must be 1 or more, found {samples}")
     if targets is not None and trials < LEAST_TRIALS:
@@ -162,6 +162,7 @@ class _Session:
         self._reference = open_original(
             compilation.model, folder, compilation.precision.get("quant_bias", AUTO)
         )
+        self._reference.bound = (compilation.precision.get("fix") or {}).get("bind", {})
         self._ports = _ports(package.description)
         sink = Sink()
         if isinstance(inputs, Mapping):

@@ -7,7 +7,6 @@ once, on the results of the pieces before it, so all results can be seen and few
 from __future__ import annotations
 
 import time
-import warnings
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -17,17 +16,19 @@ import onnx
 
 from atc_py.compare.float64_nodes import exact_nodes
 from atc_py.compare.node_order import producers_first, read_by
+from atc_py.compare.reference_engines import start_onnx_reference, start_onnxruntime
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_MODEL, REFERENCE_FAILED
 from atc_py.frontend.reading.mapped import reading_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from atc_py.compare.float64_nodes import ExactNodes
+    from atc_py.compare.reference_engines import ReferenceEngine
 
 __all__ = [
     "WEIGHT_BYTES",
@@ -89,8 +90,10 @@ class ReferenceModel:
     Attributes:
         path: the file.
         form: the form that runs, where that is not the file's own; empty where it is.
+        bound: inputs that are not fed but filled with one value, by name.
         nodes: its nodes, in the file's order; functions that the model defines are inlined.
         inputs: names of the inputs.
+        outputs: names of the outputs.
         constants: initializers by name.
         makers: the nodes that run, by their results.
         pieces: the nodes that run, producers first.
@@ -106,6 +109,7 @@ class ReferenceModel:
     ) -> None:
         self.path = path
         self.form = ""
+        self.bound: Mapping[str, float] = {}
         self.amendment = amendment
         self._proto = proto
         self._weight_limit = weight_bytes
@@ -115,13 +119,14 @@ class ReferenceModel:
         self.inputs = tuple(
             each.name for each in proto.graph.input if each.name not in self.constants
         )
-        self._engines: dict[int, _Engine] = {}
+        self.outputs = tuple(each.name for each in proto.graph.output)
+        self._engines: dict[int, ReferenceEngine] = {}
         self.pieces = self._pieces_of(weight_bytes)
 
     def with_amendment(self, amendment: Amendment) -> ReferenceModel:
         """Copy the model; runs of the copy take some values from `amendment`."""
         found = ReferenceModel(self.path, self._proto, self._weight_limit, amendment)
-        found.form, found.nodes = self.form, self.nodes
+        found.form, found.nodes, found.bound = self.form, self.nodes, self.bound
         return found
 
     def standing_for(self, other: ReferenceModel, form: str) -> ReferenceModel:
@@ -160,15 +165,26 @@ class ReferenceModel:
         return None
 
     def as_declared(self, feeds: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """Return `feeds` in the dtypes that the file declares: a compiled model may take others."""
+        """Return `feeds` in the dtypes that the file declares, and the bound inputs.
+
+        A compiled model may take other dtypes. Open dims of bound inputs are 1.
+        """
         declared = {
             each.name: each.type.tensor_type.elem_type
             for each in self._proto.graph.input
             if each.type.HasField("tensor_type")
         }
+        bound = {
+            each.name: np.full(
+                [dim.dim_value or 1 for dim in each.type.tensor_type.shape.dim],
+                self.bound[each.name],
+            )
+            for each in self._proto.graph.input
+            if each.name in self.bound
+        }
         return {
             name: np.asarray(array, onnx.helper.tensor_dtype_to_np_dtype(declared[name]))
-            for name, array in feeds.items()
+            for name, array in (*feeds.items(), *bound.items())
             if name in declared
         }
 
@@ -190,18 +206,30 @@ class ReferenceModel:
         """
         if at in self._engines:
             return self._engines[at].run(feeds)
+        self._engines[at], found = self._started(self.pieces[at], feeds)
+        return found
+
+    def run_alone(self, piece: Piece, feeds: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        """Return results of some nodes of the model on values that are given.
+
+        Raises:
+            AtcError: REFERENCE_FAILED where neither onnxruntime nor onnx's evaluator runs them.
+        """
+        return self._started(piece, feeds)[1]
+
+    def _started(
+        self, piece: Piece, feeds: Mapping[str, NDArray[Any]]
+    ) -> tuple[ReferenceEngine, dict[str, NDArray[Any]]]:
+        """Return the first engine that runs `piece`, and its results."""
         reasons = []
-        model = self._model_of(self.pieces[at], feeds)
-        for start in (_onnxruntime, _onnx_reference):
+        model = self._model_of(piece, feeds)
+        for start in (start_onnxruntime, start_onnx_reference):
             try:
-                engine = start(model, self.pieces[at].writes)
-                found = engine.run(feeds)
-            except Exception as error:  # noqa: BLE001  (both raise anything)
+                engine = start(model, piece.writes)
+                return engine, engine.run(feeds)
+            except Exception as error:  # noqa: BLE001, PERF203  (both raise anything)
                 reasons.append(" ".join(f"{type(error).__name__}: {error}".split())[:200])
-                continue
-            self._engines[at] = engine
-            return found
-        ops = ", ".join(dict.fromkeys(node.op_type for node in self.pieces[at].nodes))
+        ops = ", ".join(dict.fromkeys(node.op_type for node in piece.nodes))
         raise REFERENCE_FAILED.error(
             f"neither engine runs the nodes {ops[:200]} of the original: {'; '.join(reasons)}",
             place=Place(str(self.path)),
@@ -337,54 +365,6 @@ def open_reference(path: Path) -> ReferenceModel:
         text = " ".join(str(error).split())[:200]
         raise BAD_MODEL.error(f"onnx cannot load it: {text}", place=Place(str(path))) from error
     return ReferenceModel(path, proto)
-
-
-@dataclass(frozen=True, slots=True)
-class _Engine:
-    """Runner of one piece of the original."""
-
-    name: str
-    call: Callable[[Mapping[str, NDArray[Any]]], Sequence[object]]
-    writes: tuple[str, ...]
-
-    def run(self, feeds: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """Return the results that are tensors, by name."""
-        results = zip(self.writes, self.call(feeds), strict=True)
-        return {
-            name: np.asarray(found)
-            for name, found in results
-            if isinstance(found, np.ndarray | np.generic)
-        }
-
-
-def _onnxruntime(model: onnx.ModelProto, writes: tuple[str, ...]) -> _Engine:
-    """Return onnxruntime without optimizations, which would remove results."""
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    # Threads that wait in a loop would take the cores from the device's kernels.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = onnxruntime.InferenceSession(
-        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-    )
-    names = list(writes)
-    return _Engine("onnxruntime", lambda feeds: session.run(names, dict(feeds)), writes)
-
-
-def _onnx_reference(model: onnx.ModelProto, writes: tuple[str, ...]) -> _Engine:
-    """Return the reference evaluator of onnx."""
-    from onnx.reference import ReferenceEvaluator
-
-    evaluator = ReferenceEvaluator(model)
-
-    def call(feeds: Mapping[str, NDArray[Any]]) -> Sequence[object]:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            return list(evaluator.run(list(writes), dict(feeds)))
-
-    return _Engine("onnx", call, writes)
 
 
 def _piece(nodes: Sequence[onnx.NodeProto], constants: Mapping[str, object]) -> Piece:

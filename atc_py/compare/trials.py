@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from atc_py.compare.paired_run import Feeds, Original
     from atc_py.compare.reference import ReferenceModel
-    from atc_py.options.choices import PrecisionChoice
+    from atc_py.options.choices import ConvertChoice
     from atc_py.package.schema import OmModel
     from atc_py.results.layer_comparison import LayerComparison
 
@@ -39,7 +39,7 @@ class Compilation:
     soc: str
     input_shape: str | Mapping[str, Sequence[int]]
     op_specs: str | os.PathLike[str] | None
-    precision: PrecisionChoice
+    precision: ConvertChoice
 
     def write(
         self,

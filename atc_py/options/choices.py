@@ -16,6 +16,7 @@ from atc_py.options.compile_options import (
     PrecisionOptions,
     QuantBias,
 )
+from atc_py.options.fix_rules import FixRules
 from atc_py.options.input_shapes import parse_input_shapes
 
 if TYPE_CHECKING:
@@ -24,11 +25,15 @@ if TYPE_CHECKING:
     from atc_py.tensor.shapes import Shape
 
 __all__ = [
+    "CompareChoice",
     "ConvertChoice",
+    "FixChoice",
     "PrecisionChoice",
     "PrecisionSettings",
+    "RuleChoice",
     "chosen_list",
     "chosen_mode",
+    "fix_rules",
     "input_shapes",
     "optional_path",
     "precision_options",
@@ -81,6 +86,50 @@ class PrecisionChoice(PrecisionSettings, total=False):
     precision_mode: str | None
 
 
+class RuleChoice(TypedDict, total=False):
+    """The rules that fix a model, and what they may assume, as `convert` and `fix_model` take them.
+
+    Attributes:
+        only: names of the rules that may apply; empty, the default, for all.
+        skip: names of rules that do not apply.
+        approximate: apply rules whose error has no bound, too.
+        all_findings: remove findings of level rewrite, too.
+        bind: values of inputs that become constants, by name; every element gets the value.
+        ranges: bounds of integer inputs, both included, by name.
+    """
+
+    only: Iterable[str]
+    skip: Iterable[str]
+    approximate: bool
+    all_findings: bool
+    bind: Mapping[str, float]
+    ranges: Mapping[str, tuple[int, int]]
+
+
+class FixChoice(PrecisionChoice, RuleChoice, total=False):
+    """Options of `fix_model` besides files and the SoC.
+
+    Attributes:
+        dry_run: write nothing.
+        seeds: number of random inputs on which both models run; 3 by default, 0 for no proof.
+        external_data: put weights into a separate file, which is always done for 1.8 GB or more.
+    """
+
+    dry_run: bool
+    seeds: int
+    external_data: bool
+
+
+class CompareChoice(PrecisionSettings, total=False):
+    """Options of `compare_model` that it hands to the compilation.
+
+    Attributes:
+        fix: as in `ConvertChoice`.
+    """
+
+    fix: RuleChoice | None
+
+
 class ConvertChoice(PrecisionChoice, total=False):
     """Options of `convert` besides files and the SoC: passes and controls of precision.
 
@@ -91,6 +140,8 @@ class ConvertChoice(PrecisionChoice, total=False):
         verify: check the graph after every pass.
         disable_reuse_memory: give every value an address of its own.
         enable_small_channel: store filters of at most four channels with four for each tap.
+        fix: compile the model in the form that `fix_model` would write; None, the default, as it is.
+            The mapping has the rules, see `RuleChoice`; an empty one stands for their defaults.
     """
 
     disable_pass: Iterable[str]
@@ -99,6 +150,7 @@ class ConvertChoice(PrecisionChoice, total=False):
     verify: bool
     disable_reuse_memory: bool
     enable_small_channel: bool
+    fix: RuleChoice | None
 
 
 def reject_unknown(function: str, given: Mapping[str, object], known: type) -> None:
@@ -117,6 +169,18 @@ def reject_unknown(function: str, given: Mapping[str, object], known: type) -> N
             f". Did you mean {each!r}?" for each in nearest(name, known.__annotations__, 1)
         )
         raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
+
+
+def fix_rules(given: RuleChoice) -> FixRules:
+    """Return the choice of rules."""
+    return FixRules(
+        only=frozenset(given.get("only", ())),
+        skip=frozenset(given.get("skip", ())),
+        approximate=given.get("approximate", False),
+        all_findings=given.get("all_findings", False),
+        bind=dict(given.get("bind", {})),
+        ranges=dict(given.get("ranges", {})),
+    )
 
 
 def optional_path(file: str | os.PathLike[str] | None) -> Path | None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from atc_py.options.fix_rules import FixRules
     from atc_py.tensor.shapes import Shape
 
 __all__ = [
@@ -191,6 +192,7 @@ class CompileOptions:
         precision: the finer controls of precision.
         reuse_memory: whether values may share addresses in the device's memory.
         small_channel: whether filters of at most four channels are stored with four for each tap.
+        fix: the rules by which the model is fixed before it is compiled, or None.
     """
 
     soc: str = "sim"
@@ -206,3 +208,4 @@ class CompileOptions:
     precision: PrecisionOptions = field(default_factory=PrecisionOptions)
     reuse_memory: bool = True
     small_channel: bool = False
+    fix: FixRules | None = None

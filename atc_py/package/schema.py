@@ -11,6 +11,7 @@ from typing import TypeAlias
 import msgspec
 
 __all__ = [
+    "FIXED",
     "FORMAT",
     "FORMAT_VERSION",
     "READ_VERSIONS",
@@ -24,6 +25,9 @@ __all__ = [
     "OmStorage",
     "OmTensor",
 ]
+
+FIXED = "fix"
+"""Option that is recorded where rules rewrote the source model before it was compiled."""
 
 FORMAT = "atc-py offline model"
 FORMAT_VERSION = 3

@@ -17,6 +17,7 @@ from atc_py.frontend.reading.read import read_model
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, format_input_shapes
 from atc_py.passes.precision.control_files import find_controls
 from atc_py.passes.precision.model_names import ModelNames, check_soc
+from atc_py.pipeline.fixable import with_fixes
 from atc_py.pipeline.other_lists import with_other_lists
 from atc_py.pipeline.proposal.advice import advice_of, advise, with_shapes
 from atc_py.pipeline.proposal.judging import Judge
@@ -83,7 +84,7 @@ def check_files(models: Sequence[Path], options: CheckOptions) -> CheckReport:
         )
         check = _apply_rules(trial, file, shapes, judge, survey)
         judged = with_other_lists(check, survey.model, judge.conditions, options)
-        checks.append(with_kept(judged, specs))
+        checks.append(with_kept(with_fixes(judged, file, judge, shapes), specs))
     if all(check.opsets for check in checks):  # a file that cannot be read may have the names
         unmatched.refuse()
         _refuse_unused(unused)

@@ -18,6 +18,7 @@ from atc_py.cost.network import network_cost
 from atc_py.diag.codes import ASSUMED_KERNELS, CANNOT_WRITE, SMALL_CHANNEL_WITHOUT_EFFECT
 from atc_py.emit.kernels import emit_kernels
 from atc_py.emit.writing import write_kernels
+from atc_py.fix.in_memory import fixed_file
 from atc_py.frontend.reading.history import history
 from atc_py.frontend.reading.read import read_model
 from atc_py.ir.launches import launch_positions
@@ -26,6 +27,7 @@ from atc_py.lowering.coverage import not_lowered
 from atc_py.lowering.lower import lower_model
 from atc_py.lowering.restated import restated
 from atc_py.package.contents import PackageContents
+from atc_py.package.schema import FIXED
 from atc_py.package.writer import write_model
 from atc_py.passes.base import PassContext
 from atc_py.passes.fusion.record import PassFusions
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
     from atc_py.frontend.reading.onnx_file import OnnxFile
     from atc_py.ir import Graph
     from atc_py.options.compile_options import CompileOptions
+    from atc_py.options.fix_rules import FixRules
     from atc_py.passes.manager import PassRun
     from atc_py.passes.precision.controls import Controls
     from atc_py.source import SourceModel
@@ -83,6 +86,9 @@ def compile_model(
     with clock.stage("read"):
         file = read_model(model)
     judge = Judge(Conditions(options.precision_mode, soc), specs, options.precision.quant_bias)
+    if options.fix is not None:
+        with clock.stage("fix"):
+            file, options = _fixed(file, options, options.fix, judge)
     with misfits_explained(file, options.input_shapes, judge):
         checked, source, controls = _checked_source(file, options, judge, clock)
     with clock.stage("lower"):
@@ -128,6 +134,15 @@ class _Clock:
         started = time.perf_counter()
         yield
         self.stages.append(Stage(name, time.perf_counter() - started))
+
+
+def _fixed(
+    file: OnnxFile, options: CompileOptions, rules: FixRules, judge: Judge
+) -> tuple[OnnxFile, CompileOptions]:
+    """Return the file in the form that rules give it; inputs that are bound have no dims."""
+    found = fixed_file(file, judge.conditions, judge.specs, rules, options.input_shapes)
+    shapes = {name: each for name, each in options.input_shapes.items() if name not in rules.bind}
+    return found, replace(options, input_shapes=shapes)
 
 
 def _checked_source(
@@ -272,6 +287,7 @@ def _facts(
         launches=_launches(graph),
         launches_unfused=passed.launches_before,
         bias_convention=checked.bias_convention,
+        fixed=options.fix is not None,
     )
 
 
@@ -314,6 +330,8 @@ def _contents(kernels: KernelSet, facts: Facts) -> PackageContents:
 def _recorded_options(facts: Facts) -> dict[str, str]:
     """Return the options that decide what the offline model computes."""
     options = {"precision_mode": facts.precision_mode}
+    if facts.fixed:
+        options[FIXED] = "rules"
     if facts.bias_convention is not None:
         options["quant_bias"] = facts.bias_convention.form.value
     return options

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from atc_py.options.choices import (
     ConvertChoice,
+    RuleChoice,
     chosen_mode,
+    fix_rules,
     input_shapes,
     optional_path,
     precision_options,
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
+    from atc_py.options.fix_rules import FixRules
     from atc_py.results.conversion import Conversion
 
 __all__ = ["convert"]
@@ -73,5 +76,18 @@ def convert(  # noqa: PLR0913  (the options of the tool's main job)
         small_channel=choice.get("enable_small_channel", False),
         op_specs=optional_path(op_specs),
         precision=precision_options(choice),
+        fix=_rules(choice.get("fix")),
     )
     return compile_model(Path(model), default_output(Path(model), output), options, on_stage)
+
+
+def _rules(given: RuleChoice | None) -> FixRules | None:
+    """Return the choice of rules; None where the model is compiled as it is.
+
+    Raises:
+        TypeError: a key is unknown.
+    """
+    if given is None:
+        return None
+    reject_unknown("convert(fix=...)", given, RuleChoice)
+    return fix_rules(given)

@@ -58,6 +58,7 @@ class Facts:
         launches: kernel launches of a run.
         launches_unfused: kernels of the graph as it was lowered, before any pass.
         bias_convention: of a model whose layers were int8 already, how their biases were read.
+        fixed: whether rules rewrote the source model before it was compiled.
     """
 
     soc: str
@@ -75,6 +76,7 @@ class Facts:
     launches: int = 0
     launches_unfused: int = 0
     bias_convention: BiasConvention | None = None
+    fixed: bool = False
 
     def as_json(self) -> dict[str, object]:
         """Return the facts as JSON values; this is the offline model's own report."""

@@ -328,7 +328,7 @@ class CountPerAxis(Rule, frozen=True, kw_only=True):
     count: Annotated[int, msgspec.Meta(ge=1)]
 
 
-class CountIsExtent(Rule, frozen=True, kw_only=True):
+class CountIsLength(Rule, frozen=True, kw_only=True):
     """The tensor has as many elements as `other` has on axis `axis`."""
 
     tensor: Text
@@ -492,7 +492,7 @@ Constraint: TypeAlias = (
     | ShapesEqual
     | CountIsRank
     | CountPerAxis
-    | CountIsExtent
+    | CountIsLength
     | CountIsProduct
     | CountIsOneOrExtent
     | DtypeExcluded

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag.codes import DIM_OUT_OF_RANGE, SHAPES_DISAGREE
 from atc_py.spec.rules import (
-    CountIsExtent,
+    CountIsLength,
     CountIsOneOrExtent,
     CountIsProduct,
     CountIsRank,
@@ -143,8 +143,8 @@ def _counts(name: str, count: int, ground: Ground, per_axis: int) -> Iterator[Si
         yield outside(f"{other} elements", ground.resized(name, (other,)))
 
 
-@boundary(CountIsExtent, SHAPES_DISAGREE, "tensor", "other")
-def count_is_extent(rule: CountIsExtent, ground: Ground) -> Iterator[Side]:
+@boundary(CountIsLength, SHAPES_DISAGREE, "tensor", "other")
+def count_is_length(rule: CountIsLength, ground: Ground) -> Iterator[Side]:
     """Yield the axis's dim, and numbers beside it."""
     length = ground.shape(rule.other)[rule.axis]
     yield inside(f"{length} elements", ground.resized(rule.tensor, (length,)))

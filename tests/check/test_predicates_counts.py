@@ -9,7 +9,7 @@ import pytest
 
 from atc_py.spec.rules import (
     AttrSumIsExtent,
-    CountIsExtent,
+    CountIsLength,
     CountIsOneOrExtent,
     CountIsProduct,
     CountIsRank,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 RANK = CountIsRank(tensor="J", other="I")
 PER_AXIS = CountPerAxis(tensor="J", other="I", count=2)
-SCALE = CountIsExtent(tensor="J", other="I", axis=1)
+SCALE = CountIsLength(tensor="J", other="I", axis=1)
 ROWS = KnownSumIsDim(tensor="I", other="W", dim="O")
 BIAS = CountIsProduct(tensor="J", other="W", dim="I", attribute="group")
 SLOPE = CountIsOneOrExtent(tensor="J", other="I", axis=1)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Array = npt.NDArray[np.generic]
 
 LISTS = [each.name for each in operator_lists()]
-SHARE = 6
+SHARE = 10
 """One case in so many is tried always, in one of the modes."""
 
 

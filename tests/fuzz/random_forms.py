@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING
 from atc_py.spec import library
 from atc_py.spec.lists import DEFAULT_LIST
 from tests.fuzz.drafts import Draft
-from tests.fuzz.forms import arithmetic, elements, indices, movement, newer, sampling, windows
+from tests.fuzz.forms import (
+    arithmetic,
+    elements,
+    indices,
+    movement,
+    newer,
+    sampling,
+    volumes,
+    windows,
+)
 from tests.fuzz.forms.registry import FORMS, NEWER_FORMS
 
 if TYPE_CHECKING:
@@ -20,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["random_form"]
 
-REGISTERING = (arithmetic, elements, indices, movement, newer, sampling, windows)
+REGISTERING = (arithmetic, elements, indices, movement, newer, sampling, volumes, windows)
 """The modules that register forms; who imports them has all."""
 
 _OPSETS = (8, 9, 10, 11, 11, 12, 13, 13, 13, 14, 16, 18)

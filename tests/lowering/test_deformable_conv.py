@@ -63,7 +63,7 @@ def attributes_of(form: dict[str, Any]) -> dict[str, Any]:
         else (1, 1, *form.get(name, (1, 1)))
         for name in ("strides", "dilations")
     }
-    named = {name: form[name] for name in ("groups", "deformable_groups") if name in form}
+    named = {name: form[name] for name in form if name in {"groups", "deformable_groups"}}
     listed = {} if order == "NHWC" else {"data_format": order}
     valid = {"auto_pad": "VALID"} if form.get("valid") else {}
     return {**steps, "pads": form.get("pads", (0,) * 4), **named, **listed, **valid}
@@ -93,7 +93,7 @@ def reference(form: dict[str, Any], tensors: dict[str, Array | None]) -> Array:
     outputs = [helper.make_tensor_value_info("Y", TensorProto.FLOAT, None)]
     graph = helper.make_graph([node], "deform", inputs, outputs)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=9)
-    (found,) = ReferenceEvaluator(model).run(None, feeds)  # type: ignore[misc]
+    (found,) = ReferenceEvaluator(model).run(None, feeds)
     result: Array = np.asarray(found, np.float32)
     return result
 

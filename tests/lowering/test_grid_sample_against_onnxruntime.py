@@ -87,7 +87,9 @@ def test_special_values() -> None:
 
 
 @pytest.mark.parametrize(("mode", "padding", "aligned"), FORMS)
-def test_positions_that_are_nan_do_no_harm(mode: str, padding: str, aligned: int) -> None:
+def test_positions_that_are_nan_or_infinite_do_no_harm(
+    mode: str, padding: str, aligned: int
+) -> None:
     x = np.arange(1, 13, dtype=np.float32).reshape(1, 1, 3, 4)
     grid = np.full((1, 3, 2, 2), np.nan, np.float32)
     grid[0, 1], grid[0, 2] = np.inf, -np.inf

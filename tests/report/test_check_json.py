@@ -79,6 +79,7 @@ def test_finding_carries_everything() -> None:
         "help": "split the stride into two convolutions",
         "known": False,
         "taken_by": [],
+        "fixed_by": [],
     }
 
 

@@ -23,7 +23,7 @@ from atc_py.diag import Words
 from atc_py.diag.codes import SHAPES_DISAGREE
 from atc_py.spec.rules import (
     AttrSumIsExtent,
-    CountIsExtent,
+    CountIsLength,
     CountIsOneOrExtent,
     CountIsProduct,
     CountIsRank,
@@ -122,7 +122,7 @@ def _one_or_length(rule: CountIsOneOrExtent, tensor: SourceTensor, other: Source
 
 
 def _is_length(
-    count: int, rule: CountIsOneOrExtent | CountIsExtent, other: SourceTensor, length: int | None
+    count: int, rule: CountIsOneOrExtent | CountIsLength, other: SourceTensor, length: int | None
 ) -> Answer:
     """Return True if a count is the length of the rule's axis."""
     if length is None:
@@ -131,7 +131,7 @@ def _is_length(
 
 
 @predicate(
-    CountIsExtent,
+    CountIsLength,
     SHAPES_DISAGREE,
     en="{tensor} of {op} must have as many elements as {other} has on axis {axis}",
     zh="{op} 的 {tensor} 的元素个数须等于 {other} 在轴 {axis} 上的长度",
@@ -140,8 +140,8 @@ def _is_length(
         "导出时使 {tensor} 对 {other} 的轴 {axis} 的每个位置各有一个元素",
     ),
 )
-def count_is_extent(rule: CountIsExtent, node: BoundNode) -> Answer:
-    """Judge a node by a CountIsExtent rule."""
+def count_is_length(rule: CountIsLength, node: BoundNode) -> Answer:
+    """Judge a node by a CountIsLength rule."""
     return all_of(
         _as_long(rule, tensor, other)
         for tensor in node.tensors(rule.tensor)
@@ -149,7 +149,7 @@ def count_is_extent(rule: CountIsExtent, node: BoundNode) -> Answer:
     )
 
 
-def _as_long(rule: CountIsExtent, tensor: SourceTensor, other: SourceTensor) -> Answer:
+def _as_long(rule: CountIsLength, tensor: SourceTensor, other: SourceTensor) -> Answer:
     """Return the answer for two tensors; without the axis another rule says so."""
     count, dims = count_of(dims_of(tensor)), dims_of(other)
     if count is None:

@@ -10,6 +10,8 @@ __all__ = [
     "DEVICE_FAILED",
     "DEVICE_MEMORY",
     "DEVICE_TIMEOUT",
+    "FIX_DIFFERS",
+    "FIX_NOT_SETTLED",
     "KERNEL_DIFFERS",
     "KERNEL_FAULT",
     "KERNEL_NOT_BUILT",
@@ -119,4 +121,20 @@ DEVICE_TIMEOUT = add_code(
     "The device did not respond within the time limit that --timeout sets, and was stopped.",
     "Raise the limit with --timeout SECONDS, or remove it with --timeout 0; if the device hangs, "
     "ask the provider of the back end.",
+)
+FIX_DIFFERS = add_code(
+    7030,
+    "fix-differs",
+    ExitCode.DEVICE,
+    "A rule of `atc-py fix` wrote a form whose results differ from the original's by more than the "
+    "rule's class allows. That is a fault of atc-py; nothing was written.",
+    "Leave the rule out with --skip, and report the model.",
+)
+FIX_NOT_SETTLED = add_code(
+    7031,
+    "fix-not-settled",
+    ExitCode.DEVICE,
+    "Rules of `atc-py fix` still changed the model after the most rounds allowed: they undo each "
+    "other. That is a fault of atc-py; nothing was written.",
+    "Leave one of the rules that the message names out with --skip, and report the model.",
 )

@@ -67,7 +67,7 @@ class Written:
     data: Path | None
 
 
-def write_onnx(
+def write_onnx(  # noqa: PLR0913  (a file and its variations)
     file: OnnxFile,
     graph: WorkGraph,
     output: Path,
@@ -75,6 +75,7 @@ def write_onnx(
     external: bool = False,
     gone: Collection[str] = (),
     marks: Mapping[str, str | None] | None = None,
+    bound: Collection[str] = (),
 ) -> Written:
     """Write `graph`, which was made from `file`, to the ONNX file `output`.
 
@@ -87,12 +88,13 @@ def write_onnx(
         external: put weights into a file beside the model, however small that is.
         gone: operators that were rewritten; they are not restored as sources of a constant.
         marks: metadata of the model by key, in place of those of the file; None as a value removes the key.
+        bound: inputs that have become constants; they are no inputs of the written model.
 
     Raises:
         AtcError: CANNOT_WRITE; BAD_OPTION where the file beside the model would replace one of
             the model that was read.
     """
-    message = _Message(file, graph, unfolded(file, graph, gone), marks or {})
+    message = _Message(file, graph, unfolded(file, graph, gone), marks or {}, frozenset(bound))
     data = None
     if external or message.size > INLINE_LIMIT:
         data = output.with_name(f"{output.name}.data")
@@ -148,6 +150,7 @@ class _Message:
         graph: the graph.
         content: the nodes and constants that are written.
         marks: metadata by key.
+        bound: inputs that have become constants.
         moved: tensors whose data goes beside the model, and how many bytes that takes.
     """
 
@@ -155,6 +158,7 @@ class _Message:
     graph: WorkGraph
     content: Unfolded
     marks: Mapping[str, str | None]
+    bound: frozenset[str] = frozenset()
     moved: list[tuple[TensorPart, int]] = field(default_factory=list)
     _head: bytes = b""
     _body: bytes = b""
@@ -164,7 +168,7 @@ class _Message:
     def __post_init__(self) -> None:
         """Lay out the parts."""
         model = _frame(self.file.proto, self.graph, self.marks)
-        body = _graph_frame(self.file.proto.graph, self.content, set(self.file.nodes))
+        body = _graph_frame(self.file.proto.graph, self.content, set(self.file.nodes), self.bound)
         self._head, self._body = model.SerializeToString(), body.SerializeToString()
         own = set(self.file.nodes)
         protos = _named_apart(self.content.nodes, own)
@@ -254,7 +258,9 @@ def _frame(proto: ModelProto, graph: WorkGraph, marks: Mapping[str, str | None])
     return frame
 
 
-def _graph_frame(proto: GraphProto, content: Unfolded, own: set[WorkNode]) -> GraphProto:
+def _graph_frame(
+    proto: GraphProto, content: Unfolded, own: set[WorkNode], bound: Collection[str]
+) -> GraphProto:
     """Return the graph without nodes, initializers, and inputs that were initializers."""
     frame = onnx.GraphProto()
     frame.CopyFrom(proto)
@@ -264,7 +270,8 @@ def _graph_frame(proto: GraphProto, content: Unfolded, own: set[WorkNode]) -> Gr
     frame.input.extend(
         each
         for each in proto.input
-        if each.name not in initializers or each.name in content.constants
+        if each.name not in bound
+        and (each.name not in initializers or each.name in content.constants)
     )
     # A rewrite may have given a name to a value of another type.
     same = {name for node in content.nodes if node in own for name in node.writes}

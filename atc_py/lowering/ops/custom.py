@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from atc_py.ir import DenseConst, TensorType, Value
+from atc_py.ir import DeferredConst, DenseConst, TensorType, Value
 from atc_py.lowering.attributes import get_float, get_int, get_ints, get_string
 from atc_py.lowering.registry import lowering
 from atc_py.lowering.results import stated
@@ -16,10 +17,10 @@ from atc_py.source.custom_results import (
     deformable_window,
 )
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import closed_shape
+from atc_py.tensor.shapes import closed_shape, format_shape
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy as np
     import numpy.typing as npt
@@ -46,21 +47,15 @@ def lower_adaptive_avg_pool(b: Builder) -> Sequence[Value]:
     a row of the image is in a row of windows, ones where a column is, and a factor for each window.
     A number that is not finite makes its whole row and column NaN, as 0 times it is.
     """
-    import numpy as np
-
     x, (result,) = b.input(0), _results(b)
-    dtype, (height, width) = result.dtype, closed_shape(x.type.dims[2:])
+    height, width = closed_shape(x.type.dims[2:])
     rows, columns = get_ints(b, "output_size", (), 2)
-    down, across = _windows(height, rows, dtype), _windows(width, columns, dtype)
-    left = b.const("rows", down[None, None])
-    right = b.const("columns", np.ascontiguousarray(across.T)[None, None])
-    areas = np.outer(down.sum(axis=1, dtype=np.float64), across.sum(axis=1, dtype=np.float64))
+    made = _PoolMatrices((height, width), (rows, columns), result.dtype)
     plain = (False, False)
-    added = TensorType(dtype, (*result.dims[:2], rows, width))
-    sums = _product(b, (left, x), added, plain, "rows.added")
-    sums = _product(b, (sums, right), result, plain, "added")
-    factors = b.const("factors", (1 / areas).astype(dtype.numpy)[None, None])
-    return [b.op("Mul", [sums, factors], result)]
+    added = TensorType(result.dtype, (*result.dims[:2], rows, width))
+    sums = _product(b, (b.const("rows", made.left), x), added, plain, "rows.added")
+    sums = _product(b, (sums, b.const("columns", made.right)), result, plain, "added")
+    return [b.op("Mul", [sums, b.const("factors", made.factors)], result)]
 
 
 @lowering("AdaptiveMaxPool2D")
@@ -250,17 +245,67 @@ def _product(
     return b.op("BatchMatMul", list(operands), result, attributes, label)
 
 
-def _windows(length: int, count: int, dtype: DType) -> npt.NDArray[np.generic]:
-    """Return for each of `count` windows that divide an axis ones where it has the axis.
+@dataclass(frozen=True, slots=True)
+class _PoolMatrices:
+    """What images are multiplied by to be pooled; worked out when it is written.
 
-    Window i begins at floor(i * length / count) and ends before ceil((i + 1) * length / count).
+    Window i of n on an axis begins at floor(i * length / n) and ends before
+    ceil((i + 1) * length / n).
+
+    Attributes:
+        image: height and width.
+        size: how many windows are below and beside each other.
+        dtype: of the matrices.
     """
-    import numpy as np
 
-    found = np.zeros((count, length), dtype.numpy)
-    for place in range(count):
-        found[place, place * length // count : -(-(place + 1) * length // count)] = 1
-    return found
+    image: tuple[int, int]
+    size: tuple[int, int]
+    dtype: DType
+
+    @property
+    def left(self) -> DeferredConst:
+        """Ones where a row of windows has a row of the image."""
+        return self._const((self.size[0], self.image[0]), lambda: self._ones(0))
+
+    @property
+    def right(self) -> DeferredConst:
+        """Ones where a column of windows has a column of the image."""
+        return self._const((self.image[1], self.size[1]), lambda: self._ones(1).T)
+
+    @property
+    def factors(self) -> DeferredConst:
+        """1 / area of each window."""
+        return self._const(self.size, self._shares)
+
+    def _const(self, shape: Shape, compute: Callable[[], npt.NDArray[np.generic]]) -> DeferredConst:
+        """Return a matrix for all images and channels."""
+        label = f"windows of {format_shape(self.image)} for {format_shape(self.size)}"
+        whole = (1, 1, *shape)
+        return DeferredConst(self.dtype, whole, [], lambda: compute().reshape(whole), label)
+
+    def _bounds(self, side: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return where windows begin and where they end, along one side."""
+        import numpy as np
+
+        length, places = self.image[side], np.arange(self.size[side], dtype=np.int64)
+        return places * length // self.size[side], -(-(places + 1) * length // self.size[side])
+
+    def _ones(self, side: int) -> npt.NDArray[np.generic]:
+        """Return ones [windows, length] where windows have an axis."""
+        import numpy as np
+
+        starts, ends = self._bounds(side)
+        places = np.arange(self.image[side])
+        inside = (places >= starts[:, None]) & (places < ends[:, None])
+        return inside.astype(self.dtype.numpy)
+
+    def _shares(self) -> npt.NDArray[np.generic]:
+        """Return 1 / area of each window."""
+        import numpy as np
+
+        down, across = (np.subtract(*self._bounds(side)[::-1]) for side in (0, 1))
+        found: npt.NDArray[np.generic] = (1 / np.outer(down, across)).astype(self.dtype.numpy)
+        return found
 
 
 def _grid(sizes: Shape, dtype: DType, *, aligned: bool) -> DenseConst:

@@ -65,6 +65,7 @@ class Found(_Part, frozen=True, kw_only=True):
         help: how to fix it.
         known: the baseline has it.
         taken_by: other operator lists by whose rules the node has no error.
+        fixed_by: the rules of `atc-py fix` that rewrite the node so that the finding is gone.
     """
 
     fingerprint: str
@@ -85,6 +86,7 @@ class Found(_Part, frozen=True, kw_only=True):
     help: str
     known: bool
     taken_by: tuple[str, ...] = ()
+    fixed_by: tuple[str, ...] = ()
 
 
 class OperatorCount(_Part, frozen=True, kw_only=True):

@@ -75,7 +75,8 @@ def _key(found: Found) -> tuple[str, ...]:
         found.when,
         found.source,
         found.help,
-        *found.taken_by,
+        " ".join(found.taken_by),
+        " ".join(found.fixed_by),
     )
 
 

@@ -203,6 +203,7 @@ def _finding(finding: Finding, language: str) -> Found:
         help=_text(finding.help.in_language(language) or finding.code.remedy),
         known=False,
         taken_by=finding.taken_by,
+        fixed_by=finding.fixed_by,
     )
 
 

@@ -112,6 +112,8 @@ def _lines(group: Group, language: str) -> list[str]:
         lines.append(f"rule: {visible(group.first.source)}")
     if group.first.taken_by:
         lines.append(f"taken by: {', '.join(group.first.taken_by)}")
+    if group.first.fixed_by:
+        lines.append(f"fixed by: atc-py fix ({', '.join(group.first.fixed_by)})")
     return [*lines, f"help: {visible(group.first.help)}"]
 
 

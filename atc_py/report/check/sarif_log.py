@@ -144,6 +144,8 @@ def _result(document: CheckDocument, found: Found, rule: int, location: Json) ->
     }
     if found.taken_by:
         result["properties"]["takenBy"] = list(found.taken_by)
+    if found.fixed_by:
+        result["properties"]["fixedBy"] = list(found.fixed_by)
     if found.source:
         result["relatedLocations"] = [_spec_location(found)]
     if document.baseline is not None:

@@ -14,6 +14,7 @@ from atc_py.report.check.words import (
     HEADINGS,
     LEVELS,
     baseline_text,
+    fix_hint,
     lists_text,
     node_text,
     observed_text,
@@ -119,6 +120,10 @@ def _model(document: CheckDocument, model: CheckedModel, *, verbose: bool) -> It
         yield ""
         heading = HEADINGS["biases"].in_language(language)
         yield f"{heading}{COLON.in_language(language)}{model.quant_bias.text}"
+    fixes = fix_hint(document, model)
+    if fixes is not None:
+        yield ""
+        yield f"{HEADINGS['fix'].in_language(language)}{COLON.in_language(language)}{fixes}"
     if model.shape_hint:
         yield ""
         yield hint_text(model, language)
@@ -148,6 +153,9 @@ def _group_lines(group: Group, language: str, *, verbose: bool) -> Iterator[str]
     if first.taken_by:
         names = COMMA.in_language(language).join(first.taken_by)
         yield f"  {HEADINGS['taken_by'].in_language(language)}{colon}{names}"
+    if first.fixed_by:
+        names = COMMA.in_language(language).join(first.fixed_by)
+        yield f"  {HEADINGS['fixed_by'].in_language(language)}{colon}atc-py fix ({names})"
     yield f"  {HEADINGS['help'].in_language(language)}{colon}{clipped(first.help)}"
 
 

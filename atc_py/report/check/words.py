@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from atc_py.check.findings import Standing
 from atc_py.diag import COLON, COMMA, SEMICOLON, Words
 from atc_py.diag.codes import BAD_INPUT_SHAPE
+from atc_py.options.compile_options import DEFAULT_LIST
 from atc_py.report.check.open_dims import deciding_text
 from atc_py.report.escape import visible
 
@@ -21,6 +22,7 @@ __all__ = [
     "HEADINGS",
     "LEVELS",
     "baseline_text",
+    "fix_hint",
     "kept_text",
     "lists_text",
     "node_text",
@@ -78,6 +80,8 @@ HEADINGS = {
     "soc": Words("SoC", "SoC"),
     "summary": Words("Summary", "汇总"),
     "taken_by": Words("taken by", "可用清单"),
+    "fixed_by": Words("fixed by", "可改写"),
+    "fix": Words("Fix", "改写"),
     "title": Words("Model check", "模型检查"),
     "total": Words("total", "合计"),
     "hidden": Words(
@@ -250,3 +254,18 @@ def _faults(count: int) -> str:
 def _nodes(count: int) -> str:
     """Return `1 node` or `2 nodes`."""
     return f"{count} node" if count == 1 else f"{count} nodes"
+
+
+def fix_hint(document: CheckDocument, model: CheckedModel) -> str | None:
+    """Return how many errors rules remove, and the command; None if they remove none."""
+    errors = [each for each in model.all_findings if each.level == Standing.ERROR.value]
+    fixed = sum(bool(each.fixed_by) for each in errors)
+    if not fixed:
+        return None
+    command = f"atc-py fix {visible(model.path)}"
+    if document.operator_list != DEFAULT_LIST:
+        command += f" --list {document.operator_list}"
+    count = Words(
+        f"removes {fixed} of {len(errors)} errors", f"可消除 {len(errors)} 个错误中的 {fixed} 个"
+    )
+    return f"`{command}` {count.in_language(document.lang)}"

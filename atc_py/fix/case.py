@@ -1,0 +1,94 @@
+"""Cases of rules: one node with its inputs, small enough to be built, fixed and run at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from atc_py.tensor.dtypes import DType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+__all__ = ["CaseGraph", "ConstInput", "Fed", "RuleCase", "data"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fed:
+    """An input of the model.
+
+    Attributes:
+        dims: its shape.
+        dtype: its element type.
+        bounds: of integers, both included; None where they are not known.
+    """
+
+    dims: tuple[int, ...]
+    dtype: DType = DType.FLOAT32
+    bounds: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ConstInput:
+    """A constant input of the node.
+
+    Attributes:
+        value: its data.
+    """
+
+    value: NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CaseGraph:
+    """A graph that is an attribute of a node.
+
+    Attributes:
+        inputs: by name.
+        outputs: names.
+        nodes: operator, inputs, outputs and attributes of each node, producers first.
+    """
+
+    inputs: Mapping[str, Fed]
+    outputs: tuple[str, ...]
+    nodes: tuple[tuple[str, tuple[str, ...], tuple[str, ...], Mapping[str, Any]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleCase:
+    """One node of one model.
+
+    Attributes:
+        op_type: its operator.
+        inputs: by position; None for one that is absent.
+        attributes: by name.
+        opset: version of ONNX's operators, or of `domain`'s.
+        outputs: how many it has.
+        domain: of the operator; "" for ONNX's own.
+    """
+
+    op_type: str
+    inputs: tuple[Fed | ConstInput | None, ...]
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    opset: int = 13
+    outputs: int = 1
+    domain: str = ""
+
+    @property
+    def ranges(self) -> dict[str, tuple[int, int]]:
+        """Bounds by the names that inputs have in a model of the case: `x0`, `x1` ..."""
+        return {
+            f"x{position}": each.bounds
+            for position, each in enumerate(self.inputs)
+            if isinstance(each, Fed) and each.bounds is not None
+        }
+
+
+def data(*dims: int, seed: int = 0, scale: float = 1.0) -> ConstInput:
+    """Return normally distributed float32 constants."""
+    drawn = np.random.default_rng(seed).normal(size=dims) * scale
+    return ConstInput(drawn.astype(np.float32))

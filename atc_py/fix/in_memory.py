@@ -1,0 +1,52 @@
+"""A file in the form that rules give it, without writing it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from atc_py.fix.engine import Fixer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from atc_py.check.bound_node import Conditions
+    from atc_py.frontend.reading.onnx_file import OnnxFile
+    from atc_py.options.fix_rules import FixRules
+    from atc_py.spec import Library
+    from atc_py.tensor.shapes import Shape
+
+__all__ = ["fixed_file"]
+
+
+def fixed_file(
+    file: OnnxFile,
+    conditions: Conditions,
+    library: Library,
+    rules: FixRules,
+    shapes: Mapping[str, Shape],
+) -> OnnxFile:
+    """Return `file` with its refused nodes replaced; new nodes have the places of the old ones.
+
+    Args:
+        file: the model, read leniently.
+        conditions: the precision mode and the SoC.
+        library: the operator list.
+        rules: the rules that apply.
+        shapes: dims of inputs that the model leaves open, by name.
+
+    Raises:
+        AtcError: BAD_INPUT_SHAPE for shapes that fit no input; BAD_OPTION for an unknown rule, and
+            for a value that an input cannot be bound to.
+    """
+    found = Fixer(file, conditions, library, rules).fix(shapes)
+    if not found.applied and not rules.bind:
+        return file
+    graph = found.graph
+    return replace(
+        file,
+        nodes=tuple(graph.nodes),
+        inputs=tuple(each for each in file.inputs if each.name not in rules.bind),
+        contents=replace(file.contents, weights=dict(graph.consts)),
+        opsets=graph.opsets,
+    )

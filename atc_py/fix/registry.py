@@ -1,0 +1,79 @@
+"""The registry of rules, filled by the modules in `atc_py/fix/rules`."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from typing import TYPE_CHECKING
+
+from atc_py.diag.codes import BAD_OPTION
+from atc_py.diag.suggestions import nearest
+from atc_py.fix.rule import FixRule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from atc_py.fix.case import RuleCase
+    from atc_py.fix.rule import Exactness, RuleText
+    from atc_py.fix.site import Site
+
+    Apply = Callable[[Site], Sequence[str]]
+
+__all__ = ["check_rules", "fix_rule", "load_rules", "rules_of_operator"]
+
+_RULES: dict[str, FixRule] = {}
+
+
+def fix_rule(  # noqa: PLR0913  (a rule is its parts)
+    name: str,
+    operators: Sequence[str],
+    exactness: Exactness,
+    text: RuleText,
+    *,
+    example: RuleCase,
+    near_miss: RuleCase | None,
+    last: bool = False,
+    bound: float = 0.0,
+) -> Callable[[Apply], Apply]:
+    """Register a function as the rule called `name`; arguments are the attributes of `FixRule`.
+
+    Raises:
+        ValueError: another rule has the name.
+    """
+    if name in _RULES:
+        raise ValueError(f"two rules are called {name!r}")
+
+    def register(apply: Apply) -> Apply:
+        _RULES[name] = FixRule(
+            name, frozenset(operators), exactness, text, example, near_miss, apply, last, bound
+        )
+        return apply
+
+    return register
+
+
+def load_rules() -> Mapping[str, FixRule]:
+    """Return every rule by name."""
+    from atc_py.fix import rules
+
+    for module in sorted(pkgutil.iter_modules(rules.__path__), key=lambda each: each.name):
+        importlib.import_module(f"{rules.__name__}.{module.name}")
+    return _RULES
+
+
+def rules_of_operator(label: str) -> tuple[FixRule, ...]:
+    """Return the rules for an operator, as `FixRule.operators` spells it, in the order tried."""
+    found = (rule for rule in load_rules().values() if label in rule.operators)
+    return tuple(sorted(found, key=lambda rule: (rule.last, rule.name)))
+
+
+def check_rules(names: Iterable[str]) -> None:
+    """Refuse names that no rule has.
+
+    Raises:
+        AtcError: BAD_OPTION for the first of them, with the nearest name that a rule has.
+    """
+    known = load_rules()
+    for name in sorted(set(names) - known.keys()):
+        hint = "".join(f"; the nearest is {each}" for each in nearest(name, known, 1))
+        raise BAD_OPTION.error(f"no rule is called {name!r}{hint}")

@@ -1,0 +1,106 @@
+"""A rule: an operator that the list refuses, and the form in listed operators that replaces it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, TypeAlias
+
+from atc_py.diag import Words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from atc_py.fix.case import RuleCase
+    from atc_py.fix.site import Site
+
+__all__ = ["Exactness", "FixRule", "RuleText"]
+
+
+class Exactness(Enum):
+    """Difference between results of the new form and those of the old one, in float32."""
+
+    EQUAL = "equal"
+    """Every bit is the same."""
+
+    REORDERED = "reordered"
+    """Sums are taken in another order, or one rounding more or less is made."""
+
+    BOUNDED = "bounded"
+    """The difference has a bound that the rule states."""
+
+    APPROXIMATE = "approximate"
+    """The difference has no bound; such rules apply only on request."""
+
+    @property
+    def words(self) -> Words:
+        """Return the class in words."""
+        return _EXACTNESS[self]
+
+
+_EXACTNESS = {
+    Exactness.EQUAL: Words("bit-equal", "逐位相同"),
+    Exactness.REORDERED: Words("sums in another order", "求和次序不同"),
+    Exactness.BOUNDED: Words("bounded", "误差有界"),
+    Exactness.APPROXIMATE: Words("approximate", "近似"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RuleText:
+    """Words of a rule.
+
+    Attributes:
+        before: the form that is replaced.
+        after: the form that replaces it.
+        condition: what must hold, a clause.
+        float16: the effect of float16 on the new form; "" where it is that on the old one.
+    """
+
+    before: Words
+    after: Words
+    condition: Words
+    float16: Words = field(default=Words("", ""))
+
+
+Apply: TypeAlias = "Callable[[Site], Sequence[str]]"
+
+
+@dataclass(frozen=True, slots=True)
+class FixRule:
+    """A rule.
+
+    Attributes:
+        name: as options and reports spell it.
+        operators: operators of its nodes; `domain::Op` outside of ONNX's own domain.
+        exactness: the difference that it makes in float32, on one engine.
+        text: its words.
+        example: a case that the list `base` refuses and the rule fits.
+        near_miss: a case of the same operator that the rule does not fit; None if it fits all.
+        apply: writes the new form and returns the names of its results, one for each output of the node.
+        last: whether the rules that are not are tried before it.
+        bound: of a rule of class BOUNDED, its bound; see `limit`.
+    """
+
+    name: str
+    operators: frozenset[str]
+    exactness: Exactness
+    text: RuleText
+    example: RuleCase
+    near_miss: RuleCase | None
+    apply: Apply
+    last: bool = False
+    bound: float = 0.0
+
+    @property
+    def limit(self) -> float:
+        """Largest difference in float32, as a part of the largest magnitude of a result."""
+        return self.bound if self.exactness is Exactness.BOUNDED else _LIMITS[self.exactness]
+
+
+_LIMITS = {
+    Exactness.EQUAL: 0.0,
+    Exactness.REORDERED: 1e-5,
+    Exactness.APPROXIMATE: float("inf"),
+}
+"""Differences that the classes allow."""

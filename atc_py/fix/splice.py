@@ -1,0 +1,74 @@
+"""Splicing: the nodes that a rule wrote take the place of the node that they replace."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atc_py.fix.site import NewNode, Site
+    from atc_py.frontend.folding.graph import WorkNode
+    from atc_py.frontend.rewriting.qdq.writer import Writer
+
+__all__ = ["splice"]
+
+
+def splice(
+    writer: Writer, origin: WorkNode, site: Site, results: Sequence[str]
+) -> tuple[NewNode, ...]:
+    """Write what `site` has in place of `origin`; return the nodes with their final names.
+
+    Args:
+        writer: of the graph.
+        origin: the node that is replaced; new nodes have its place.
+        site: the new nodes and constants.
+        results: names of the values that become the outputs of `origin`, by position.
+    """
+    writer.graph.consts.update(site.consts)
+    made = {name for node in site.made for name in node.outputs}
+    names: dict[str, str] = {}
+    copies: list[tuple[str, str]] = []
+    for result, output in zip(results, origin.outputs, strict=False):
+        if not output or not result:
+            continue
+        if result in made and result not in names:
+            names[result] = output
+        else:
+            copies.append((names.get(result, result), output))
+    done = [_renamed(node, names) for node in site.made]
+    for node in done:
+        own = node.op_type == origin.op_type and not origin.domain
+        kept = _plain(node) if not own else {**_plain(node)}
+        without = [each.name for each in origin.proto.attribute if each.name not in node.attributes]
+        writer.again(
+            origin,
+            node.op_type,
+            node.inputs,
+            node.outputs,
+            with_own=own,
+            without=without,
+            **kept,
+        )
+    for source, output in copies:
+        writer.op(origin, "Identity", [source], output)
+    return tuple(done)
+
+
+def _plain(node: NewNode) -> dict[str, object]:
+    """Return the attributes of a new node that are not tensors; those stay in the old node's form."""
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in node.attributes.items()
+        if isinstance(value, int | float | str | list | tuple)
+    }
+
+
+def _renamed(node: NewNode, names: dict[str, str]) -> NewNode:
+    """Return a new node in which values have the names that the model knows."""
+    return replace(
+        node,
+        inputs=tuple(names.get(name, name) for name in node.inputs),
+        outputs=tuple(names.get(name, name) for name in node.outputs),
+    )

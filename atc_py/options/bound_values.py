@@ -1,0 +1,53 @@
+"""Values and bounds of inputs, from `NAME=VALUE` and `NAME=LOW:HIGH` texts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.diag.codes import BAD_OPTION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["bound_values", "value_ranges"]
+
+
+def bound_values(given: Iterable[str]) -> dict[str, float]:
+    """Return the value of each named input.
+
+    Raises:
+        AtcError: BAD_OPTION for a text of another form, and for an input that is named twice.
+    """
+    found: dict[str, float] = {}
+    for text in given:
+        name, separator, value = text.rpartition("=")
+        if not separator or not name or name in found:
+            raise BAD_OPTION.error(f"--bind {text!r} is not NAME=VALUE", help="--bind sr=16000")
+        try:
+            found[name] = int(value) if value.lstrip("+-").isdigit() else float(value)
+        except ValueError:
+            raise BAD_OPTION.error(
+                f"--bind {text!r} has no number after `=`", help="--bind sr=16000"
+            ) from None
+    return found
+
+
+def value_ranges(given: Iterable[str]) -> dict[str, tuple[int, int]]:
+    """Return the bounds of each named input.
+
+    Raises:
+        AtcError: BAD_OPTION for a text of another form, and for an input that is named twice.
+    """
+    found: dict[str, tuple[int, int]] = {}
+    for text in given:
+        name, separator, bounds = text.rpartition("=")
+        low, colon, high = bounds.partition(":")
+        whole = all(each.lstrip("+-").isdigit() for each in (low, high))
+        if not separator or not name or not colon or not whole or name in found:
+            raise BAD_OPTION.error(
+                f"--range {text!r} is not NAME=LOW:HIGH", help="--range ids=0:30521"
+            )
+        if int(low) > int(high):
+            raise BAD_OPTION.error(f"--range {text!r} has no value", help="--range ids=0:30521")
+        found[name] = int(low), int(high)
+    return found

@@ -1,0 +1,32 @@
+"""Options of fixing a model, as values that no later stage changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from atc_py.options.compile_options import CheckOptions
+from atc_py.options.fix_rules import FixRules
+
+__all__ = ["SEEDS", "FixOptions"]
+
+SEEDS = 3
+"""Random inputs on which a model and its fixed form run, unless another number is given."""
+
+
+@dataclass(frozen=True, slots=True)
+class FixOptions:
+    """The user's options for writing a fixed model.
+
+    Attributes:
+        check: the list, the precision mode, the SoC and the dims that the model is fixed for.
+        rules: the rules that apply.
+        dry_run: whether nothing is written.
+        seeds: number of random inputs on which both models run; 0 for no proof.
+        external: whether weights go into a file beside the model.
+    """
+
+    check: CheckOptions = field(default_factory=CheckOptions)
+    rules: FixRules = field(default_factory=FixRules)
+    dry_run: bool = False
+    seeds: int = SEEDS
+    external: bool = False

@@ -1,0 +1,32 @@
+"""The choice of rules that fix a model, as a value that no later stage changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["FixRules"]
+
+
+@dataclass(frozen=True, slots=True)
+class FixRules:
+    """The user's choice of rules, and what they may assume of the model's inputs.
+
+    Attributes:
+        only: names of the rules that may apply; empty for all.
+        skip: names of rules that do not apply.
+        approximate: whether rules without a bound may apply.
+        all_findings: whether findings of level rewrite are removed as well.
+        bind: values of inputs that become constants, by name; every element gets the value.
+        ranges: bounds of integer inputs, both included, by name.
+    """
+
+    only: frozenset[str] = frozenset()
+    skip: frozenset[str] = frozenset()
+    approximate: bool = False
+    all_findings: bool = False
+    bind: Mapping[str, float] = field(default_factory=dict)
+    ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)

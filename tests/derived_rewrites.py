@@ -1,0 +1,52 @@
+"""The page of rules that fix refused models, derived from the registry."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.fix.registry import load_rules
+from atc_py.fix.rule import Exactness
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from atc_py.fix.rule import FixRule
+
+__all__ = ["rewrites_page"]
+
+_HEAD = """# Rules of `atc-py fix`
+
+`atc-py fix MODEL` writes a model that the operator list refuses in an equivalent form of listed operators, and runs both to
+show it. `convert`, `compare` and `profile` do the same in memory with `--fix`. `check` names the rules that would remove an
+error. A rule applies to refused nodes alone; what it writes may be rewritten by the next rule. A node whose new form is still
+refused stays as it was.
+
+Classes: *equal*, every bit is the same on one engine; *reordered*, sums are taken in another order, differences of up to
+1e-5 of the largest result are allowed; *bounded*, with the bound of the rule; *approximate*, applied with
+`--allow-approximate` alone. If a rewritten region differs by more, nothing is written (ATC7030).
+
+What a rule needs of integers is proved from dims, constants and indices; bounds of the model's inputs are given with
+`--range NAME=LOW:HIGH`. `--bind NAME=VALUE` makes an input a constant."""
+
+
+def rewrites_page() -> Iterator[str]:
+    """Yield every rule with its operators, forms, condition and class."""
+    yield from _HEAD.splitlines()
+    yield ""
+    for _, rule in sorted(load_rules().items()):
+        yield f"## {rule.name}"
+        yield ""
+        yield f"- operators: {', '.join(sorted(rule.operators))}"
+        yield f"- before: {rule.text.before.en}"
+        yield f"- after: {rule.text.after.en}"
+        yield f"- condition: {rule.text.condition.en}"
+        yield f"- class: {_class(rule)}"
+        if rule.text.float16:
+            yield f"- float16: {rule.text.float16.en}"
+        yield ""
+
+
+def _class(rule: FixRule) -> str:
+    """Return the class of a rule, with its bound."""
+    bound = f", {rule.bound:g} of the range" if rule.exactness is Exactness.BOUNDED else ""
+    return rule.exactness.words.en + bound

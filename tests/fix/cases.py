@@ -1,0 +1,63 @@
+"""Models of the cases of rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import onnx
+from onnx import helper
+
+from atc_py.fix.case import CaseGraph, ConstInput, Fed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from atc_py.fix.case import RuleCase
+
+__all__ = ["write_case"]
+
+
+def write_case(case: RuleCase, path: Path) -> Path:
+    """Write the model of `case`: its node alone, its fed inputs, its constants."""
+    names, inputs, constants = [], [], []
+    for position, each in enumerate(case.inputs):
+        name = "" if each is None else f"x{position}"
+        names.append(name)
+        if isinstance(each, Fed):
+            element = helper.np_dtype_to_tensor_dtype(each.dtype.numpy)
+            inputs.append(helper.make_tensor_value_info(name, element, each.dims))
+        elif isinstance(each, ConstInput):
+            constants.append(onnx.numpy_helper.from_array(each.value, name))
+    outputs = [f"y{position}" for position in range(case.outputs)]
+    attributes = {
+        name: graph_of(value, name) if isinstance(value, CaseGraph) else value
+        for name, value in case.attributes.items()
+    }
+    node = helper.make_node(case.op_type, names, outputs, "node", domain=case.domain, **attributes)
+    graph = helper.make_graph(
+        [node], "case", inputs, [onnx.ValueInfoProto(name=name) for name in outputs], constants
+    )
+    opsets = [helper.make_opsetid("", 17 if case.domain else case.opset)]
+    if case.domain:
+        opsets.append(helper.make_opsetid(case.domain, case.opset))
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    if not case.domain:
+        model = onnx.shape_inference.infer_shapes(model)
+    onnx.save(model, path)
+    return path
+
+
+def graph_of(graph: CaseGraph, name: str) -> onnx.GraphProto:
+    """Return the message of a graph that is an attribute."""
+    inputs = [
+        helper.make_tensor_value_info(
+            each, helper.np_dtype_to_tensor_dtype(fed.dtype.numpy), fed.dims
+        )
+        for each, fed in graph.inputs.items()
+    ]
+    nodes = [
+        helper.make_node(op, list(reads), list(writes), **attributes)
+        for op, reads, writes, attributes in graph.nodes
+    ]
+    outputs = [onnx.ValueInfoProto(name=each) for each in graph.outputs]
+    return helper.make_graph(nodes, name, inputs, outputs)

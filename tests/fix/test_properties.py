@@ -1,0 +1,41 @@
+"""Every rule fits random cases of its kind, and what it writes computes the same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import atc_py
+from atc_py.fix.registry import load_rules
+from atc_py.fix.rule import Exactness
+from tests.fix.cases import write_case
+from tests.fix.draws import all_draws
+from tests.sampling import rounds
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RULES = load_rules()
+DRAWS = all_draws()
+
+
+def test_every_rule_has_random_cases() -> None:
+    assert DRAWS.keys() == RULES.keys()
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_random_cases_are_fixed(name: str, tmp_path: Path) -> None:
+    """Each case that the list refuses becomes one that it takes; the proof raises if it differs."""
+    approximate = RULES[name].exactness is Exactness.APPROXIMATE
+    fired = 0
+    for seed in rounds(3, 60):
+        case = DRAWS[name](np.random.default_rng([seed, 7]))
+        model = write_case(case, tmp_path / "case.onnx")
+        done = atc_py.fix_model(
+            model, tmp_path / "fixed.onnx", approximate=approximate, ranges=case.ranges, seeds=1
+        )
+        assert not done.left, (seed, case, done.left)
+        fired += any(name in each.rules for each in done.rewrites)
+    assert fired
