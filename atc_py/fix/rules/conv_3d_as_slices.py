@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from atc_py.diag import Words
 from atc_py.fix.case import Fed, RuleCase, data
@@ -54,7 +54,7 @@ def conv_3d_as_slices(site: Site) -> Sequence[str]:
     depth = (x[2] + pads[0] + pads[3] - (w[2] - 1) * dilations[0] - 1) // strides[0] + 1
     require(depth > 0, "Y has slices", "Y 非空")
     volume = site.pad(site.name(0), [0, 0, pads[0], 0, 0, 0, 0, pads[3], 0, 0])
-    attributes = {
+    attributes: dict[str, Any] = {
         "kernel_shape": list(w[3:]),
         "strides": list(strides[1:]),
         "dilations": list(dilations[1:]),
