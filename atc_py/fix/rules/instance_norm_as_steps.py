@@ -47,6 +47,7 @@ def instance_norm_as_steps(site: Site) -> Sequence[str]:
     """Write the normalization step by step."""
     require(site.element in _FLOATS, "the dtype is float16 or float32", "类型为 float16 或 float32")
     rank = len(site.dims(0))
+    require(rank > 2, "the input has axes after its channels", "输入在通道之后还有轴")  # noqa: PLR2004
     x, _, deviation = centered(site, site.name(0), range(2, rank), site.number("epsilon", 1e-5))
     scale, bias = (site.reshape(site.name(each), [1, -1, *[1] * (rank - 2)]) for each in (1, 2))
     return [site.op("Add", [site.op("Mul", [site.op("Div", [x, deviation]), scale]), bias])]

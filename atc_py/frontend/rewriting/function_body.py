@@ -43,6 +43,7 @@ class BodyNode:
 def function_body(node: SourceNode, attributes: Mapping[str, Any]) -> Sequence[BodyNode] | None:
     """Return the nodes that ONNX defines `node` as, producers first; None where it has no body.
 
+    Nor has it one where an input is absent before another and the body depends on the inputs' types.
     Inputs and outputs of the node keep their names, absent outputs get one.
 
     Args:
@@ -50,6 +51,8 @@ def function_body(node: SourceNode, attributes: Mapping[str, Any]) -> Sequence[B
         attributes: those of the node, and the defaults of the others.
     """
     inputs = [tensor.name if tensor is not None else "" for tensor in node.inputs]
+    while inputs and not inputs[-1]:
+        inputs.pop()
     outputs = [
         tensor.name if tensor is not None else f"{node.op_type}:absent:{position}"
         for position, tensor in enumerate(node.outputs)
@@ -67,9 +70,14 @@ def function_body(node: SourceNode, attributes: Mapping[str, Any]) -> Sequence[B
     )
     opset = helper.make_opsetid("", node.opset)
     model = helper.make_model(graph, opset_imports=[opset])
-    found = inliner.inline_selected_functions(
-        model, [("", node.op_type)], inline_schema_functions=True
-    )
+    try:
+        found = inliner.inline_selected_functions(
+            model, [("", node.op_type)], inline_schema_functions=True
+        )
+    except RuntimeError:
+        if "" not in inputs:
+            raise
+        return None  # onnx's inliner knows no type of an absent input before another
     if any(each.op_type == node.op_type for each in found.graph.node):
         return None
     return [body_node(each) for each in found.graph.node]
