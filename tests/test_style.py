@@ -181,7 +181,7 @@ PLAIN_WORDS = {
 
 PLAIN_EXCEPTIONS = (
     r"\w*Extent(IsOne)?\b",  # classes of rules, named by their tags in the YAML files
-    r"\b(attr_sum|values_sum|count_is_one_or|sum|axis|axes)_(is_)?extent(_is_one)?\b",
+    r"\b(attr_sum|values_sum|count|count_is_one_or|sum|axis|axes)_(is_)?extent(_is_one)?\b",
     r'"(values_of_)?open_extents"|"birth"|"born"|`born` in the JSON',  # names in JSON documents
     r'"extents?"',  # labels of nodes in compiled models
     r"\b(kept_|run_)?extents(:|=)",  # fields of tilings, which the kernels declare
