@@ -21,12 +21,18 @@ SHAPES = {
     "matmul": [(48, 80), (80, 100), (100,), (100,)],
 }
 RESULTS = {"conv": (2, 32, 10, 12), "matmul": (48, 100)}
-INTEGER = [row.name for row in operators() if row.family in SHAPES and len(row.inputs) == 4]
+INTEGER = [
+    row.name
+    for row in operators()
+    if row.family in SHAPES
+    and len(row.inputs) == 4
+    and any(column.inputs[0] is DType.INT8 for column in row.columns)
+]
 
 
 def test_integer_layers_are_the_cube_operators_with_offsets() -> None:
     assert set(INTEGER) == {
-        *("Conv2D", "DepthwiseConv2D", "Conv2DTransposeD"),
+        *("Conv2D", "Conv3D", "DepthwiseConv2D", "Conv2DTransposeD"),
         *("MatMulV2", "BatchMatMulV2"),
     }
 

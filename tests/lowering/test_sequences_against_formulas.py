@@ -64,7 +64,7 @@ def test_windows_of_beams(mode: str, *, constant: bool) -> None:
 def test_lengths_that_do_not_fit_are_refused() -> None:
     rows = np.zeros((2, 4), np.float32)
     inputs = {"x1": rows, "x2": rows, "seq_len1": _words(1), "seq_len2": _words(2)}
-    with pytest.raises(AtcError, match="lengths that add up to 2"):
+    with pytest.raises(AtcError, match="add up to"):
         run("DynSeqOuter", inputs, [rows], {}, constants=("seq_len1", "seq_len2"))
     uneven = {**inputs, "seq_len1": _words(1, 1)}
     with pytest.raises(AtcError, match="seq_len2"):
