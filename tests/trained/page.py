@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -115,10 +116,11 @@ def verdict_row(model: TrainedModel, operator_list: str) -> str:
 def _reasons(checked: CheckedModel) -> Iterator[str]:
     """Yield the first kinds of errors, each with the number of its nodes."""
     errors = (each for each in checked.all_findings if each.level == Standing.ERROR.value)
-    for group in groups(errors)[:MOST_REASONS]:
-        count = len(group.findings)
-        nodes = f" ({count} nodes)" if count > 1 else ""
-        yield f"{group.first.code} {group.headline('en')}{nodes}"
+    counts: Counter[str] = Counter()
+    for group in groups(errors):
+        counts[f"{group.first.code} {group.headline('en')}"] += len(group.findings)
+    for reason, count in list(counts.items())[:MOST_REASONS]:
+        yield f"{reason} ({count} nodes)" if count > 1 else reason
 
 
 def error_row(model: TrainedModel, operator_list: str) -> str | None:

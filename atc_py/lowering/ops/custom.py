@@ -247,7 +247,7 @@ def _product(
 
 @dataclass(frozen=True, slots=True)
 class _PoolMatrices:
-    """What images are multiplied by to be pooled; worked out when it is written.
+    """Matrices whose products with images are their pools; computed when they are written.
 
     Window i of n on an axis begins at floor(i * length / n) and ends before
     ceil((i + 1) * length / n).
