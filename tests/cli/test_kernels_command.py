@@ -6,9 +6,10 @@ import os
 import shutil
 from typing import TYPE_CHECKING
 
+import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 from atc_py.system.resources import templates_dir
 from tests.cli.conftest import small_model
@@ -33,15 +34,16 @@ def model(tmp_path: Path) -> str:
         helper.make_node("Add", ["a", "x"], ["b"], name="sum"),
         helper.make_node("Flatten", ["b"], ["c"], name="flat"),
         helper.make_node("Relu", ["c"], ["d"], name="second"),
-        helper.make_node("LRN", ["b"], ["y"], name="left", size=3),
+        helper.make_node("TopK", ["b", "k"], ["y", ""], name="left"),
     ]
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT16, [2, 3, 5, 7])
     outputs = [
         helper.make_tensor_value_info("a", TensorProto.FLOAT16, [2, 3, 5, 7]),
         helper.make_tensor_value_info("d", TensorProto.FLOAT16, [2, 105]),
-        helper.make_tensor_value_info("y", TensorProto.FLOAT16, [2, 3, 5, 7]),
+        helper.make_tensor_value_info("y", TensorProto.FLOAT16, [2, 3, 5, 2]),
     ]
-    graph = helper.make_graph(nodes, "net", [x], outputs)
+    count = numpy_helper.from_array(np.array([2]), "k")
+    graph = helper.make_graph(nodes, "net", [x], outputs, [count])
     opsets = [helper.make_opsetid("", 13)]
     onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), tmp_path / "m.onnx")
     return str(tmp_path / "m.onnx")
@@ -69,7 +71,7 @@ def test_list_tells_nodes_state_plan_and_buffers(atc: Atc, model: str) -> None:
     assert done.out.startswith("3 kernels for sim, 2 complete; they serve 4 nodes\n")
     lines = {line.split()[1]: line.split() for line in done.out.splitlines()[3:6]}
     assert lines["Relu"][2:5] == ["unary", "complete", "2"]
-    assert lines["LRN"][3] == "skeleton"
+    assert lines["TopK"][3] == "skeleton"
     assert "tile_count" in done.out
     assert "of 256.0 KiB" in done.out
 
@@ -121,7 +123,7 @@ def test_project_on_disk_builds_by_itself(atc: Atc, model: str, tmp_path: Path) 
     (folder,) = (tmp_path / "out").glob("relu*")
     page = (folder / "README.md").read_text(encoding="utf-8")
     assert "Complete, of the family *unary*" in page
-    (left,) = (tmp_path / "out").glob("lrn*")
+    (left,) = (tmp_path / "out").glob("top_k*")
     assert "Left to write" in (left / "README.md").read_text(encoding="utf-8")
 
 
@@ -186,7 +188,7 @@ def test_verify_tells_which_kernel_does_not_compile(atc: Atc, model: str, templa
     done = atc("kernels", "--verify", model, "--templates", str(templates), "--format", "json")
     assert done.status == 4
     results = {each["op"]: each["result"] for each in done.json["kernels"]}
-    assert results == {"Relu": "not built", "Add": "equal", "LRN": "skeleton"}
+    assert results == {"Relu": "not built", "Add": "equal", "TopK": "skeleton"}
 
 
 def test_verify_without_a_compiler_says_so(

@@ -83,7 +83,8 @@ def _add_node(
         None if item is None else graph.add_input("in", _type(item, dtypes[0], position))
         for position, item in enumerate(given)
     ]
-    results = [_result(row)] if outputs is None else outputs
+    needed = max(1, sum(not operand.optional for operand in row.outputs))
+    results = [_result(row)] * needed if outputs is None else outputs
     types = [("out", _type(item, dtypes[1], position)) for position, item in enumerate(results)]
     deep = _VOLUMES if row.family == "conv" and "3D" in op else {}
     required = {

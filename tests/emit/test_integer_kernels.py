@@ -49,7 +49,10 @@ def test_stub_of_an_int8_layer_accumulates_in_int32(
     (description,) = [
         text for path, text in files.items() if path.endswith(".json") and "/" in path
     ]
-    assert "LocalTensor<int8_t>" in source
+    by_scalars = find_soc(soc).vector_cores > find_soc(soc).aicores and (
+        row.family == "conv" or count > 3
+    )
+    assert f"{'Global' if by_scalars else 'Local'}Tensor<int8_t>" in source
     assert "LocalTensor<int32_t>" in source
     assert "LocalTensor<float>" not in source
     assert ("biasGm_" in source) is (count > 2)

@@ -197,7 +197,9 @@ def test_every_dtype_column_renders(column: int, graph: Graph, add_node: AddNode
             dtypes = row.columns[column]
             needed = [n for n, operand in enumerate(row.inputs) if not operand.optional]
             x = [TensorType(dtypes.inputs[n], MAP, Format.NCHW) for n in needed]
-            y = [TensorType(dtypes.outputs[0], MAP, Format.NCHW)]
+            count = max(1, sum(not operand.optional for operand in row.outputs))
+            results = [*dtypes.outputs, *dtypes.outputs[-1:] * count][:count]
+            y = [TensorType(dtype, MAP, Format.NCHW) for dtype in results]
             add_node(graph, row.name, x, y)
     for text in emit_kernels(graph, SIM).files.values():
         _check_text(text)

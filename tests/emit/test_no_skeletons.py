@@ -19,16 +19,21 @@ from tests.emit.families.blocks import image
 from tests.emit.test_kernel_templates import IN_BLOCKS, SHOWN
 
 if TYPE_CHECKING:
+    from atc_py.ir import AttrValue
     from atc_py.target import Soc, TargetOp
     from atc_py.target.row import Column
     from tests.emit.conftest import AddNode
 
-FORMS = {
+FORMS: dict[str, dict[str, AttrValue]] = {
     "ROIAlign": {"roi_end_mode": 0},
     "ReduceLogSumExp": {"axes": (1,)},
     "Resize": {"mode": "linear"},
 }
 """Attributes by which lowering makes nodes of an operator, where those of the tests are no such."""
+
+
+NEEDED = {"mean", "scales", "variance"}
+"""Optional inputs that every node has that lowering makes."""
 
 
 def first_of_each_family() -> list[Soc]:
@@ -44,15 +49,15 @@ def _add(graph: Graph, add_node: AddNode, row: TargetOp, column: Column) -> None
     inputs = []
     for at, shape in enumerate(_shapes(row)):
         operand = row.input_at(at)
-        there = operand is None or not operand.optional or operand.name == "scales"
+        there = operand is None or not operand.optional or operand.name in NEEDED
         dtype = column.inputs[min(at, len(column.inputs) - 1)]
         inputs.append(TensorType(dtype, shape) if there else None)
     outputs = [TensorType(dtype, _result(row)) for dtype in column.outputs]
-    attributes: dict[str, object] = dict(FORMS.get(row.name, {}))
+    attributes = dict(FORMS.get(row.name, {}))
     if row.name == "TransData":
         outputs = [image(column.outputs[0], *_result(row))]
         attributes = {"src_format": "NCHW", "dst_format": "NC1HWC0"}
-    add_node(graph, row.name, inputs, outputs, attributes)  # type: ignore[arg-type]
+    add_node(graph, row.name, inputs, outputs, attributes)
 
 
 @pytest.mark.parametrize("soc", first_of_each_family(), ids=lambda soc: soc.name)

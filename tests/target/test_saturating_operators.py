@@ -23,7 +23,7 @@ UNARY = (
 )  # fmt: skip
 """ONNX's functions of one float, but for those of a bounded domain."""
 
-NORMALIZED = {"LogSoftmaxV2", "ScaledMaskedSoftmax", "SoftmaxV2"}
+NORMALIZED = {"LogSoftmaxV2", "ScaledMaskedSoftmax", "SoftmaxCrossEntropyLoss", "SoftmaxV2"}
 """Those of whole rows: the largest result approaches 1, of LogSoftmax the logarithm of 1."""
 
 FAR = 2.0**20

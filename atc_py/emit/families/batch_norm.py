@@ -36,6 +36,10 @@ class _BatchNorm(ElementwiseFamily):
             along_channels=True,
         )
 
+    def covers(self, kernel: KernelFacts) -> bool:
+        """Return True if the statistics are given."""
+        return len(kernel.inputs) > _VARIANCE
+
     def draw(self, sample: InputSample, generator: np.random.Generator) -> NDArray[Any] | None:
         """Draw a variance that is not negative."""
         if sample.position != _VARIANCE:

@@ -66,7 +66,7 @@ class _Layer(Family):
 
     def plan(self, launch: Launch) -> Plan:
         """Take as many units at once as the unified buffer has room for."""
-        steps, batch, width = launch.inputs[0]
+        (steps, batch, *_), width = launch.inputs[0], launch.inputs[0][-1]
         hidden = launch.outputs[0][-1]
         each = sum(size for _, size in self._sizes(launch))
         room = launch.soc.ub_kib * 1024 // each // _WHOLE

@@ -247,7 +247,7 @@ def _product(
 
 @dataclass(frozen=True, slots=True)
 class _PoolMatrices:
-    """Matrices whose products with images are their pools; computed when they are written.
+    """Matrices that images are multiplied by to be pooled, worked out when they are written.
 
     Window i of n on an axis begins at floor(i * length / n) and ends before
     ceil((i + 1) * length / n).

@@ -25,7 +25,9 @@ from tests.emit.families.blocks import image, matrix, stored
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from atc_py.ir import AttrValue
     from atc_py.kernels.index import KernelEntry
+    from atc_py.tensor.shapes import Shape
     from tests.emit.conftest import AddNode
     from tests.emit.families.conftest import Verified
 
@@ -56,11 +58,18 @@ def test_storage_tells_kernels_apart(graph: Graph, add_node: AddNode) -> None:
 
 def test_description_names_the_formats_that_are_addressed(graph: Graph, add_node: AddNode) -> None:
     filters = stored(F16, (16, 35, 1, 1), "FRACTAL_Z")
-    kinds = [image(F16, *MAP), filters, TensorType(F16, (16,))]
+    kinds: list[Shape | TensorType | None] = [
+        image(F16, *MAP), filters, TensorType(F16, (16,))
+    ]  # fmt: skip
     add_node(graph, "Conv2D", kinds, [image(F16, 2, 16, 5, 7)])
-    cells = {"pooled_h": 2, "pooled_w": 3, "spatial_scale_h": 1.0, "spatial_scale_w": 1.0}
-    inputs, outputs = [image(F16, *MAP), (4, 5)], [image(F16, 4, 35, 2, 3)]
-    add_node(graph, "ROIPooling", inputs, outputs, cells)
+    cells: dict[str, AttrValue] = {
+        "pooled_h": 2,
+        "pooled_w": 3,
+        "spatial_scale_h": 1.0,
+        "spatial_scale_w": 1.0,
+    }
+    inputs: list[Shape | TensorType | None] = [image(F16, *MAP), (4, 5)]
+    add_node(graph, "ROIPooling", inputs, [image(F16, 4, 35, 2, 3)], cells)
     files = emit_kernels(graph, SIM).files
     described = [
         json.loads(text)[0]

@@ -77,10 +77,12 @@ def _add_numbers_of_the_run(graph: Graph, dtype: DType) -> None:
                 attributes = {"mode": mode, "paddings_contiguous": together}
                 _add(graph, "PadV3", [(dtype, x), given], [(dtype, y)], attributes)
     for axis in (-1, 0, 1):
-        y = [3, 4]
-        y.insert(axis if axis >= 0 else 2, 6)
-        inputs = [(I32, (3, 4)), [6], (dtype, ()), (dtype, ())]
-        _add(graph, "OneHot", inputs, [(dtype, tuple(y))], {"axis": axis})
+        classes = [3, 4]
+        classes.insert(axis if axis >= 0 else 2, 6)
+        inputs: list[Typed | Array | list[int] | None] = [
+            (I32, (3, 4)), [6], (dtype, ()), (dtype, ())
+        ]  # fmt: skip
+        _add(graph, "OneHot", inputs, [(dtype, tuple(classes))], {"axis": axis})
 
 
 def _add_sums_along_axes_of_the_run(graph: Graph, dtype: DType) -> None:
@@ -113,7 +115,7 @@ def test_what_the_run_knows_alone_is_built(verified: Verified) -> None:
 def test_bags_of_rows(verified: Verified, mode: str) -> None:
     graph = Graph("bags", Phase.TYPED)
     table: Typed = (F32, (9, 13))
-    attributes = {"mode": mode}
+    attributes: dict[str, AttrValue] = {"mode": mode}
     _add(graph, "EmbeddingBag", [table, (I32, (4, 6))], [(F32, (4, 13))], attributes)
     bags = [table, (I32, (30,)), (I32, (8,))]
     _add(graph, "EmbeddingBag", bags, [(F32, (8, 13))], attributes)
@@ -131,13 +133,13 @@ def _add_regions(graph: Graph, dtype: DType) -> None:
         size = {"pooled_height": 4, "pooled_width": 3}
         y = [(dtype, (9, 3, 4, 3))]
         scales = (0.5, 0.25)
-        several = {
+        several: dict[str, AttrValue] = {
             "spatial_scale": scales, "sample_num": samples, "pool_mode": mode, "finest_scale": 6,
             "aligned": samples != 2, "roi_scale_factor": 1.3 if mode == "avg" else 0.0, **size,
         }  # fmt: skip
         _add(graph, "RoiExtractor", [rois, features, (dtype, (2, 3, 6, 7))], y, several)
     scales_of_both = {"spatial_scale_h": 0.5, "spatial_scale_w": 0.25}
-    pooled = {"pooled_h": 4, "pooled_w": 3, **scales_of_both}
+    pooled: dict[str, AttrValue] = {"pooled_h": 4, "pooled_w": 3, **scales_of_both}
     _add(graph, "ROIPooling", [features, rois], [(dtype, (9, 3, 4, 3))], pooled)
 
 
@@ -154,13 +156,15 @@ def _add_sequences_of_different_lengths(graph: Graph, dtype: DType) -> None:
     for first, second in (([3, 0, 4], [2, 5, 1]), ([1], [1]), ([0], [3])):
         rows = sum(one * other for one, other in zip(first, second, strict=True))
         tables: list[Typed] = [(dtype, (sum(each), 13)) for each in (first, second)]
-        graph_inputs = [*tables, _words(first), _words(second)]
+        graph_inputs: list[Typed | Array | list[int] | None] = [
+            *tables, _words(first), _words(second)
+        ]  # fmt: skip
         _add(graph, "DynSeqOuter", graph_inputs, [(dtype, (rows, 13))])
     for beams, frames, ksize in (([1, 3], [5, 40], 4), ([2, 1], [3, 0], 9), ([1], [7], 1)):
         total = sum(one * other for one, other in zip(beams, frames, strict=True))
         lines = [(dtype, (total,))] * 2
         results = [(dtype, (sum(beams), sum(frames)))]
-        inputs = [*lines, _words([*beams, *frames])]
+        inputs: list[Typed | Array | list[int] | None] = [*lines, _words([*beams, *frames])]
         _add(graph, "MovingSumWithSigmoid", inputs, results, {"ksize": ksize})
 
 

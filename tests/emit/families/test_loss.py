@@ -15,17 +15,16 @@ if TYPE_CHECKING:
     from tests.emit.families.conftest import Verified
 
 SHAPES: list[Shape] = [(7, 5), (2, 5, 3), (2, 3, 4, 5), (3, 1, 4), (3, 6, 1, 1), (0, 4)]
-LONG: list[Shape] = [(2, 40_009), (2, 3, 40_009)]
+LONG: list[Shape] = [(2, 20_011), (2, 3, 20_011)]
 
 
 def test_losses_agree(add_node: AddNode, verified: Verified) -> None:
     graph = Graph("losses", Phase.TYPED)
     forms = [
         (DType.FLOAT16, DType.INT32, "none", True, 2),
-        (DType.FLOAT32, DType.INT64, "none", False, -1),
-        (DType.FLOAT16, DType.INT64, "mean", True, -1),
-        (DType.FLOAT32, DType.INT32, "mean", False, 1),
-        (DType.FLOAT32, DType.INT32, "sum", True, 0),
+        (DType.FLOAT32, DType.INT64, "none", True, -1),
+        (DType.FLOAT16, DType.INT64, "mean", True, 1),
+        (DType.FLOAT32, DType.INT32, "sum", False, 0),
     ]
     for dtype, index, reduction, weighted, ignored in forms:
         for shape in SHAPES + LONG * (reduction == "none"):
@@ -37,5 +36,5 @@ def test_losses_agree(add_node: AddNode, verified: Verified) -> None:
             attributes: dict[str, AttrValue] = {"reduction": reduction, "ignore_index": ignored}
             add_node(graph, "SoftmaxCrossEntropyLoss", inputs, [loss, inputs[0]], attributes)
     checked = verified(graph)
-    assert len(checked) == 5 * len(SHAPES) + 2 * len(LONG)
+    assert len(checked) == 4 * len(SHAPES) + 2 * len(LONG)
     assert wrong(checked) == []

@@ -12,6 +12,7 @@ from tests.emit.families.conftest import wrong
 from tests.sampling import sampled
 
 if TYPE_CHECKING:
+    from atc_py.ir import AttrValue
     from tests.emit.conftest import AddNode
     from tests.emit.families.conftest import Verified
 
@@ -70,7 +71,8 @@ def test_layers_of_lstm(add_node: AddNode, verified: Verified, turn: int) -> Non
     graph = Graph("lstm", Phase.TYPED)
     for number, (dtype, given) in enumerate(LSTMS):
         direction = ("UNIDIRECTIONAL", "REDIRECTIONAL")[(number + turn) % 2]
-        attributes = {"direction": direction, "forget_bias": 0.5 if "c" in given else 0.0}
+        attributes: dict[str, AttrValue] = {"direction": direction}
+        attributes["forget_bias"] = 0.5 if "c" in given else 0.0
         for sizes in SIZES:
             inputs, outputs = _lstm(sizes, dtype, given), _results(sizes, dtype, 3)
             add_node(graph, "DynamicRNN", inputs, outputs, attributes)
@@ -87,7 +89,7 @@ def test_layers_of_gru(add_node: AddNode, verified: Verified, turn: int) -> None
         direction = "UNIDIRECTIONAL" if number < 2 else "REDIRECTIONAL"
         for sizes in SIZES:
             inputs, outputs = _gru(sizes, dtype, given), _results(sizes, dtype, 2)
-            attributes = {"direction": direction, "reset_after": after}
+            attributes: dict[str, AttrValue] = {"direction": direction, "reset_after": after}
             add_node(graph, "DynamicGRUV2", inputs, outputs, attributes)
     checked = verified(graph)
     assert len(checked) == len(GRUS) * len(SIZES)

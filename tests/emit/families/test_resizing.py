@@ -149,6 +149,6 @@ def test_parts_that_are_cropped_agree(verified: Verified) -> None:
             for x, y in (RESIZED[2], ((1, 1, 3, 500), (1, 1, 2, 9_001)), ((9,), (1,))):
                 modes = ("tf_crop_and_resize", nearest, mode)
                 roi = np.array([low, 0.0, low, low][-len(x) :] + [high] * len(x), np.float32)
-                numbers = {1: roi, 3: np.array(y, np.int64)}
+                numbers: dict[int, NDArray[np.generic]] = {1: roi, 3: np.array(y, np.int64)}
                 _add(graph, (x, y), dtype, modes, numbers)
     assert wrong(verified(graph)) == []
