@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from atc_py.options.choices import RuleChoice
 from tests.trained.inputs import digits_image, photo, source_text, waveform
 from tests.trained.wheels import Wheel
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     Array = npt.NDArray[Any]
 
 __all__ = ["TRAINED", "TrainedModel"]
+
+RATE = 16000
+"""Samples of sound in a second."""
 
 _OCR = Wheel(
     "rapidocr-onnxruntime",
@@ -56,12 +60,14 @@ class TrainedModel:
         member: its file in the wheel.
         data: makes the value of an input; the value's shape is what --input-shape says.
         purpose: what it does, in a few words.
+        rules: options of `fix` that say more about its inputs.
     """
 
     wheel: Wheel
     member: str
     purpose: str
     data: Mapping[str, Callable[[], Array]] = field(hash=False)
+    rules: RuleChoice = field(default_factory=RuleChoice, hash=False)
 
     @property
     def name(self) -> str:
@@ -90,16 +96,19 @@ def _silero(file: str, purpose: str, **data: Callable[[], Array]) -> TrainedMode
         "input": partial(waveform, 576),
         "state": _zeros(2, 1, 128),
     }
-    return TrainedModel(_SILERO, f"silero_vad/data/{file}.onnx", purpose, {**shared, **data})
+    rules: RuleChoice = {"bind": {"sr": RATE}} if "sr" in data else {}
+    member = f"silero_vad/data/{file}.onnx"
+    return TrainedModel(_SILERO, member, purpose, {**shared, **data}, rules)
 
 
 def _features(file: str, purpose: str) -> TrainedModel:
     """Return a model that turns a second of sound into the input of a recognizer."""
     data = {
-        "waveforms": partial(waveform, 16000),
-        "waveforms_lens": partial(np.full, (1,), 16000, np.int64),
+        "waveforms": partial(waveform, RATE),
+        "waveforms_lens": partial(np.full, (1,), RATE, np.int64),
     }
-    return TrainedModel(_ASR, f"onnx_asr/preprocessors/data/{file}.onnx", purpose, data)
+    rules: RuleChoice = {"ranges": {"waveforms_lens": (0, RATE)}}
+    return TrainedModel(_ASR, f"onnx_asr/preprocessors/data/{file}.onnx", purpose, data, rules)
 
 
 def _ocr(file: str, purpose: str, image: Callable[[], Array]) -> TrainedModel:
@@ -137,10 +146,10 @@ TRAINED = (
         "classifies files by content",
         {"bytes": partial(source_text, 1024, 256)},
     ),
-    _silero("silero_vad", "detects speech", sr=_scalar(16000)),
-    _silero("silero_vad_16k_op15", "detects speech", sr=_scalar(16000)),
+    _silero("silero_vad", "detects speech", sr=_scalar(RATE)),
+    _silero("silero_vad_16k_op15", "detects speech", sr=_scalar(RATE)),
     _silero("silero_vad_half", "detects speech"),
-    _silero("silero_vad_op18_ifless", "detects speech", sr=_scalar(16000)),
+    _silero("silero_vad_op18_ifless", "detects speech", sr=_scalar(RATE)),
     _silero("silero_vad_openvino_16k", "detects speech"),
     TrainedModel(
         _SILERO,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
     Arrays = Mapping[str, npt.NDArray[Any]]
 
-__all__ = ["LISTS", "MODES", "PAGE", "error_row", "model_row", "verdict_row"]
+__all__ = ["LISTS", "MODES", "PAGE", "error_row", "fixed_row", "model_row", "verdict_row"]
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "trained-models.md"
 
@@ -66,6 +67,14 @@ _ERRORS = """\
 The error is the norm of the difference from onnxruntime's float32 results over all outputs, divided by the norm of those
 results; `-` means that the mode is refused. An error marked `!` is larger than `run --expect` allows. The last column is the
 first failing layer that `compare` reports in force_fp16. The inputs are made up: digits on paper, round patches, source code, a tone.
+"""
+
+_FIXED = """\
+## Fixed
+
+Refused models after `fix`, with `--bind sr=16000` or `--range waveforms_lens=0:16000` where a model has such an input: the rules
+that rewrote nodes, how many findings are left, and the error in force_fp16, that of the original's results. A code stands for
+a refusal.
 """
 
 
@@ -115,10 +124,11 @@ def verdict_row(model: TrainedModel, operator_list: str) -> str:
 def _reasons(checked: CheckedModel) -> Iterator[str]:
     """Yield the first kinds of errors, each with the number of its nodes."""
     errors = (each for each in checked.all_findings if each.level == Standing.ERROR.value)
-    for group in groups(errors)[:MOST_REASONS]:
-        count = len(group.findings)
-        nodes = f" ({count} nodes)" if count > 1 else ""
-        yield f"{group.first.code} {group.headline('en')}{nodes}"
+    counts: Counter[str] = Counter()
+    for group in groups(errors):
+        counts[f"{group.first.code} {group.headline('en')}"] += len(group.findings)
+    for reason, count in list(counts.items())[:MOST_REASONS]:
+        yield f"{reason} ({count} nodes)" if count > 1 else reason
 
 
 def error_row(model: TrainedModel, operator_list: str) -> str | None:
@@ -139,6 +149,36 @@ def error_row(model: TrainedModel, operator_list: str) -> str | None:
     failing = done.first_failing
     layer = "-" if failing is None else f"{failing.source_op} {failing.source}: {failing.faults[0]}"
     return _row(model.name, operator_list, *cells, layer)
+
+
+def fixed_row(model: TrainedModel, operator_list: str) -> str | None:
+    """Return the row of a model after `fix`; None if the list takes it as it is."""
+    with tempfile.TemporaryDirectory() as folder:
+        opened = _opened(model, folder)
+        report = atc_py.check_models(
+            opened.path, input_shape=opened.shapes, operator_list=operator_list
+        )
+        if report.standing is not Standing.ERROR:
+            return None
+        path = Path(folder) / "fixed.onnx"
+        try:
+            done = atc_py.fix_model(
+                opened.path,
+                path,
+                input_shape=opened.shapes,
+                operator_list=operator_list,
+                **model.rules,
+            )
+        except AtcError as error:
+            return _row(model.name, operator_list, "-", "-", error.diagnostics[0].code.id)
+        rules = ", ".join(dict.fromkeys(rule for each in done.rewrites for rule in each.rules))
+        cell = "-"
+        if not done.left:
+            bound = model.rules.get("bind") or {}
+            feeds = {name: array for name, array in opened.feeds.items() if name not in bound}
+            expected = run_with_onnxruntime(onnx.load(opened.path), opened.feeds)
+            cell = _error(_Opened(path, feeds), operator_list, MODES[0], expected)
+    return _row(model.name, operator_list, rules, len(done.left), cell)
 
 
 def _error(opened: _Opened, operator_list: str, mode: str, expected: Arrays) -> str:
@@ -207,6 +247,11 @@ def page() -> str:
         _ERRORS,
         *_table(
             ("model", "list", *MODES, "first failing layer"), (error_row(*each) for each in pairs)
+        ),
+        _FIXED,
+        *_table(
+            ("model", "list", "rules", "findings left", MODES[0]),
+            (fixed_row(*each) for each in pairs),
         ),
     ]
     return "\n".join(lines).rstrip("\n") + "\n"
