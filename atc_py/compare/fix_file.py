@@ -109,11 +109,11 @@ def _prove(fixed: Fixed, model: Path, written: Path, options: FixOptions) -> Fix
     if source is None or any(each.is_open or each.dtype is None for each in source.inputs):
         return None
     ports = [Port(each.name, each.required_dtype, each.required_dims) for each in source.inputs]
-    own = set(fixed.file.nodes)
-    regions: dict[int, set[str]] = defaultdict(set)
-    for node in fixed.graph.nodes:
-        if node not in own:
-            regions[node.index].update(node.writes)
+    there = {name for node in fixed.graph.nodes for name in node.writes}
+    regions: dict[tuple[int, str], set[str]] = defaultdict(set)
+    for applied in fixed.applied:
+        made = {name for each in applied.made for name in each.outputs}
+        regions[_place(applied)].update(made & there)
     found = [Region(key, frozenset(names)) for key, names in regions.items()]
     bound = {
         each.name: np.broadcast_to(
@@ -142,29 +142,30 @@ def _refuse_differences(fixed: Fixed, proof: FixProof | None, model: Path) -> No
 
 
 def _rewrites(fixed: Fixed, proof: FixProof | None) -> Iterable[Rewrite]:
-    """Yield the nodes that were replaced."""
-    rules: dict[int, list[Applied]] = defaultdict(list)
+    """Yield the nodes that were replaced; those in branches by their names."""
+    rules: dict[tuple[int, str], list[Applied]] = defaultdict(list)
     for applied in fixed.applied:
-        rules[applied.node.index].append(applied)
-    own = set(fixed.file.nodes)
-    after: dict[int, list[str]] = defaultdict(list)
-    for work in fixed.graph.nodes:
-        if work not in own:
-            after[work.index].append(work.op_type)
-    origin = {node.index: node for node in fixed.file.nodes}
-    for index in sorted(rules):
-        first = rules[index][0].node
-        widest = max((each.rule.exactness for each in rules[index]), key=list(Exactness).index)
-        found = None if proof is None else proof.regions.get(index)
+        rules[_place(applied)].append(applied)
+    operators = {name: node.op_type for node in fixed.graph.nodes for name in node.writes}
+    for place in sorted(rules):
+        first = rules[place][0].node
+        made = dict.fromkeys(n for each in rules[place] for new in each.made for n in new.outputs)
+        widest = max((each.rule.exactness for each in rules[place]), key=list(Exactness).index)
+        found = None if proof is None else proof.regions.get(place)
         yield Rewrite(
-            node=index,
+            node=place[0],
             name=first.name,
-            operator=origin[index].op_type if index in origin else first.op_type,
-            rules=tuple(dict.fromkeys(each.rule.name for each in rules[index])),
+            operator=first.op_type,
+            rules=tuple(dict.fromkeys(each.rule.name for each in rules[place])),
             exactness=widest.value,
-            after=tuple(after[index]),
+            after=tuple(op for name, op in operators.items() if name in made),
             difference=None if found is None else _difference(found),
         )
+
+
+def _place(applied: Applied) -> tuple[int, str]:
+    """Return the position and the name of the node of the file that a rule replaced a part of."""
+    return applied.node.index, applied.node.name
 
 
 def _left(fixed: Fixed) -> Iterable[Left]:

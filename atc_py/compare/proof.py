@@ -34,11 +34,12 @@ class Region:
     """The nodes that were written in place of one node.
 
     Attributes:
-        key: position of the node in the original file.
+        key: position of the node in the original file, and its name; nodes of branches have the
+            position of the node that holds them.
         writes: names of all results of the new nodes.
     """
 
-    key: int
+    key: tuple[int, str]
     writes: frozenset[str]
 
 
@@ -47,22 +48,31 @@ class ResultGap:
     """Largest difference between two values over all runs.
 
     Attributes:
-        error: largest difference, as a part of the original's largest magnitude.
+        gap: largest difference; infinite for other dims or dtypes.
+        scale: largest magnitude of the original over all runs.
         differing: elements that are not the same.
         elements: elements that were compared.
     """
 
-    error: float = 0.0
+    gap: float = 0.0
+    scale: float = 0.0
     differing: int = 0
     elements: int = 0
+
+    @property
+    def error(self) -> float:
+        """The largest difference as a part of the largest magnitude; 0 if nothing differs."""
+        return self.gap / (self.scale or 1.0)
 
     def add(self, found: NDArray[Any], wanted: NDArray[Any]) -> None:
         """Compare one more pair; results of other dims or dtypes differ without bound."""
         self.elements += wanted.size
         if found.shape != wanted.shape or found.dtype != wanted.dtype:
             self.differing += wanted.size
-            self.error = float("inf")
+            self.gap = float("inf")
             return
+        finite = wanted[np.isfinite(wanted)] if wanted.dtype.kind == "f" else wanted
+        self.scale = max(self.scale, float(np.abs(finite.astype(np.float64)).max(initial=0.0)))
         same = found == wanted
         if wanted.dtype.kind == "f":
             same |= np.isnan(found) & np.isnan(wanted)
@@ -70,11 +80,9 @@ class ResultGap:
         if same.all():
             return
         a, b = (each[~same].astype(np.float64) for each in (found, wanted))
-        finite = wanted[np.isfinite(wanted)] if wanted.dtype.kind == "f" else wanted
-        scale = float(np.abs(finite.astype(np.float64)).max(initial=0.0)) or 1.0
         with np.errstate(invalid="ignore"):
             gap = np.abs(a - b).max()
-        self.error = max(self.error, float("inf") if np.isnan(gap) else float(gap) / scale)
+        self.gap = max(self.gap, float("inf") if np.isnan(gap) else float(gap))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +92,14 @@ class FixProof:
     Attributes:
         seeds: of the data.
         outputs: by the name of each output.
-        regions: by the position, in the original file, of the node that was replaced.
-        unproved: positions of replaced nodes whose values the original does not show.
+        regions: by the place of the node that was replaced.
+        unproved: places of replaced nodes whose values the original does not show.
     """
 
     seeds: tuple[int, ...]
     outputs: Mapping[str, ResultGap]
-    regions: Mapping[int, ResultGap]
-    unproved: tuple[int, ...]
+    regions: Mapping[tuple[int, str], ResultGap]
+    unproved: tuple[tuple[int, str], ...]
 
 
 def prove(  # noqa: PLR0913  (two models, and what they are fed)
@@ -120,7 +128,7 @@ def prove(  # noqa: PLR0913  (two models, and what they are fed)
     roles = input_roles(original)
     outputs = {name: ResultGap() for name in fixed.outputs}
     pieces = {each.key: _piece(fixed, each) for each in regions}
-    deviations: dict[int, ResultGap] = {}
+    deviations: dict[tuple[int, str], ResultGap] = {}
     used = tuple(seeds)
     for seed in used:
         feeds = {**fitting_feeds(ports, roles, seed), **_within(ports, ranges, seed), **bound}
