@@ -10,6 +10,7 @@ import numpy as np
 
 from atc_py.check.evaluate import check_view
 from atc_py.check.findings import Standing
+from atc_py.diag import Words
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.fix.ranges import Range, Ranges
 from atc_py.fix.registry import check_rules, rules_of_operator
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
     from atc_py.check.bound_node import Conditions
     from atc_py.check.evaluate import Checked
-    from atc_py.diag import Words
     from atc_py.fix.rule import FixRule
     from atc_py.fix.site import NewNode
     from atc_py.frontend.folding.folded import FoldedModel
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from atc_py.tensor.shapes import Shape
 
 __all__ = ["Applied", "Fixed", "Fixer", "Unfit"]
+
+_NOT_SOUND = Words("the node keeps to ONNX's definition", "节点符合 ONNX 定义")
 
 _MOST_ROUNDS = 60
 """Rounds of rules; a form takes few, and rules that undo each other would take any number."""
@@ -220,6 +222,10 @@ class Fixer:
                 results = rule.apply(site)
             except UnfitError as error:
                 unfit.append(Unfit(rule, node, error.reason))
+                continue
+            except (LookupError, ValueError, ZeroDivisionError):
+                # Lists of other lengths than the axes, strides of 0: the check has findings on them.
+                unfit.append(Unfit(rule, node, _NOT_SOUND))
                 continue
             made = splice(writer, work, site, results)
             self._applied.append(Applied(rule, node, made, _boundary(made)))

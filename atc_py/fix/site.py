@@ -153,20 +153,45 @@ class Site:
         return cast("ConstData", found.const).numpy()
 
     def integers(self, name: str, default: Sequence[int] = ()) -> tuple[int, ...]:
-        """Return an attribute that is a list of integers."""
-        return cast("tuple[int, ...]", self.node.attributes.get(name, tuple(default)))
+        """Return an attribute that is a list of integers.
+
+        Raises:
+            UnfitError: it is something else.
+        """
+        found = self.node.attributes.get(name, tuple(default))
+        whole = isinstance(found, tuple) and all(isinstance(each, int) for each in found)
+        require(whole, f"{name} is a list of integers", f"{name} 为整数列表")
+        return cast("tuple[int, ...]", found)
 
     def integer(self, name: str, default: int) -> int:
-        """Return an integer attribute."""
-        return cast("int", self.node.attributes.get(name, default))
+        """Return an integer attribute.
+
+        Raises:
+            UnfitError: it is something else.
+        """
+        found = self.node.attributes.get(name, default)
+        require(isinstance(found, int), f"{name} is an integer", f"{name} 为整数")
+        return cast("int", found)
 
     def number(self, name: str, default: float) -> float:
-        """Return a float attribute."""
-        return float(cast("float", self.node.attributes.get(name, default)))
+        """Return a float attribute.
+
+        Raises:
+            UnfitError: it is something else.
+        """
+        found = self.node.attributes.get(name, default)
+        require(isinstance(found, int | float), f"{name} is a number", f"{name} 为数值")
+        return float(cast("float", found))
 
     def text(self, name: str, default: str) -> str:
-        """Return a string attribute."""
-        return str(self.node.attributes.get(name, default))
+        """Return a string attribute.
+
+        Raises:
+            UnfitError: it is something else.
+        """
+        found = self.node.attributes.get(name, default)
+        require(isinstance(found, str), f"{name} is a text", f"{name} 为字符串")
+        return str(found)
 
     def range(self, position: int) -> Range | None:
         """Return bounds of an integer input; None for other dtypes and absent inputs."""

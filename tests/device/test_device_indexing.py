@@ -267,7 +267,7 @@ TWICE = np.array([2, 2], np.float32)
             {"coordinate_transformation_mode": "tf_crop_and_resize"},
             "needs a roi of 4 numbers",
         ),
-        ([X.astype(np.int32), None, TWICE], {}, "computes floats"),
+        ([X.astype(np.bool_), None, TWICE], {}, "computes numbers"),
     ],
 )
 def test_resize_that_makes_no_sense_is_refused(

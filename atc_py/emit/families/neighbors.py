@@ -41,7 +41,8 @@ class _Neighbors(Family):
 
     def plan(self, launch: Launch) -> Plan:
         """Cut the row of each channel into chunks that fit the unified buffer."""
-        images, channels, *rest = launch.inputs[0]
+        # Of fewer axes than batch and channels, what there is stands for a batch.
+        images, channels, *rest = (*launch.inputs[0], 1, 1)[: max(2, len(launch.inputs[0]))]
         size, inner = launch.kernel.inputs[0].dtype.itemsize, prod(rest)
         per_block = BLOCK // size
         room = launch.soc.ub_kib * 1024 // (2 * DEPTH * size + _TENSORS * _FLOAT)
