@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     from atc_py.check.bound_node import Conditions
     from atc_py.check.evaluate import Checked
+    from atc_py.fix.new_node import NewNode
     from atc_py.fix.rule import FixRule
-    from atc_py.fix.site import NewNode
     from atc_py.frontend.folding.folded import FoldedModel
     from atc_py.frontend.folding.graph import WorkGraph, WorkNode
     from atc_py.frontend.reading.onnx_file import OnnxFile

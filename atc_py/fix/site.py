@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from atc_py.fix.new_node import NewNode
 from atc_py.fix.unfit import require
 from atc_py.frontend.reading.history import history
 from atc_py.frontend.rewriting.function_body import function_body
@@ -16,7 +16,7 @@ from atc_py.ir import DenseConst
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from atc_py.source import SourceNode, SourceTensor
     from atc_py.tensor.shapes import Dims, Shape
 
-__all__ = ["NewNode", "Site"]
+__all__ = ["Site"]
 
 _AXES_AS_INPUT = {"ReduceSum": 13, "Squeeze": 13, "Unsqueeze": 13}
 """Opset since which an operator takes its axes as an input; other reductions: 18."""
@@ -38,23 +38,6 @@ _SPLIT_AS_INPUT = 13
 _PADS_AS_INPUT = 11
 _SLICE_AS_INPUT = 10
 _CLIP_AS_INPUT = 11
-
-
-@dataclass(frozen=True, slots=True)
-class NewNode:
-    """A node to be written, of ONNX's own domain.
-
-    Attributes:
-        op_type: its operator.
-        inputs: names by position; "" for one that is absent.
-        outputs: names by position.
-        attributes: by name.
-    """
-
-    op_type: str
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    attributes: Mapping[str, Any]
 
 
 class Site:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from atc_py.fix.site import NewNode, Site
+    from atc_py.fix.new_node import NewNode
+    from atc_py.fix.site import Site
     from atc_py.frontend.folding.graph import WorkNode
     from atc_py.frontend.rewriting.qdq.writer import Writer
 

@@ -1,0 +1,28 @@
+"""A node that a rule writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["NewNode"]
+
+
+@dataclass(frozen=True, slots=True)
+class NewNode:
+    """A node to be written, of ONNX's own domain.
+
+    Attributes:
+        op_type: its operator.
+        inputs: names by position; "" for one that is absent.
+        outputs: names by position.
+        attributes: by name.
+    """
+
+    op_type: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: Mapping[str, Any]
