@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -69,7 +69,7 @@ def tan_as_quotient(rng: np.random.Generator) -> RuleCase:
 @draws("trilu-as-where")
 def trilu_as_where(rng: np.random.Generator) -> RuleCase:
     k = ConstInput(np.array(int(rng.integers(-4, 5)))) if rng.integers(2) else None
-    inputs = (Fed(shape(rng, 2)), *([k] if k is not None else []))
+    inputs: tuple[Any, ...] = (Fed(shape(rng, 2)), *([k] if k is not None else []))
     return RuleCase("Trilu", inputs, {"upper": int(rng.integers(2))}, opset=14)
 
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from atc_py.fix.case import ConstInput, Fed, RuleCase, data
 from tests.fix.draws import draws
 from tests.fix.draws.elementwise import shape
-
-if TYPE_CHECKING:
-    from typing import Any
 
 FUSED = "com.microsoft"
 
@@ -29,7 +26,7 @@ def layer_norm_as_steps(rng: np.random.Generator) -> RuleCase:
     bias = [data(*inner, seed=1)] if rng.integers(2) else []
     attributes = {"axis": axis - len(dims) * int(rng.integers(2)), "epsilon": 1e-3}
     outputs = int(rng.choice([1, 3]))
-    inputs = (Fed(dims), data(*inner), *bias)
+    inputs: tuple[Any, ...] = (Fed(dims), data(*inner), *bias)
     return RuleCase("LayerNormalization", inputs, attributes, opset=17, outputs=outputs)
 
 
@@ -37,7 +34,7 @@ def layer_norm_as_steps(rng: np.random.Generator) -> RuleCase:
 def instance_norm_as_steps(rng: np.random.Generator) -> RuleCase:
     channels = int(rng.integers(1, 4))
     dims = (int(rng.integers(1, 3)), channels, *(each + 1 for each in shape(rng, 1, 3)))
-    inputs = (Fed(dims), data(channels), data(channels, seed=1))
+    inputs: tuple[Any, ...] = (Fed(dims), data(channels), data(channels, seed=1))
     return RuleCase("InstanceNormalization", inputs, {"epsilon": 1e-3})
 
 
@@ -48,7 +45,7 @@ def batch_norm_as_scale(rng: np.random.Generator) -> RuleCase:
     pixels = (3, *pixels) if len(pixels) == 2 else pixels
     dims = (2, channels, *pixels)
     var = ConstInput(rng.uniform(0.1, 2, channels).astype(np.float32))
-    inputs = (Fed(dims), *(data(channels, seed=each) for each in range(3)), var)
+    inputs: tuple[Any, ...] = (Fed(dims), *(data(channels, seed=each) for each in range(3)), var)
     return RuleCase("BatchNormalization", inputs, {"epsilon": 1e-3}, opset=9)
 
 
@@ -84,7 +81,7 @@ def skip_norm_as_steps(rng: np.random.Generator) -> RuleCase:
 def simple_norm_as_steps(rng: np.random.Generator) -> RuleCase:
     dims = (2, int(rng.integers(1, 4)), int(rng.integers(2, 9)))
     bias = [data(dims[-1], seed=1)] if rng.integers(2) else []
-    inputs = (Fed(dims), Fed(dims), data(dims[-1]), *bias)
+    inputs: tuple[Any, ...] = (Fed(dims), Fed(dims), data(dims[-1]), *bias)
     return fused("SkipSimplifiedLayerNormalization", *inputs, epsilon=1e-3)
 
 

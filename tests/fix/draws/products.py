@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from atc_py.fix.case import Fed, RuleCase, data
 from tests.fix.draws import draws
@@ -50,7 +50,7 @@ def conv_3d_as_slices(rng: np.random.Generator) -> RuleCase:
     window, strides, dilations = ([int(each) for each in rng.integers(1, 3, 3)] for _ in range(3))
     dims = [side * 2 + int(rng.integers(2, 4)) for side in window]
     group = int(rng.integers(1, 3))
-    inputs = (
+    inputs: tuple[Any, ...] = (
         Fed((int(rng.integers(1, 3)), 2 * group, *dims)),
         data(2 * group, 2, *window),
         *([data(2 * group)] if rng.integers(2) else []),

@@ -17,7 +17,7 @@ def convolution(
     """Return a convolution with random batch, channels, groups and, in half of the cases, a bias."""
     group = int(rng.integers(1, 3))
     channels, filters = (group * int(each) for each in rng.integers(1, 4, 2))
-    inputs = [
+    inputs: list[Any] = [
         Fed((int(rng.integers(1, 3)), channels, *size)),
         data(filters, channels // group, *taps, seed=int(rng.integers(1000))),
         *([data(filters)] if rng.integers(2) else []),
