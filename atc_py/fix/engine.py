@@ -28,7 +28,7 @@ from atc_py.ir import DenseConst
 from atc_py.source.limits import FOLD_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -60,13 +60,11 @@ class Applied:
         rule: the rule.
         node: the node that it replaced.
         made: the nodes that replaced it.
-        region: names of values of the model around the new nodes: what they read, what they return.
     """
 
     rule: FixRule
     node: SourceNode
     made: tuple[NewNode, ...]
-    region: tuple[tuple[str, ...], tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +226,7 @@ class Fixer:
                 unfit.append(Unfit(rule, node, _NOT_SOUND))
                 continue
             made = splice(writer, work, site, results)
-            self._applied.append(Applied(rule, node, made, _boundary(made)))
+            self._applied.append(Applied(rule, node, made))
             return True
         return False
 
@@ -255,14 +253,3 @@ def _bind(graph: WorkGraph, values: Mapping[str, float]) -> None:
                 help=f"give them with --input-shape {name}:...",
             )
         graph.consts[name] = DenseConst(np.full(shape, value, dtype.numpy))
-
-
-def _boundary(made: Collection[NewNode]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the values that new nodes read from around them, and those that they return."""
-    written = [name for node in made for name in node.outputs]
-    reads = dict.fromkeys(name for node in made for name in node.inputs if name)
-    inner = {name for node in made for name in node.inputs}
-    return (
-        tuple(name for name in reads if name not in written),
-        tuple(name for name in written if name not in inner),
-    )

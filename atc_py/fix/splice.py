@@ -41,7 +41,6 @@ def splice(
     done = [_renamed(node, names) for node in site.made]
     for node in done:
         own = node.op_type == origin.op_type and not origin.domain
-        kept = _plain(node) if not own else {**_plain(node)}
         without = [each.name for each in origin.proto.attribute if each.name not in node.attributes]
         writer.again(
             origin,
@@ -50,7 +49,7 @@ def splice(
             node.outputs,
             with_own=own,
             without=without,
-            **kept,
+            **_plain(node),
         )
     for source, output in copies:
         writer.op(origin, "Identity", [source], output)

@@ -27,7 +27,16 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-__all__ = ["LIST", "Case", "feeds_of", "hold_to_formulas", "model_of", "opsets_of", "run_on_list"]
+__all__ = [
+    "LIST",
+    "Case",
+    "feeds_of",
+    "hold_to_formulas",
+    "model_of",
+    "opsets_of",
+    "run_on_list",
+    "run_on_newer_list",
+]
 
 LIST = "cann-9.0"
 
@@ -108,6 +117,15 @@ def run_on_list(
     with tempfile.TemporaryDirectory() as folder:
         found = run_with_atc_py(model_of(cases, opset), feeds_of(cases), Path(folder), **options)
     return [found[f"y{number}"] for number in range(len(cases))]
+
+
+def run_on_newer_list(
+    model: onnx.ModelProto, feeds: Mapping[str, Array], folder: Path, mode: str = MODES[0]
+) -> Array:
+    """Return the only result of a model that keeps to the list."""
+    options: dict[str, Any] = {"precision_mode": mode, "operator_list": LIST}
+    (found,) = run_with_atc_py(model, feeds, folder, **options).values()
+    return found
 
 
 def hold_to_formulas(cases: Sequence[Case], opset: int) -> None:

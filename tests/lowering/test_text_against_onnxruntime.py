@@ -11,7 +11,8 @@ from atc_py.diag import AtcError
 from tests.end_to_end import one_node_model, run_with_onnxruntime
 from tests.failures import Failures
 from tests.lowering.moved import same_elements
-from tests.lowering.newest_nodes import MODES, run_on_newer_list
+from tests.lowering.newer_list import run_on_newer_list
+from tests.lowering.reference import MODES
 
 if TYPE_CHECKING:
     from pathlib import Path
