@@ -10,10 +10,22 @@ from atc_py.fix.unfit import require
 if TYPE_CHECKING:
     from atc_py.fix.site import Site
 
-__all__ = ["H", "ImageAxis", "Images", "W", "images_of"]
+__all__ = [
+    "LONGEST_ROW",
+    "LONGEST_STRIDE",
+    "MOST_TAPS",
+    "H",
+    "ImageAxis",
+    "Images",
+    "W",
+    "images_of",
+]
 
 H, W = 0, 1
 """The axes of an image in lists of two."""
+
+LONGEST_ROW, LONGEST_STRIDE, MOST_TAPS = 4096, 63, 255
+"""Limits that the list `base` sets to Conv: W of X, each stride, H and W of the filter."""
 
 _IMAGES = 4
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag import Words
 from atc_py.fix.case import Fed, RuleCase, data
-from atc_py.fix.parts.windows import ImageAxis, images_of
+from atc_py.fix.parts.windows import LONGEST_ROW, LONGEST_STRIDE, MOST_TAPS, ImageAxis, images_of
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
 from atc_py.fix.unfit import require
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from atc_py.fix.site import Site
 
 __all__: list[str] = []
-
-_LONGEST_ROW, _LONGEST_STRIDE, _MOST_TAPS = 4096, 63, 255
 
 
 @fix_rule(
@@ -48,16 +46,16 @@ def conv_long_row(site: Site) -> Sequence[str]:
     """Write the convolution of the pieces of the row."""
     images = images_of(site)
     height, axis = images.axes
-    require(axis.size > _LONGEST_ROW, "a row of X is longer than 4096", "X 的行长超过 4096")
+    require(axis.size > LONGEST_ROW, "a row of X is longer than 4096", "X 的行长超过 4096")
     require(
         height.size == 1 and height.count == 1 and not height.begin, "X has one row", "X 只有一行"
     )
     require(
-        axis.stride <= _LONGEST_STRIDE and axis.taps <= _MOST_TAPS,
+        axis.stride <= LONGEST_STRIDE and axis.taps <= MOST_TAPS,
         "filter and stride are listed",
         "卷积核与步长在清单范围内",
     )
-    most = (_LONGEST_ROW - axis.span) // axis.stride + 1
+    most = (LONGEST_ROW - axis.span) // axis.stride + 1
     require(most > 1, "two windows fit a row", "一行可容纳两个窗口")
     pieces = -(-axis.count // most)
     each = -(-axis.count // pieces)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag import Words
 from atc_py.fix.case import Fed, RuleCase, data
-from atc_py.fix.parts.windows import ImageAxis, images_of
+from atc_py.fix.parts.windows import LONGEST_STRIDE, ImageAxis, images_of
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
 from atc_py.fix.unfit import require
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from atc_py.fix.site import Site
 
 __all__: list[str] = []
-
-
-_LONGEST_STRIDE = 63
 
 
 @fix_rule(
@@ -53,7 +50,7 @@ def conv_stride_fold(site: Site) -> Sequence[str]:
     images = images_of(site)
     height, axis = images.axes
     step = axis.stride
-    require(step > _LONGEST_STRIDE, "the stride along W is above 63", "W 方向步长超过 63")
+    require(step > LONGEST_STRIDE, "the stride along W is above 63", "W 方向步长超过 63")
     require(height == ImageAxis(1, 1, height.stride, height.dilation, 0, 0), "H is 1", "H 为 1")
     require(axis.dilation == 1 or axis.taps == 1, "no dilation", "无膨胀")
     require(axis.count > 1, "there are several windows", "窗口多于一个")

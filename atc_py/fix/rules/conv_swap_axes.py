@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag import Words
 from atc_py.fix.case import Fed, RuleCase, data
-from atc_py.fix.parts.windows import images_of
+from atc_py.fix.parts.windows import LONGEST_ROW, images_of
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
 from atc_py.fix.unfit import require
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from atc_py.fix.site import Site
 
 __all__: list[str] = []
-
-
-_LONGEST_ROW = 4096
 
 
 @fix_rule(
@@ -50,13 +47,13 @@ def conv_swap_axes(site: Site) -> Sequence[str]:
     images = images_of(site)
     height, width = images.axes
     narrow = width.count == 1 and height.count > 1
-    long = width.size > _LONGEST_ROW
+    long = width.size > LONGEST_ROW
     require(
         narrow or long,
         "the result has width 1 and height above 1, or X has rows longer than 4096",
         "结果宽为 1 且高大于 1，或 X 的行长超过 4096",
     )
-    require(height.size <= _LONGEST_ROW, "H of X is at most 4096", "X 的 H 不超过 4096")
+    require(height.size <= LONGEST_ROW, "H of X is at most 4096", "X 的 H 不超过 4096")
     require(not (long and height.count == 1), "the result has more than one row", "结果多于一行")
     swapped = replace(images, axes=(width, height))
     order = (0, 1, 3, 2)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag import Words
 from atc_py.fix.case import Fed, RuleCase, data
-from atc_py.fix.parts.windows import ImageAxis, images_of
+from atc_py.fix.parts.windows import LONGEST_STRIDE, MOST_TAPS, ImageAxis, images_of
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
 from atc_py.fix.unfit import require
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from atc_py.fix.site import Site
 
 __all__: list[str] = []
-
-_LONGEST_STRIDE, _MOST_TAPS = 63, 255
 
 
 @fix_rule(
@@ -50,19 +48,19 @@ def conv_wide_kernel(site: Site) -> Sequence[str]:
     images = images_of(site)
     height, axis = images.axes
     require(
-        axis.taps > _MOST_TAPS,
+        axis.taps > MOST_TAPS,
         "the filter has more than 255 taps in a row",
         "卷积核一行超过 255 个抽头",
     )
     require(
-        axis.stride <= _LONGEST_STRIDE and height.taps <= _MOST_TAPS,
+        axis.stride <= LONGEST_STRIDE and height.taps <= MOST_TAPS,
         "strides are below 64, columns listed",
         "步长小于 64",
     )
     x = site.pad(site.name(0), [0, 0, 0, axis.begin, 0, 0, 0, axis.end])
     total = ""
-    for first in range(0, axis.taps, _MOST_TAPS):
-        taps = min(_MOST_TAPS, axis.taps - first)
+    for first in range(0, axis.taps, MOST_TAPS):
+        taps = min(MOST_TAPS, axis.taps - first)
         start = first * axis.dilation
         size = (axis.count - 1) * axis.stride + (taps - 1) * axis.dilation + 1
         part = ImageAxis(size, taps, axis.stride, axis.dilation, 0, 0)

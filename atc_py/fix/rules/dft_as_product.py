@@ -14,10 +14,10 @@ import numpy as np
 
 from atc_py.diag import Words
 from atc_py.fix.case import Fed, RuleCase
+from atc_py.fix.parts.floats import FLOATS
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
 from atc_py.fix.unfit import require
-from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 
-_FLOATS = frozenset({DType.FLOAT16, DType.FLOAT32})
 _AXIS_AS_INPUT = 20
 _LONGEST = 4096
 
@@ -58,9 +57,7 @@ _LONGEST = 4096
 def dft_as_product(site: Site) -> Sequence[str]:
     """Write the transform as a product with cosines and sines."""
     dims = site.shape(0)
-    require(
-        site.element in _FLOATS, "the signal is float16 or float32", "信号为 float16 或 float32"
-    )
+    require(site.element in FLOATS, "the signal is float16 or float32", "信号为 float16 或 float32")
     rank, parts = len(dims), dims[-1]
     if site.node.opset < _AXIS_AS_INPUT:
         axis = site.integer("axis", 1)

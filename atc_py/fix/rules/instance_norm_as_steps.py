@@ -8,6 +8,7 @@ import numpy as np
 
 from atc_py.diag import Words
 from atc_py.fix.case import ConstInput, Fed, RuleCase, data
+from atc_py.fix.parts.floats import FLOATS
 from atc_py.fix.parts.normal import centered
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from atc_py.fix.site import Site
 
 __all__: list[str] = []
-
-_FLOATS = frozenset({DType.FLOAT16, DType.FLOAT32})
 
 
 @fix_rule(
@@ -45,7 +44,7 @@ _FLOATS = frozenset({DType.FLOAT16, DType.FLOAT32})
 )
 def instance_norm_as_steps(site: Site) -> Sequence[str]:
     """Write the normalization step by step."""
-    require(site.element in _FLOATS, "the dtype is float16 or float32", "类型为 float16 或 float32")
+    require(site.element in FLOATS, "the dtype is float16 or float32", "类型为 float16 或 float32")
     rank = len(site.dims(0))
     require(rank > 2, "the input has axes after its channels", "输入在通道之后还有轴")  # noqa: PLR2004
     x, _, deviation = centered(site, site.name(0), range(2, rank), site.number("epsilon", 1e-5))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag import Words
 from atc_py.fix.case import Fed, RuleCase, data
+from atc_py.fix.parts.floats import FLOATS
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
 from atc_py.fix.unfit import require
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from atc_py.fix.site import Site
 
 __all__: list[str] = []
-
-_FLOATS = frozenset({DType.FLOAT16, DType.FLOAT32})
 
 
 @fix_rule(
@@ -38,7 +37,7 @@ _FLOATS = frozenset({DType.FLOAT16, DType.FLOAT32})
 )
 def p_relu_as_relus(site: Site) -> Sequence[str]:
     """Write the two halves and their difference."""
-    require(site.element in _FLOATS, "the dtype is float16 or float32", "类型为 float16 或 float32")
+    require(site.element in FLOATS, "the dtype is float16 or float32", "类型为 float16 或 float32")
     above = site.op("Relu", [site.name(0)])
     below = site.op("Relu", [site.op("Neg", [site.name(0)])])
     return [site.op("Sub", [above, site.op("Mul", [site.name(1), below])])]

@@ -8,6 +8,7 @@ import numpy as np
 
 from atc_py.diag import Words
 from atc_py.fix.case import ConstInput, Fed, RuleCase
+from atc_py.fix.parts.floats import FLOATS
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
 from atc_py.fix.unfit import require
@@ -23,8 +24,6 @@ __all__: list[str] = []
 
 _EXACT_FLOAT = 2**24
 """Integers up to this magnitude are exact in float32."""
-
-_FLOATS = frozenset({DType.FLOAT16, DType.FLOAT32})
 
 
 @fix_rule(
@@ -79,7 +78,7 @@ def scatter_elements_as_nd(site: Site) -> Sequence[str]:
         for each in range(rank)
     ]
     whole = column if rank == 1 else site.op("Concat", columns, axis=rank)
-    if site.element in _FLOATS:
+    if site.element in FLOATS:
         return [site.op("ScatterND", [site.name(0), whole, site.name(2)])]
     for position in (0, 2):
         bounds = site.range(position)

@@ -14,10 +14,10 @@ import numpy as np
 
 from atc_py.diag import Words
 from atc_py.fix.case import ConstInput, Fed, RuleCase, data
+from atc_py.fix.parts.floats import FLOATS
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
 from atc_py.fix.unfit import require
-from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 
-_FLOATS = frozenset({DType.FLOAT16, DType.FLOAT32})
 _REAL = (2, 3)
 """Ranks of real signals: onnxruntime takes them without an axis for their one part, too."""
 
@@ -63,9 +62,7 @@ _REAL = (2, 3)
 def stft_as_convolution(site: Site) -> Sequence[str]:
     """Write the transform as one convolution of rows."""
     dims = site.shape(0)
-    require(
-        site.element in _FLOATS, "the signal is float16 or float32", "信号为 float16 或 float32"
-    )
+    require(site.element in FLOATS, "the signal is float16 or float32", "信号为 float16 或 float32")
     require(len(dims) in _REAL and dims[2:] in {(), (1,)}, "the signal is real", "信号为实数")
     step = int(site.constant(1))
     window = site.constant(2).astype(np.float64) if site.tensor(2) is not None else None

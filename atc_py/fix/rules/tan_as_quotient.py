@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag import Words
 from atc_py.fix.case import Fed, RuleCase
+from atc_py.fix.parts.floats import FLOATS
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
 from atc_py.fix.unfit import require
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from atc_py.fix.site import Site
 
 __all__: list[str] = []
-
-_FLOATS = frozenset({DType.FLOAT16, DType.FLOAT32})
 
 
 @fix_rule(
@@ -39,6 +38,6 @@ _FLOATS = frozenset({DType.FLOAT16, DType.FLOAT32})
 )
 def tan_as_quotient(site: Site) -> Sequence[str]:
     """Write sin x / cos x."""
-    require(site.element in _FLOATS, "the dtype is float16 or float32", "类型为 float16 或 float32")
+    require(site.element in FLOATS, "the dtype is float16 or float32", "类型为 float16 或 float32")
     sine, cosine = (site.op(each, [site.name(0)]) for each in ("Sin", "Cos"))
     return [site.op("Div", [sine, cosine])]
