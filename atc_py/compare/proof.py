@@ -13,6 +13,7 @@ import numpy as np
 
 from atc_py.compare.input_roles import input_roles
 from atc_py.compare.inputs import fitting_feeds
+from atc_py.compare.node_order import read_by
 from atc_py.compare.reference import Piece, ReferenceRun
 from atc_py.tensor.shapes import closed_shape
 
@@ -166,10 +167,10 @@ def _piece(fixed: ReferenceModel, region: Region) -> Piece:
     reads = dict.fromkeys(
         name
         for node in nodes
-        for name in node.input
-        if name and name not in inside and name not in fixed.constants
+        for name in read_by(node)
+        if name not in inside and name not in fixed.constants
     )
-    outside = {name for node in fixed.nodes if node not in nodes for name in node.input}
+    outside = {name for node in fixed.nodes if node not in nodes for name in read_by(node)}
     needed = outside | set(fixed.outputs)
     return Piece(tuple(nodes), tuple(reads), tuple(name for name in inside if name in needed))
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from atc_py.fix.registry import check_rules, rules_of_operator
 from atc_py.fix.rule import Exactness
 from atc_py.fix.site import Site
 from atc_py.fix.splice import splice
+from atc_py.fix.surroundings import MOST_NODES, Surroundings, makers_of
 from atc_py.fix.unfit import UnfitError
 from atc_py.frontend.folding.bind import observe_inputs
 from atc_py.frontend.folding.if_branches import fold_with_branches
@@ -29,8 +29,6 @@ from atc_py.source.limits import FOLD_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    from numpy.typing import NDArray
 
     from atc_py.check.bound_node import Conditions
     from atc_py.check.evaluate import Checked
@@ -178,6 +176,7 @@ class Fixer:
         unfit: list[Unfit] = []
         changed = False
         refused = set(self._refused(model, checked))
+        self._makers = makers_of(model)
         self._ranges = Ranges(
             model, {name: Range(*each) for name, each in self._rules.ranges.items()}
         )
@@ -213,9 +212,9 @@ class Fixer:
             if not self._allows(rule):
                 continue
             opset = writer.graph.opsets.get("", 0)
-            site = Site(
-                node, opset, writer.fresh, self._ranges, work, partial(_known, writer.graph)
-            )
+            room = MOST_NODES - len(writer.nodes)
+            around = Surroundings(writer.graph, self._makers, self._file.tensors, room)
+            site = Site(node, opset, writer.fresh, self._ranges, work, around)
             try:
                 results = rule.apply(site)
             except UnfitError as error:
@@ -229,12 +228,6 @@ class Fixer:
             self._applied.append(Applied(rule, node, made))
             return True
         return False
-
-
-def _known(graph: WorkGraph, name: str) -> NDArray[Any] | None:
-    """Return the data of a constant."""
-    found = graph.consts.get(name)
-    return None if found is None else found.numpy()
 
 
 def _bind(graph: WorkGraph, values: Mapping[str, float]) -> None:

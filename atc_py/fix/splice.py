@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from atc_py.frontend.rewriting.graph_body import is_message
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -57,11 +59,11 @@ def splice(
 
 
 def _plain(node: NewNode) -> dict[str, object]:
-    """Return the attributes of a new node that are not tensors; those stay in the old node's form."""
+    """Return the attributes of a new node; constants among them stay in the old node's form."""
     return {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in node.attributes.items()
-        if isinstance(value, int | float | str | list | tuple)
+        if isinstance(value, int | float | str | list | tuple) or is_message(value)
     }
 
 
