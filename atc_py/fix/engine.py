@@ -181,7 +181,8 @@ class Fixer:
             model, {name: Range(*each) for name, each in self._rules.ranges.items()}
         )
         for work, node in zip(graph.nodes, model.nodes, strict=True):
-            tried = node in refused and node.index not in self._hopeless
+            hit = any(each in refused for each in node.with_inner)
+            tried = hit and node.index not in self._hopeless
             done = tried and self._replace(writer, work, node, unfit)
             changed = changed or done
             if not done:
