@@ -176,7 +176,7 @@ class Fixer:
         unfit: list[Unfit] = []
         changed = False
         refused = set(self._refused(model, checked))
-        self._makers = makers_of(model)
+        self._makers = makers_of(graph, model)
         self._ranges = Ranges(
             model, {name: Range(*each) for name, each in self._rules.ranges.items()}
         )

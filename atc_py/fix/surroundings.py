@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from atc_py.frontend.folding.graph import WorkGraph
+    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
     from atc_py.frontend.reading.tensors import TensorReader
     from atc_py.source import SourceModel, SourceNode
 
-__all__ = ["MOST_NODES", "Surroundings", "makers_of"]
+__all__ = ["MOST_NODES", "Maker", "Surroundings", "makers_of"]
 
 MOST_NODES = 50_000
 """Nodes that a model may have after its loops are written out."""
+
+
+class Maker(NamedTuple):
+    """The origin of a value.
+
+    Attributes:
+        node: the node that makes it.
+        position: its position among the node's outputs.
+        work: the node with its graphs.
+    """
+
+    node: SourceNode
+    position: int
+    work: WorkNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +40,13 @@ class Surroundings:
 
     Attributes:
         graph: the graph, whose constants are known.
-        makers: the nodes by their outputs, with the position of the output.
+        makers: the origins of values, by name.
         tensors: reads the tensors of attributes.
         room: number of nodes that may be added.
     """
 
     graph: WorkGraph
-    makers: Mapping[str, tuple[SourceNode, int]]
+    makers: Mapping[str, Maker]
     tensors: TensorReader
     room: int = MOST_NODES
 
@@ -42,11 +56,11 @@ class Surroundings:
         return None if found is None else found.numpy()
 
 
-def makers_of(model: SourceModel) -> dict[str, tuple[SourceNode, int]]:
-    """Return the nodes of a model by their outputs, with the position of the output."""
+def makers_of(graph: WorkGraph, model: SourceModel) -> dict[str, Maker]:
+    """Return the origins of the values of a model, whose nodes are those of `graph`, in order."""
     return {
-        tensor.name: (node, position)
-        for node in model.nodes
+        tensor.name: Maker(node, position, work)
+        for work, node in zip(graph.nodes, model.nodes, strict=True)
         for position, tensor in enumerate(node.outputs)
         if tensor is not None
     }

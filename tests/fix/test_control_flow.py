@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from atc_py.results.fixing import Fixing
 
-HEAD = '<ir_version: 8, opset_import: ["": 13]>\n'
+HEAD = '<ir_version: 8, opset_import: ["": {}]>\n'
 
 LOOP = """g (float[2] x, bool c) => (float[2] y) <int64 n = {4}, bool on = {1}, int64 two = {2}> {
     y = Loop(n, on, x) <body = b (int64 i, bool k, float[2] h) => (bool k2, float[2] h2) {
@@ -38,9 +38,9 @@ STEPS = {
 }
 
 
-def fixed(text: str, path: Path) -> Fixing:
+def fixed(text: str, path: Path, opset: int = 13) -> Fixing:
     """Fix a model in ONNX's text form."""
-    onnx.save(parser.parse_model(HEAD + text), path / "model.onnx")
+    onnx.save(parser.parse_model(HEAD.format(opset) + text), path / "model.onnx")
     return atc_py.fix_model(path / "model.onnx", path / "fixed.onnx", seeds=2)
 
 
@@ -54,7 +54,7 @@ def test_body_with_more_than_plain_nodes_is_written_out(body: str, tmp_path: Pat
 def test_body_with_weights_is_written_out(tmp_path: Path) -> None:
     """Weights of a body are as large as those of the graph, and stored like them."""
     text = LOOP.replace("BODY", "m = MatMul(h, w)  h2 = Add(m, x)").replace("[2]", "[1, 200]")
-    model = parser.parse_model(HEAD + text)
+    model = parser.parse_model(HEAD.format(13) + text)
     weights = np.random.default_rng(0).normal(size=(200, 200)).astype(np.float32)
     body = next(each.g for each in model.graph.node[0].attribute if each.name == "body")
     body.initializer.append(numpy_helper.from_array(weights, "w"))
@@ -102,3 +102,42 @@ def test_number_of_steps_given_at_run_time_is_said(tmp_path: Path) -> None:
     done = fixed(text.replace("BODY", "h2 = Add(h, x)"), tmp_path)
     ((_, words),) = done.left[0].unfit
     assert words.en == "n is constant"
+
+
+BRANCHES = """g (float[2,3] x, bool c, bool[2,3] q, int32[2,3] n) => (float[2,3] y, int64[2,3] z) {
+    y, z = If(c) <
+        then_branch = t () => (float[2,3] r, int64[2,3] s) {
+            a = Xor(q, q)  u = Cast <to = 1> (a)  r = Add(x, u)  s = Cast <to = 7> (n)
+        },
+        else_branch = e () => (float[2,3] r, int64[2,3] s) {
+            d = Not(c)
+            r = If(d) <
+                then_branch = t2 () => (float[2,3] v) { v = Neg(x) },
+                else_branch = e2 () => (float[2,3] v) { v = Abs(x) }
+            >
+            m = Neg(n)  s = Cast <to = 7> (m)
+        }
+    >
+}"""
+
+
+def test_both_branches_run_where_one_has_a_refused_node(tmp_path: Path) -> None:
+    done = fixed(BRANCHES, tmp_path)
+    assert (done.errors, done.left) == ((1, 0), ())
+    assert {each.differing for each in done.outputs.values()} == {0}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("m = Neg(n)", "m = Div(n, n)"),
+        ("r = Add(x, u)", "i = Cast <to = 6> (c)  w = Gather <axis = 0> (x, i)  r = Add(w, u)"),
+        ("r = Add(x, u)", "o = RandomNormalLike(x)  r = Add(o, u)"),
+    ],
+    ids=["divisor", "index", "random"],
+)
+def test_branch_that_may_fail_or_draws_is_left(old: str, new: str, tmp_path: Path) -> None:
+    done = fixed(BRANCHES.replace(old, new), tmp_path)
+    assert all("if-as-where" not in each.rules for each in done.rewrites)
+    reasons = [words.en for each in done.left for _, words in each.unfit]
+    assert any("defined for all values" in each for each in reasons)

@@ -15,22 +15,29 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from atc_py.fix.site import Site
+    from atc_py.frontend.folding.graph import WorkNode
     from atc_py.frontend.rewriting.graph_body import GraphBody
     from atc_py.frontend.rewriting.loop_count import LoopTrace
 
 __all__ = ["body_of", "trace"]
 
 
-def body_of(site: Site, attribute: str) -> GraphBody:
-    """Return a graph that the node holds.
+def body_of(site: Site, attribute: str, work: WorkNode | None = None) -> GraphBody:
+    """Return a graph that a node holds.
+
+    Args:
+        site: the node.
+        attribute: that has the graph.
+        work: another node around it that holds the graph.
 
     Raises:
         UnfitError: it holds none of that name, or one with tensors that have no plain form.
     """
     found: dict[str, GraphBody] = {}
-    if site.work is not None and site.around is not None:
+    holder = work or site.work
+    if holder is not None and site.around is not None:
         try:
-            found = graph_bodies(site.work, site.around.tensors, _whole_numbers(site))
+            found = graph_bodies(holder, site.around.tensors, _whole_numbers(site))
         except (AtcError, ValueError):
             require(condition=False, en="its graphs have plain tensors", zh="子图中的张量均可读取")
     require(attribute in found, f"the node has {attribute}", f"节点有 {attribute}")
