@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import onnx
 from onnx import helper
 
@@ -50,11 +51,15 @@ def write_case(case: RuleCase, path: Path) -> Path:
 
 
 def _messages(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return attributes whose graphs are messages."""
-    return {
-        name: graph_of(value, name) if isinstance(value, CaseGraph) else value
-        for name, value in attributes.items()
-    }
+    """Return attributes whose graphs and arrays are messages."""
+    found: dict[str, Any] = {}
+    for name, value in attributes.items():
+        found[name] = value
+        if isinstance(value, CaseGraph):
+            found[name] = graph_of(value, name)
+        elif isinstance(value, np.ndarray):
+            found[name] = onnx.numpy_helper.from_array(value)
+    return found
 
 
 def graph_of(graph: CaseGraph, name: str) -> onnx.GraphProto:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from atc_py.fix.parts.bodies import body_of
 from atc_py.fix.parts.steps import check_room
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Element: TypeAlias = "Callable[[], str]"
 
-__all__ = ["elements_of", "optional_value", "place_in"]
+__all__ = ["SplitTensor", "elements_of", "optional_value", "place_in", "split_tensor"]
 
 _PASSED_ON = frozenset({"Identity", "Optional", "OptionalGetElement"})
 _CHANGED = frozenset({"SequenceErase", "SequenceInsert"})
@@ -51,6 +51,35 @@ def elements_of(site: Site, name: str) -> list[Element]:
         else:
             elements.pop(_place(change, 1, count, count - 1))
     return elements
+
+
+class SplitTensor(NamedTuple):
+    """A tensor whose parts of one element are a sequence, in order.
+
+    Attributes:
+        name: of the tensor.
+        rank: number of its axes.
+        axis: the axis that is split.
+        without: whether the parts are without the axis.
+    """
+
+    name: str
+    rank: int
+    axis: int
+    without: bool
+
+
+def split_tensor(site: Site, name: str) -> SplitTensor | None:
+    """Return the tensor that the sequence called `name` was split from; None if it was changed."""
+    maker = _source(site, name)
+    if maker is None or maker.node.op_type != "SplitToSequence":
+        return None
+    node = maker.node
+    data, axis = node.inputs[0], node.attributes.get("axis", 0)
+    if data is None or data.dims is None or not isinstance(axis, int) or len(node.inputs) > 1:
+        return None
+    rank, without = len(data.dims), not node.attributes.get("keepdims", 1)
+    return SplitTensor(data.name, rank, axis % rank, without)
 
 
 def optional_value(site: Site) -> str:
@@ -134,7 +163,8 @@ def _mapped(site: Site, maker: Maker) -> list[Element]:
     for tensor in maker.node.inputs[1:]:
         name = "" if tensor is None else tensor.name
         whole = tensor is not None and tensor.dtype is not None
-        column = [partial(str, name)] * len(first) if whole else elements_of(site, name)
+        same: list[Element] = [partial(str, name)] * len(first)
+        column = same if whole else elements_of(site, name)
         require(len(column) == len(first), "the sequences are of one length", "各序列长度相同")
         columns.append(column)
 
@@ -172,12 +202,14 @@ def _split(site: Site, maker: Maker) -> list[Element]:
 
 def _parts(given: SourceTensor, size: int) -> list[int]:
     """Return the sizes of the parts: those given, or equal ones of which the last may be smaller."""
-    numbers = [] if given.const is None else given.const.numpy()
-    if given.dims or given.const is None:
+    if given.const is None:
+        return []
+    numbers = given.const.numpy()
+    if given.dims:
         return [int(each) for each in numbers]
-    each = int(given.const.numpy())
-    require(each > 0, "the parts have elements", "各部分非空")
-    return [min(each, size - start) for start in range(0, size, each)]
+    part = int(numbers)
+    require(part > 0, "the parts have elements", "各部分非空")
+    return [min(part, size - start) for start in range(0, size, part)]
 
 
 def _part(site: Site, name: str, axis: int, bounds: tuple[int, int], without: bool) -> str:

@@ -57,11 +57,8 @@ def _is_total(node: SourceNode) -> bool:
         return False
     if node.op_type in {"Div", "Mod"}:
         return _divides_safely(node)
-    return all(
-        node.inputs[at] is None or node.inputs[at].const is not None
-        for at in _POSITIONS.get(node.op_type, ())
-        if at < len(node.inputs)
-    )
+    deciding = [node.inputs[at] for at in _POSITIONS.get(node.op_type, ()) if at < len(node.inputs)]
+    return all(each is None or each.const is not None for each in deciding)
 
 
 def _divides_safely(node: SourceNode) -> bool:
