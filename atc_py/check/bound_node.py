@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from atc_py.options.compile_options import NEWEST_CANN
 from atc_py.spec import AttributeType
 
 if TYPE_CHECKING:
@@ -26,10 +27,12 @@ class Conditions:
     Attributes:
         mode: the precision mode.
         soc: the SoC.
+        cann: generation of CANN whose deviations are reported.
     """
 
     mode: PrecisionMode
     soc: Soc
+    cann: int = NEWEST_CANN
 
 
 @dataclass(frozen=True, eq=False)

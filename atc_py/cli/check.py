@@ -23,7 +23,7 @@ __all__ = ["check"]
 
 # Written out because the defining modules take long to import; a test compares them.
 _FORMATS = ("text", "json", "sarif", "junit", "html", "csv")
-_LEVELS = ("error", "unknown", "rewrite", "aicpu", "accuracy")
+_LEVELS = ("error", "unknown", "parser", "rewrite", "aicpu", "accuracy")
 
 
 @click.command()
@@ -55,6 +55,7 @@ _LEVELS = ("error", "unknown", "rewrite", "aicpu", "accuracy")
     help="File for the results in the structure of ATC's pre-check report.",
 )
 @options.OP_SPECS
+@options.CANN
 @options.MAX_MEMORY
 @options.LANG
 @click.option("--verbose", is_flag=True, help="Name every node, also in known findings.")
@@ -72,6 +73,7 @@ def check(  # noqa: PLR0913  (one parameter an option)
     baseline: Path | None,
     check_report: str | None,
     op_specs: Path | None,
+    cann: str,
     lang: str,
     verbose: bool,
     as_json: bool,
@@ -93,7 +95,7 @@ def check(  # noqa: PLR0913  (one parameter an option)
     files = _files(output, check_report, paths)
     known = None if baseline is None else read_baseline(baseline)
     found = api.check_models(
-        paths, soc=soc, input_shape=input_shape, op_specs=op_specs, **precision
+        paths, soc=soc, input_shape=input_shape, op_specs=op_specs, cann=int(cann), **precision
     )
     document = check_document(found, lang, known)
     limit = Standing(fail_on)

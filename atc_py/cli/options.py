@@ -15,6 +15,7 @@ from atc_py.options.compile_options import (
     AUTO,
     DEFAULT_LIST,
     LIST_VARIABLE,
+    NEWEST_CANN,
     PrecisionMode,
     QuantBias,
 )
@@ -140,6 +141,14 @@ QUANT_BIAS = click.option(
     show_default=True,
     help="Biases of layers that are int8 in MODEL: unfolded, as AMCT writes them; folded, with the "
     "offset of the data in them, as `quantize` once wrote them; auto: as the file's metadata state.",
+)
+
+CANN = click.option(
+    "--cann",
+    type=click.Choice(["5", "6", "7", "8", "9"]),
+    default=str(NEWEST_CANN),
+    show_default=True,
+    help="Generation of CANN whose deviations from ONNX are reported.",
 )
 
 LIST = click.option(

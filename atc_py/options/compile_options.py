@@ -19,6 +19,7 @@ __all__ = [
     "AUTO",
     "DEFAULT_LIST",
     "LIST_VARIABLE",
+    "NEWEST_CANN",
     "CheckOptions",
     "CompileOptions",
     "PrecisionMode",
@@ -34,6 +35,10 @@ DEFAULT_LIST = "base"
 
 LIST_VARIABLE = "ATC_PY_LIST"
 """Environment variable that chooses the operator list where the call does not."""
+
+
+NEWEST_CANN = 9
+"""Generation of CANN whose deviations from ONNX are reported where none is chosen."""
 
 
 class PrecisionMode(Enum):
@@ -165,6 +170,7 @@ class CheckOptions:
         input_shapes: dims for inputs that the models leave open, by input name.
         op_specs: folder of specifications that override the built-in ones, or None.
         precision: the finer controls of precision.
+        cann: generation of CANN whose deviations from ONNX are reported.
     """
 
     soc: str = "sim"
@@ -172,6 +178,7 @@ class CheckOptions:
     input_shapes: Mapping[str, Shape] = field(default_factory=dict)
     op_specs: Path | None = None
     precision: PrecisionOptions = field(default_factory=PrecisionOptions)
+    cann: int = NEWEST_CANN
 
 
 @dataclass(frozen=True, slots=True)

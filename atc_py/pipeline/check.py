@@ -26,6 +26,7 @@ from atc_py.pipeline.proposal.open_check import open_check
 from atc_py.pipeline.proposal.search import Search
 from atc_py.pipeline.trial import TrialCompilation
 from atc_py.spec import specifications
+from atc_py.spec.generations import find_generation
 from atc_py.target import find_soc
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def check_files(models: Sequence[Path], options: CheckOptions) -> CheckReport:
             of precision use, and what else is wrong with these; BAD_SPEC and file errors of the
             user's specifications.
     """
+    find_generation(options.cann)
     soc = find_soc(options.soc)
     check_soc(options.precision_mode, soc)
     specs = specifications(options.op_specs, options.precision.operator_list)
@@ -71,7 +73,8 @@ def check_files(models: Sequence[Path], options: CheckOptions) -> CheckReport:
         if len(models) > 1:
             shapes = {name: shape for name, shape in shapes.items() if name in names}
         unused -= names
-        judge = Judge(Conditions(options.precision_mode, soc), specs, options.precision.quant_bias)
+        conditions = Conditions(options.precision_mode, soc, options.cann)
+        judge = Judge(conditions, specs, options.precision.quant_bias)
         suggest = partial(advise, file, shapes, judge)
         survey = surveyed(file, shapes, quant_bias=options.precision.quant_bias, suggest=suggest)
         controls = _controls(options, file, survey.model, unmatched)
@@ -94,6 +97,7 @@ def check_files(models: Sequence[Path], options: CheckOptions) -> CheckReport:
         soc.name,
         _other_options(options),
         options.precision.operator_list,
+        options.cann,
     )
 
 
