@@ -17,7 +17,7 @@ from atc_py.options.choices import (
     precision_options,
     reject_unknown,
 )
-from atc_py.options.compile_options import AUTO, NEWEST_CANN, CheckOptions
+from atc_py.options.compile_options import AUTO, CheckOptions
 from atc_py.pipeline.convert import convert
 from atc_py.running.model import Model
 
@@ -39,7 +39,6 @@ def check_models(
     soc: str = "sim",
     input_shape: str | Mapping[str, Sequence[int]] = "",
     op_specs: str | os.PathLike[str] | None = None,
-    cann: int = NEWEST_CANN,
     **precision: Unpack[PrecisionChoice],
 ) -> CheckReport:
     """Check every node of ONNX models against the operator list, and its dtypes against kernels.
@@ -50,7 +49,6 @@ def check_models(
         input_shape: dims for inputs, by name, or the text form `"x:1,3,224,224;y:..."`. What
             the models leave open and no shape fixes is not guessed: rules on it are undecided.
         op_specs: folder of specifications that replace or extend the built-in ones.
-        cann: generation of CANN, 5 to 9, whose deviations from ONNX are reported.
         **precision: as in `convert`. Of several models, one at least must have each name that the
             finer controls use.
 
@@ -70,7 +68,6 @@ def check_models(
         input_shapes=input_shapes(input_shape),
         op_specs=optional_path(op_specs),
         precision=precision_options(precision),
-        cann=cann,
     )
     paths = [models] if isinstance(models, str | os.PathLike) else models
     return check_files([Path(path) for path in paths], options)

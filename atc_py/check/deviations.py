@@ -12,6 +12,7 @@ from atc_py.check.rule_subjects import rule_subject
 from atc_py.check.sentences import filled, predicate_of
 from atc_py.diag import Place, Words
 from atc_py.diag.codes import DEVIATES_ON_CANN, REFUSED_BY_PARSER
+from atc_py.spec import ONNX_DOMAINS
 from atc_py.spec.deviations import Certainty
 from atc_py.spec.generations import editions, find_generation
 from atc_py.spec.model import compressed
@@ -125,6 +126,8 @@ def _finding(node: BoundNode, met: Met, place: Place, major: int) -> Finding:
 
 def _not_registered(node: BoundNode, written: SourceNode, place: Place) -> Finding | None:
     """Return a finding where the parser does not have the operator at the model's opset."""
+    if node.spec.custom and written.domain not in ONNX_DOMAINS:
+        return None  # its version is not one of ONNX's opsets
     generation = find_generation(node.conditions.cann)
     runs = parser_opsets(node.spec, generation.edition)
     if any(first <= written.opset <= last for first, last in runs):
@@ -144,7 +147,7 @@ def _not_registered(node: BoundNode, written: SourceNode, place: Place) -> Findi
     return Finding(
         code=REFUSED_BY_PARSER,
         standing=Standing.PARSER,
-        rule="parser/opset",
+        rule="parser/registered",
         source=node.spec.place_of(node.spec.opsets_line),
         place=place,
         scope=node.view.scope,

@@ -232,5 +232,3 @@ def _rule_name(spec: OpSpec, rule: Rule) -> str:
     subject = arguments.get("attribute") or arguments.get("tensor") or arguments.get("axes")
     dim = arguments.get("dim")
     return "/".join((spec.op, rule.name, f"{subject}.{dim}" if dim else str(subject)))
-
-

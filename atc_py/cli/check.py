@@ -73,7 +73,6 @@ def check(  # noqa: PLR0913  (one parameter an option)
     baseline: Path | None,
     check_report: str | None,
     op_specs: Path | None,
-    cann: str,
     lang: str,
     verbose: bool,
     as_json: bool,
@@ -95,7 +94,7 @@ def check(  # noqa: PLR0913  (one parameter an option)
     files = _files(output, check_report, paths)
     known = None if baseline is None else read_baseline(baseline)
     found = api.check_models(
-        paths, soc=soc, input_shape=input_shape, op_specs=op_specs, cann=int(cann), **precision
+        paths, soc=soc, input_shape=input_shape, op_specs=op_specs, **precision
     )
     document = check_document(found, lang, known)
     limit = Standing(fail_on)

@@ -18,6 +18,7 @@ from atc_py.options.compile_options import (
     NEWEST_CANN,
     PrecisionMode,
     QuantBias,
+    Semantics,
 )
 
 if TYPE_CHECKING:
@@ -148,8 +149,23 @@ CANN = click.option(
     type=click.Choice(["5", "6", "7", "8", "9"]),
     default=str(NEWEST_CANN),
     show_default=True,
-    help="Generation of CANN whose deviations from ONNX are reported.",
+    callback=lambda _context, _option, value: int(value),
+    help="Generation of CANN whose deviations from ONNX count.",
 )
+
+_SEMANTICS = click.option(
+    "--semantics",
+    type=click.Choice([each.value for each in Semantics]),
+    default=Semantics.ONNX.value,
+    show_default=True,
+    help="Nodes compute what ONNX defines, or what CANN's parser makes of them.",
+)
+
+
+def semantics(command: FC) -> FC:
+    """Add --semantics and --cann."""
+    return _SEMANTICS(CANN(command))
+
 
 LIST = click.option(
     "--list",

@@ -25,6 +25,7 @@ __all__ = [
     "PrecisionMode",
     "PrecisionOptions",
     "QuantBias",
+    "Semantics",
 ]
 
 AUTO = "auto"
@@ -81,6 +82,16 @@ class PrecisionMode(Enum):
         return self.value.endswith("bf16")
 
 
+class Semantics(Enum):
+    """Reading of a model's nodes."""
+
+    ONNX = "onnx"
+    """Nodes compute what ONNX defines."""
+
+    CANN = "cann"
+    """Nodes compute what CANN's parser makes of them, deviations included."""
+
+
 class QuantBias(Enum):
     """The convention of the int32 biases in a model whose layers are int8 already.
 
@@ -126,6 +137,8 @@ class PrecisionOptions:
         only_atc_passes: whether rewrites that no known pass of ATC does are left out.
         quant_bias: the convention of biases of int8 layers; None to use the file's.
         operator_list: name of the list of operators that the model must keep to.
+        cann: generation of CANN whose deviations from ONNX count.
+        semantics: whether nodes mean what ONNX says, or what CANN makes of them.
     """
 
     keep_dtype: Path | None = None
@@ -139,6 +152,8 @@ class PrecisionOptions:
     only_atc_passes: bool = False
     quant_bias: QuantBias | None = None
     operator_list: str = DEFAULT_LIST
+    cann: int = NEWEST_CANN
+    semantics: Semantics = Semantics.ONNX
 
     def given(self) -> dict[str, str]:
         """Return the controls that differ from their defaults, as texts by name."""
@@ -170,7 +185,6 @@ class CheckOptions:
         input_shapes: dims for inputs that the models leave open, by input name.
         op_specs: folder of specifications that override the built-in ones, or None.
         precision: the finer controls of precision.
-        cann: generation of CANN whose deviations from ONNX are reported.
     """
 
     soc: str = "sim"
@@ -178,7 +192,6 @@ class CheckOptions:
     input_shapes: Mapping[str, Shape] = field(default_factory=dict)
     op_specs: Path | None = None
     precision: PrecisionOptions = field(default_factory=PrecisionOptions)
-    cann: int = NEWEST_CANN
 
 
 @dataclass(frozen=True, slots=True)

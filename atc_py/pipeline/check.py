@@ -26,7 +26,6 @@ from atc_py.pipeline.proposal.open_check import open_check
 from atc_py.pipeline.proposal.search import Search
 from atc_py.pipeline.trial import TrialCompilation
 from atc_py.spec import specifications
-from atc_py.spec.generations import find_generation
 from atc_py.target import find_soc
 
 if TYPE_CHECKING:
@@ -41,6 +40,8 @@ if TYPE_CHECKING:
     from atc_py.passes.precision.controls import Controls
     from atc_py.pipeline.proposal.judging import Judgment
     from atc_py.source import SourceModel
+    from atc_py.spec import Library
+    from atc_py.target import Soc
     from atc_py.tensor.shapes import Shape
 
 __all__ = ["check_files"]
@@ -55,7 +56,6 @@ def check_files(models: Sequence[Path], options: CheckOptions) -> CheckReport:
             of precision use, and what else is wrong with these; BAD_SPEC and file errors of the
             user's specifications.
     """
-    find_generation(options.cann)
     soc = find_soc(options.soc)
     check_soc(options.precision_mode, soc)
     specs = specifications(options.op_specs, options.precision.operator_list)
@@ -73,17 +73,13 @@ def check_files(models: Sequence[Path], options: CheckOptions) -> CheckReport:
         if len(models) > 1:
             shapes = {name: shape for name, shape in shapes.items() if name in names}
         unused -= names
-        conditions = Conditions(options.precision_mode, soc, options.cann)
-        judge = Judge(conditions, specs, options.precision.quant_bias)
+        judge = _judge(options, soc, specs)
         suggest = partial(advise, file, shapes, judge)
         survey = surveyed(file, shapes, quant_bias=options.precision.quant_bias, suggest=suggest)
         controls = _controls(options, file, survey.model, unmatched)
+        only_atc = options.precision.only_atc_passes
         trial = TrialCompilation(
-            soc,
-            options.precision_mode,
-            controls,
-            specs,
-            only_atc_passes=options.precision.only_atc_passes,
+            soc, options.precision_mode, controls, specs, only_atc_passes=only_atc
         )
         check = _apply_rules(trial, file, shapes, judge, survey)
         judged = with_other_lists(check, survey.model, judge.conditions, options)
@@ -97,8 +93,14 @@ def check_files(models: Sequence[Path], options: CheckOptions) -> CheckReport:
         soc.name,
         _other_options(options),
         options.precision.operator_list,
-        options.cann,
+        options.precision.cann,
     )
+
+
+def _judge(options: CheckOptions, soc: Soc, specs: Library) -> Judge:
+    """Return the operator list, and the conditions under which models are judged by it."""
+    conditions = Conditions(options.precision_mode, soc, options.precision.cann)
+    return Judge(conditions, specs, options.precision.quant_bias)
 
 
 def _controls(

@@ -59,6 +59,7 @@ class Facts:
         launches_unfused: kernels of the graph as it was lowered, before any pass.
         bias_convention: of a model whose layers were int8 already, how their biases were read.
         fixed: whether rules rewrote the source model before it was compiled.
+        semantics: `cann 9` where nodes compute what that generation makes of them; "" for ONNX's.
     """
 
     soc: str
@@ -77,6 +78,7 @@ class Facts:
     launches_unfused: int = 0
     bias_convention: BiasConvention | None = None
     fixed: bool = False
+    semantics: str = ""
 
     def as_json(self) -> dict[str, object]:
         """Return the facts as JSON values; this is the offline model's own report."""

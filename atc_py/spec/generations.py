@@ -80,4 +80,6 @@ def find_generation(major: int) -> Generation:
         if each.major == major:
             return each
     known = ", ".join(str(each.major) for each in generations())
-    raise BAD_OPTION.error(f"cann must be one of {known}, found {major}", help="leave it out for the newest")
+    raise BAD_OPTION.error(
+        f"cann must be one of {known}, found {major}", help="leave it out for the newest"
+    )

@@ -16,6 +16,7 @@ __all__ = [
     "NOT_LOWERED",
     "NOT_PUBLISHED",
     "NOT_QUANTIZED",
+    "NO_CANN_ARITHMETIC",
     "NO_QDQ_FORM",
     "OPERATOR_RESTATED",
     "QUANT_ROOT_RESET",
@@ -181,5 +182,12 @@ REFUSED_BY_PARSER = add_code(
     "names refuses it.",
     "Follow the help line; `atc-py fix --for cann` writes nodes that the parser takes, where there "
     "are such.",
-    severity=Severity.WARNING,
+)
+NO_CANN_ARITHMETIC = add_code(
+    3019,
+    "no-cann-arithmetic",
+    ExitCode.MODEL,
+    "With --semantics cann, a node computes what CANN makes of it; what CANN makes of this one depends "
+    "on other nodes, on the process or on values that are known at run time only.",
+    "Leave --semantics out, which computes what ONNX defines, or rewrite the node.",
 )

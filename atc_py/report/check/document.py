@@ -88,7 +88,9 @@ class Found(_Part, frozen=True, kw_only=True):
     known: bool
     taken_by: tuple[str, ...] = ()
     fixed_by: tuple[str, ...] = ()
-    certainty: Annotated[str, msgspec.Meta(extra_json_schema={"enum": ["", "proven", "inferred"]})] = ""
+    certainty: Annotated[
+        str, msgspec.Meta(extra_json_schema={"enum": ["", "proven", "inferred"]})
+    ] = ""
 
 
 class OperatorCount(_Part, frozen=True, kw_only=True):
