@@ -11,7 +11,7 @@ from atc_py.check.bound_node import Conditions
 from atc_py.check.findings import Standing
 from atc_py.compare.proof import Region, prove
 from atc_py.compare.reference import open_reference
-from atc_py.diag.codes import FIX_DIFFERS, FIX_NOT_SETTLED
+from atc_py.diag.codes import FIX_DIFFERS
 from atc_py.fix.engine import Fixer
 from atc_py.fix.registry import load_rules
 from atc_py.fix.restate import best_opset, changed_operators, restate_graph
@@ -60,12 +60,8 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
     conditions = Conditions(check.precision_mode, find_soc(check.soc))
     file = read_model(model)
     fixed = Fixer(file, conditions, library, options.rules).fix(check.input_shapes)
-    if not fixed.settled or fixed.model is None:
-        rules = ", ".join(dict.fromkeys(each.rule.name for each in fixed.applied[-8:]))
-        raise FIX_NOT_SETTLED.error(
-            f"rules undo each other: {rules}", help="leave one of them out with --skip"
-        )
-    before = fixed.model.opsets.get("", 0)
+    fixed.require_settled()
+    before = fixed.graph.opsets.get("", 0)
     after = _restate(fixed, library)
     gone = changed_operators({node.op_type for node in file.nodes}, before, after)
     left = tuple(_left(fixed))
