@@ -12,7 +12,7 @@ from atc_py.check.findings import Standing
 from atc_py.compare.fix_record import difference_of, errors_left, left_findings, rewrites_of
 from atc_py.compare.proof import Region, prove
 from atc_py.compare.reference import open_reference
-from atc_py.diag.codes import FIX_DIFFERS, FIX_NOT_SETTLED
+from atc_py.diag.codes import FIX_DIFFERS
 from atc_py.fix.engine import Fixer
 from atc_py.fix.restate import best_opset, changed_operators, restate_graph
 from atc_py.frontend.reading.read import read_model
@@ -33,23 +33,12 @@ if TYPE_CHECKING:
     from atc_py.fix.engine import Applied, Fixed
     from atc_py.options.fix_options import FixOptions
     from atc_py.results.fixing import Difference, Rewrite
-    from atc_py.source import SourceModel
     from atc_py.spec import Library
 
 __all__ = ["fix_file"]
 
 PREFERRED = 12
 """Opset at which every operator of the list `base` is listed."""
-
-
-def _settled_model(fixed: Fixed) -> SourceModel:
-    """Return the model in its new form; refuse rules that undo each other."""
-    if not fixed.settled or fixed.model is None:
-        rules = ", ".join(dict.fromkeys(each.rule.name for each in fixed.applied[-8:]))
-        raise FIX_NOT_SETTLED.error(
-            f"rules undo each other: {rules}", help="leave one of them out with --skip"
-        )
-    return fixed.model
 
 
 class _Proved(TypedDict):
@@ -77,7 +66,8 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
     conditions = Conditions(check.precision_mode, find_soc(check.soc))
     file = read_model(model)
     fixed = Fixer(file, conditions, library, options.rules).fix(check.input_shapes)
-    before = _settled_model(fixed).opsets.get("", 0)
+    fixed.require_settled()
+    before = fixed.graph.opsets.get("", 0)
     after = _restate(fixed, library)
     gone = changed_operators({node.op_type for node in file.nodes}, before, after)
     left = tuple(left_findings(fixed))
