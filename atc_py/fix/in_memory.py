@@ -37,9 +37,10 @@ def fixed_file(
 
     Raises:
         AtcError: BAD_INPUT_SHAPE for shapes that fit no input; BAD_OPTION for an unknown rule, and
-            for a value that an input cannot be bound to.
+            for a value that an input cannot be bound to; FIX_NOT_SETTLED for rules without end.
     """
     found = Fixer(file, conditions, library, rules).fix(shapes)
+    found.require_settled()
     if not found.applied and not rules.bind:
         return file
     graph = found.graph
