@@ -12,9 +12,10 @@ from atc_py.check.findings import Standing
 from atc_py.compare.fix_record import difference_of, errors_left, left_findings, rewrites_of
 from atc_py.compare.proof import Region, prove
 from atc_py.compare.reference import open_reference
-from atc_py.diag.codes import FIX_DIFFERS, FIX_NOT_SETTLED
+from atc_py.diag.codes import FIX_DIFFERS
 from atc_py.fix.engine import Fixer
-from atc_py.fix.restate import best_opset, changed_operators, restate_graph
+from atc_py.fix.restate import changed_operators
+from atc_py.fix.settled import settled_model, state_at_listed_opset
 from atc_py.frontend.reading.read import read_model
 from atc_py.frontend.rewriting.onnx_writer import write_onnx
 from atc_py.options.output_paths import rewritten_output
@@ -33,23 +34,8 @@ if TYPE_CHECKING:
     from atc_py.fix.engine import Applied, Fixed
     from atc_py.options.fix_options import FixOptions
     from atc_py.results.fixing import Difference, Rewrite
-    from atc_py.source import SourceModel
-    from atc_py.spec import Library
 
 __all__ = ["fix_file"]
-
-PREFERRED = 12
-"""Opset at which every operator of the list `base` is listed."""
-
-
-def _settled_model(fixed: Fixed) -> SourceModel:
-    """Return the model in its new form; refuse rules that undo each other."""
-    if not fixed.settled or fixed.model is None:
-        rules = ", ".join(dict.fromkeys(each.rule.name for each in fixed.applied[-8:]))
-        raise FIX_NOT_SETTLED.error(
-            f"rules undo each other: {rules}", help="leave one of them out with --skip"
-        )
-    return fixed.model
 
 
 class _Proved(TypedDict):
@@ -77,8 +63,8 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
     conditions = Conditions(check.precision_mode, find_soc(check.soc))
     file = read_model(model)
     fixed = Fixer(file, conditions, library, options.rules).fix(check.input_shapes)
-    before = _settled_model(fixed).opsets.get("", 0)
-    after = _restate(fixed, library)
+    before = settled_model(fixed).opsets.get("", 0)
+    after = state_at_listed_opset(fixed, library)
     gone = changed_operators({node.op_type for node in file.nodes}, before, after)
     left = tuple(left_findings(fixed))
     idle = options.dry_run or (bool(left) and not fixed.applied)
@@ -114,16 +100,6 @@ def _proved(proof: FixProof | None) -> _Proved:
         return {"seeds": (), "outputs": {}}
     outputs = {name: difference_of(each) for name, each in proof.outputs.items()}
     return {"seeds": proof.seeds, "outputs": outputs}
-
-
-def _restate(fixed: Fixed, library: Library) -> int:
-    """State the graph at the opset that suits the list; return it."""
-    model = fixed.model
-    if model is None:
-        return 0
-    opset = best_opset(model, library, PREFERRED)
-    failed = restate_graph(fixed.graph, model, library, opset)
-    return model.opsets.get("", 0) if failed else opset
 
 
 def _prove(fixed: Fixed, model: Path, written: Path, options: FixOptions) -> FixProof | None:
