@@ -14,8 +14,8 @@ from atc_py.compare.proof import Region, prove
 from atc_py.compare.reference import open_reference
 from atc_py.diag.codes import FIX_DIFFERS
 from atc_py.fix.engine import Fixer
+from atc_py.fix.listed_opset import state_at_listed_opset
 from atc_py.fix.restate import changed_operators
-from atc_py.fix.settled import settled_model, state_at_listed_opset
 from atc_py.frontend.reading.read import read_model
 from atc_py.frontend.rewriting.onnx_writer import write_onnx
 from atc_py.options.output_paths import rewritten_output
@@ -63,7 +63,8 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
     conditions = Conditions(check.precision_mode, find_soc(check.soc))
     file = read_model(model)
     fixed = Fixer(file, conditions, library, options.rules).fix(check.input_shapes)
-    before = settled_model(fixed).opsets.get("", 0)
+    fixed.require_settled()
+    before = fixed.graph.opsets.get("", 0)
     after = state_at_listed_opset(fixed, library)
     gone = changed_operators({node.op_type for node in file.nodes}, before, after)
     left = tuple(left_findings(fixed))

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from atc_py.fix.engine import Fixer
-from atc_py.fix.settled import settled_model
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,11 +40,10 @@ def fixed_file(
 
     Raises:
         AtcError: BAD_INPUT_SHAPE for shapes that fit no input; BAD_OPTION for an unknown rule, and
-            for a value that an input cannot be bound to; FIX_NOT_SETTLED for rules that undo each
-            other.
+            for a value that an input cannot be bound to; FIX_NOT_SETTLED for rules without end.
     """
     found = Fixer(file, conditions, library, rules).fix(shapes)
-    settled_model(found)
+    found.require_settled()
     if not found.applied and not rules.bind:
         return file, ()
     graph = found.graph

@@ -50,20 +50,11 @@ def splice(
             node.outputs,
             with_own=own,
             without=without,
-            **_plain(node),
+            **node.plain,
         )
     for source, output in copies:
         writer.op(origin, "Identity", [source], output)
     return tuple(done)
-
-
-def _plain(node: NewNode) -> dict[str, object]:
-    """Return the attributes of a new node that are not tensors; those stay in the old node's form."""
-    return {
-        name: list(value) if isinstance(value, tuple) else value
-        for name, value in node.attributes.items()
-        if isinstance(value, int | float | str | list | tuple)
-    }
 
 
 def _renamed(node: NewNode, names: dict[str, str]) -> NewNode:

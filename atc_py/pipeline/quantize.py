@@ -9,8 +9,8 @@ from atc_py.check.bound_node import Conditions
 from atc_py.check.findings import OtherVerdict, Standing
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.fix.engine import Fixer
+from atc_py.fix.listed_opset import state_at_listed_opset
 from atc_py.fix.restate import changed_operators
-from atc_py.fix.settled import settled_model, state_at_listed_opset
 from atc_py.frontend.folding.survey import surveyed
 from atc_py.frontend.reading.read import read_model
 from atc_py.frontend.rewriting.qdq.rewriting import FORMS, FixedGraph, rewrite_file
@@ -119,13 +119,14 @@ class _Fixing:
         options, file = CheckOptions(), self._file
         conditions = Conditions(options.precision_mode, find_soc(options.soc))
         found = Fixer(file, conditions, self._specs, self._rules).fix({})
-        model = settled_model(found)
-        before = after = model.opsets.get("", 0)
+        found.require_settled()
+        before = after = found.graph.opsets.get("", 0)
         if self._form == "ascend":
             after = state_at_listed_opset(found, self._specs)
         self.applied = found.applied
         gone = changed_operators({node.op_type for node in file.nodes}, before, after)
-        return FixedGraph(found.graph, model.quantized, gone, frozenset(self._rules.bind))
+        layers = () if found.model is None else found.model.quantized
+        return FixedGraph(found.graph, layers, gone, frozenset(self._rules.bind))
 
 
 def _verdict(path: Path, specs: Library, operator_list: str) -> OtherVerdict:
