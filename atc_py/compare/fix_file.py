@@ -9,6 +9,7 @@ import numpy as np
 
 from atc_py.check.bound_node import Conditions
 from atc_py.check.findings import Standing
+from atc_py.compare.fix_diff import graph_changes
 from atc_py.compare.fix_record import difference_of, errors_left, left_findings, rewrites_of
 from atc_py.compare.proof import Region, prove
 from atc_py.compare.reference import open_reference
@@ -91,6 +92,7 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
         verdicts=(fixed.before.check.standing.value, fixed.after.check.standing.value),
         bound=options.rules.bind,
         ranges=options.rules.ranges,
+        changes=graph_changes(fixed, written.nodes),
         **_proved(proof),
     )
 
