@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from atc_py.check.bound_node import Conditions
 from atc_py.check.findings import Standing
+from atc_py.compare.fix_diff import graph_changes
 from atc_py.compare.fix_feeds import model_feeds
 from atc_py.compare.fix_record import (
     difference_of,
@@ -20,7 +21,8 @@ from atc_py.compare.proof import prove
 from atc_py.compare.rewrite_groups import rewrite_groups
 from atc_py.compare.streamed_model import StreamedModel
 from atc_py.fix.engine import Fixer
-from atc_py.fix.restate import best_opset, changed_operators, restate_graph
+from atc_py.fix.listed_opset import state_at_listed_opset
+from atc_py.fix.restate import changed_operators
 from atc_py.frontend.reading.read import read_model
 from atc_py.frontend.rewriting.onnx_writer import write_onnx
 from atc_py.options.output_paths import rewritten_output
@@ -43,9 +45,6 @@ if TYPE_CHECKING:
     from atc_py.spec import Library
 
 __all__ = ["fix_file"]
-
-PREFERRED = 12
-"""Opset at which every operator of the list `base` is listed."""
 
 
 class _Proved(TypedDict):
@@ -71,25 +70,20 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
     file, library = read_model(model), _library(options.check)
     fixed = _fix(file, library, options)
     before = fixed.graph.opsets.get("", 0)
-    after = _restate(fixed, library)
+    after = state_at_listed_opset(fixed, library)
     gone = changed_operators({node.op_type for node in file.nodes}, before, after)
     left = tuple(left_findings(fixed))
     groups = rewrite_groups(fixed.applied)
     idle = options.dry_run or (bool(left) and not groups)
     with work_folder(None if idle else Path(os.path.realpath(path)).parent) as folder:
+        trial, bound = folder / path.name, options.rules.bind
         written = write_onnx(
-            file,
-            fixed.graph,
-            folder / path.name,
-            external=options.external,
-            gone=gone,
-            bound=options.rules.bind,
-            final=path,
+            file, fixed.graph, trial, external=options.external, gone=gone, bound=bound, final=path
         )
-        proof = _prove(fixed, groups, folder / path.name, options)
+        proof = _prove(fixed, groups, trial, options)
         refuse_differences(groups, proof, model)
         if not idle:
-            _put_in_place(folder / path.name, written, path)
+            _put_in_place(trial, written, path)
     return Fixing(
         model=model,
         output=None if idle else path,
@@ -102,6 +96,7 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
         verdicts=(fixed.before.check.standing.value, fixed.after.check.standing.value),
         bound=options.rules.bind,
         ranges=options.rules.ranges,
+        changes=graph_changes(fixed, written.nodes),
         data=options.data,
         **_proved(proof),
     )
@@ -127,16 +122,6 @@ def _proved(proof: FixProof | None) -> _Proved:
         return {"seeds": (), "outputs": {}}
     outputs = {name: difference_of(each) for name, each in proof.outputs.items()}
     return {"seeds": proof.seeds, "outputs": outputs}
-
-
-def _restate(fixed: Fixed, library: Library) -> int:
-    """State the graph at the opset that suits the list; return it."""
-    model = fixed.model
-    if model is None:
-        return 0
-    opset = best_opset(model, library, PREFERRED)
-    failed = restate_graph(fixed.graph, model, library, opset)
-    return model.opsets.get("", 0) if failed else opset
 
 
 def _put_in_place(trial: Path, written: Written, path: Path) -> None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from atc_py.diag import Diagnostic
+    from atc_py.results.graph_diff import NodeChange
 
 __all__ = [
     "Difference",
@@ -230,6 +231,7 @@ class Fixing:
         ranges: bounds of integer inputs that the user gave, both included, by name.
         data: files that inputs were read from, as the user named them.
         target: the fixed model in the target's precision; None where it was left out.
+        changes: the differences between both graphs, in the order of the file's nodes.
     """
 
     model: Path
@@ -247,6 +249,7 @@ class Fixing:
     ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     data: tuple[str, ...] = ()
     target: TargetProof | None = None
+    changes: tuple[NodeChange, ...] = ()
 
     def as_json(self) -> dict[str, object]:
         """Return everything, as JSON values."""
@@ -267,5 +270,6 @@ class Fixing:
                 "outputs": {name: each.as_json() for name, each in self.outputs.items()},
             },
             "target": None if self.target is None else self.target.as_json(),
+            "changes": [each.as_json() for each in self.changes],
             "diagnostics": [each.as_json() for each in self.diagnostics],
         }
