@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from atc_py.frontend.rewriting.graph_body import is_message
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -41,6 +39,7 @@ def splice(
         else:
             copies.append((names.get(result, result), output))
     done = [_renamed(node, names) for node in site.made]
+    origin = replace(origin, replaces=origin.replaces or origin.op_type)
     for node in done:
         own = node.op_type == origin.op_type and not origin.domain
         without = [each.name for each in origin.proto.attribute if each.name not in node.attributes]
@@ -51,20 +50,11 @@ def splice(
             node.outputs,
             with_own=own,
             without=without,
-            **_plain(node),
+            **node.plain,
         )
     for source, output in copies:
         writer.op(origin, "Identity", [source], output)
     return tuple(done)
-
-
-def _plain(node: NewNode) -> dict[str, object]:
-    """Return the attributes of a new node; constants among them stay in the old node's form."""
-    return {
-        name: list(value) if isinstance(value, tuple) else value
-        for name, value in node.attributes.items()
-        if isinstance(value, int | float | str | list | tuple) or is_message(value)
-    }
 
 
 def _renamed(node: NewNode, names: dict[str, str]) -> NewNode:

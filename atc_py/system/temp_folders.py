@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from atc_py.diag import AtcError
+from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import CANNOT_WRITE
 from atc_py.system.file_locks import create_locked, remove_if_unlocked
 
@@ -32,18 +32,25 @@ _UNHELD_FOR = 3600
 
 
 @contextmanager
-def work_folder() -> Iterator[Path]:
+def work_folder(base: Path | None = None) -> Iterator[Path]:
     """Create a folder of this process and remove it when the block ends.
 
     Folders that killed processes of this user left are removed first.
 
+    Args:
+        base: the folder that it is made in, for files that are moved from there to their place; the
+            system's folder of temporary files by default.
+
     Raises:
-        AtcError: CANNOT_WRITE where the system has no room for temporary files.
+        AtcError: CANNOT_WRITE where there is no room for temporary files.
     """
     try:
-        _remove_stale(Path(tempfile.gettempdir()))
-        folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        _remove_stale(base or Path(tempfile.gettempdir()))
+        prefix = _PREFIX if base is None else f".{_PREFIX}"
+        folder = Path(tempfile.mkdtemp(prefix=prefix, dir=base))
     except OSError as error:
+        if base is not None:
+            raise _cannot_write(base, error) from error
         message = f"there is no room for temporary files: {error.strerror or error}"
         raise CANNOT_WRITE.error(message, help=_ELSEWHERE) from error
     handle: int | None = None
@@ -52,6 +59,8 @@ def work_folder() -> Iterator[Path]:
             handle = create_locked(folder / _HOLD)
         yield folder
     except AtcError as error:
+        if base is not None:
+            raise
         found = [_as_temporary(each, folder) for each in error.diagnostics]
         if found == list(error.diagnostics):
             raise
@@ -59,12 +68,23 @@ def work_folder() -> Iterator[Path]:
     except OSError as error:
         if error.errno not in _FULL:
             raise
+        if base is not None:
+            raise _cannot_write(base, error) from error
         message = f"there is no more room for temporary files in {folder.parent}: {error.strerror}"
         raise CANNOT_WRITE.error(message, help=_ELSEWHERE) from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         if handle is not None:
             os.close(handle)
+
+
+def _cannot_write(folder: Path, error: OSError) -> AtcError:
+    """Return the refusal to write into the folder of an output."""
+    return CANNOT_WRITE.error(
+        f"cannot write to {folder}: {error.strerror or error}",
+        place=Place(str(folder)),
+        help="check the permissions of the folder and the room on its disk, or choose another place",
+    )
 
 
 def _as_temporary(found: Diagnostic, folder: Path) -> Diagnostic:
@@ -77,7 +97,7 @@ def _as_temporary(found: Diagnostic, folder: Path) -> Diagnostic:
 
 def _remove_stale(base: Path) -> None:
     """Remove the folders in `base` that are this user's and that no process holds any more."""
-    for folder in base.glob(f"{_PREFIX}*"):
+    for folder in (*base.glob(f"{_PREFIX}*"), *base.glob(f".{_PREFIX}*")):
         with suppress(OSError):
             facts = folder.lstat()
             mine = not hasattr(os, "getuid") or facts.st_uid == os.getuid()

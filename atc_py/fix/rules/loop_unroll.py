@@ -66,6 +66,7 @@ _BODY = CaseGraph(
         {"body": _BODY},
         outputs=2,
     ),
+    last=True,
 )
 def loop_unroll(site: Site) -> Sequence[str]:
     """Write the steps one after the other."""

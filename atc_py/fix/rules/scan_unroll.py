@@ -62,6 +62,7 @@ _BODY = CaseGraph(
         {"body": _BODY, "num_scan_inputs": 1},
         outputs=2,
     ),
+    last=True,
 )
 def scan_unroll(site: Site) -> Sequence[str]:
     """Write the steps one after the other."""
