@@ -15,6 +15,7 @@ import atc_py
 from atc_py.diag import AtcError
 from atc_py.fix.registry import load_rules
 from atc_py.fix.rule import Exactness
+from tests.trained.in_float64 import run_in_float64
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -53,6 +54,8 @@ class Figures:
         bound: the largest that it may be.
         cosine: least cosine of an output of floats on the simulator in force_fp16.
         float16: largest difference there, as a part of each output's range.
+        to_float64: the same for the original and for the fixed model, each compared with the original
+            in float64; None where `float32` is small, or ONNX's reference cannot run the model.
         refusal: the code with which fixing or converting ended; "" for a model that converts.
     """
 
@@ -62,6 +65,7 @@ class Figures:
     bound: float
     cosine: float
     float16: float
+    to_float64: tuple[float, float] | None = None
     refusal: str = ""
 
 
@@ -82,23 +86,33 @@ def measure(subject: Subject, operator_list: str) -> Figures:
                 **subject.rules,
             )
         except AtcError as error:
-            return Figures((0, 0), {}, 0, 0, 0, 0, error.diagnostics[0].code.id)
+            return Figures((0, 0), {}, 0, 0, 0, 0, refusal=error.diagnostics[0].code.id)
         wanted = [_session(path)(each) for each in feeds]
         if done.output is None:
             fixed = path
         bound = subject.rules.get("bind") or {}
         fed = [{k: v for k, v in each.items() if k not in bound} for each in feeds]
-        float32 = _largest(map(_session(fixed), fed), wanted)
-        cosine, float16, refusal = _on_device(fixed, fed[:DEVICE_SEEDS], wanted, operator_list)
-    return Figures(done.errors, _rules(done), float32, _bound(done), cosine, float16, refusal)
+        found = [_session(fixed)(each) for each in fed]
+        float32 = _largest(found, wanted)
+        exact = _exact(path, feeds) if float32 > WITHIN else None
+        to_float64 = (_largest(wanted, exact), _largest(found, exact)) if exact else None
+        device = _on_device(fixed, fed[:DEVICE_SEEDS], wanted, operator_list, folder)
+    return Figures(
+        done.errors, _rules(done), float32, _bound(done), *device[:2], to_float64, device[2]
+    )
+
+
+def _exact(path: Path, feeds: list[dict[str, Any]]) -> list[Arrays] | None:
+    """Return the results of the original in float64; None where the reference cannot run it."""
+    found = [run_in_float64(path, each) for each in feeds]
+    return [each for each in found if each is not None] if all(found) else None
 
 
 def _on_device(
-    path: Path, feeds: list[dict[str, Any]], wanted: list[Arrays], operator_list: str
+    path: Path, feeds: list[dict[str, Any]], wanted: list[Arrays], operator_list: str, folder: Path
 ) -> tuple[float, float, str]:
     """Return the cosine and the largest difference in force_fp16, and the code of a refusal."""
-    om = path.with_suffix(".om") if path.name == "fixed.onnx" else path.parent / "unchanged.om"
-    om = Path(tempfile.mkdtemp(dir=om.parent)) / "model.om"
+    om = folder / "model.om"
     shapes = {name: array.shape for name, array in feeds[0].items()}
     try:
         atc_py.convert(
@@ -127,6 +141,7 @@ def _session(path: Path) -> Run:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     names = [output.name for output in session.get_outputs()]
     fed = {each.name for each in session.get_inputs()}

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tests.trained.inputs import digits_image
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -14,7 +16,17 @@ if TYPE_CHECKING:
     Array = npt.NDArray[Any]
     Draw = Callable[[int], Array]
 
-__all__ = ["activations", "constant", "file_bytes", "image", "mask", "sound", "state", "words"]
+__all__ = [
+    "activations",
+    "constant",
+    "digits",
+    "file_bytes",
+    "image",
+    "mask",
+    "sound",
+    "state",
+    "words",
+]
 
 RATE = 16000
 """Samples of sound in a second."""
@@ -52,6 +64,18 @@ def image(*shape: int, low: float = 0.0) -> Draw:
             found[:, inside] = random.random((channels, 1))
         found = (found + random.normal(0, 0.02, found.shape)).clip(0, 1)
         return (low + (1 - low) * found).astype(np.float32).reshape(shape)
+
+    return draw
+
+
+def digits(*shape: int, size: int = 4) -> Draw:
+    """Return what draws a line of random digits on paper, from -1 to 1; see `digits_image`."""
+
+    def draw(seed: int) -> Array:
+        random = np.random.default_rng([seed, 8])
+        text = "".join(random.choice(list("0123456789"), min(8, shape[-1] // (6 * size))))
+        found = digits_image(text, shape[-2], shape[-1], size)
+        return (found + random.normal(0, 0.02, found.shape)).astype(np.float32)
 
     return draw
 

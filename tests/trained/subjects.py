@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from tests.trained.exports import EXPORTS, FEATURES, Export, export_path
 from tests.trained.models import RATE, TRAINED
-from tests.trained.natural import activations, constant, file_bytes, image, mask, sound, state, words
+from tests.trained.natural import (
+    activations,
+    constant,
+    digits,
+    file_bytes,
+    image,
+    mask,
+    sound,
+    state,
+    words,
+)
 from tests.trained.wheels import extract, is_cached
 
 if TYPE_CHECKING:
@@ -79,7 +89,7 @@ def _of_wheel(model: TrainedModel) -> Subject:
     """Return a model of the page about trained models."""
     given = {name: make() for name, make in model.data.items()}
     makers = {
-        "x": partial(image, low=-1.0),
+        "x": digits,
         "images": image,
         "bytes": file_bytes,
         "input": sound,
