@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from atc_py.cli import options
-from atc_py.cli.console import print_diagnostics, print_json, print_tables
+from atc_py.cli.console import print_diagnostics, print_json, print_line, print_tables
 from atc_py.options.compile_options import PrecisionMode
 
 if TYPE_CHECKING:
@@ -27,7 +27,13 @@ __all__ = ["fix"]
 )  # fmt: skip
 @options.rule_choice
 @click.option("--all", "all_findings", is_flag=True, help="Remove findings of level rewrite, too.")
-@click.option("--dry-run", is_flag=True, help="Write nothing.")
+@click.option(
+    "--dry-run", is_flag=True,
+    help="Write nothing; show the differences between the two graphs, node by node.",
+)  # fmt: skip
+@click.option(
+    "--verbose", is_flag=True, help="Show every node, also those that are rewritten alike."
+)
 @click.option(
     "--seeds", type=click.IntRange(min=0), default=3, show_default=True,
     help="Random inputs on which both models run; 0 for no proof.",
@@ -51,6 +57,7 @@ def fix(  # noqa: PLR0913  (one parameter an option)
     input_shape: str,
     op_specs: Path | None,
     lang: str,
+    verbose: bool,
     as_json: bool,
     **choice: Unpack[FixChoice],
 ) -> None:
@@ -60,6 +67,7 @@ def fix(  # noqa: PLR0913  (one parameter an option)
     3 a file cannot be read or written, 4 a rewrite differs from the original.
     """
     from atc_py import api
+    from atc_py.report.fix.diff_text import diff_lines
     from atc_py.report.fix.tables import fixing_tables
 
     done = api.fix_model(
@@ -73,6 +81,9 @@ def fix(  # noqa: PLR0913  (one parameter an option)
     if as_json:
         print_json(done.as_json())
     else:
+        if choice.get("dry_run"):
+            for line in diff_lines(done, lang, verbose=verbose):
+                print_line(line)
         print_tables(fixing_tables(done, lang))
         print_diagnostics(done.diagnostics, as_json=False)
     context.exit(1 if done.left else 0)

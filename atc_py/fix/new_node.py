@@ -26,3 +26,12 @@ class NewNode:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     attributes: Mapping[str, Any]
+
+    @property
+    def plain(self) -> dict[str, object]:
+        """The attributes that are not tensors; those stay in the form of the node that is replaced."""
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in self.attributes.items()
+            if isinstance(value, int | float | str | list | tuple)
+        }

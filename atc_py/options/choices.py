@@ -33,6 +33,7 @@ __all__ = [
     "RuleChoice",
     "chosen_list",
     "chosen_mode",
+    "chosen_rules",
     "fix_rules",
     "input_shapes",
     "optional_path",
@@ -181,6 +182,16 @@ def fix_rules(given: RuleChoice) -> FixRules:
         bind=dict(given.get("bind", {})),
         ranges=dict(given.get("ranges", {})),
     )
+
+
+def chosen_rules(function: str, given: RuleChoice) -> FixRules:
+    """Return the choice of rules that the keyword `fix` of a function has.
+
+    Raises:
+        TypeError: a key is unknown.
+    """
+    reject_unknown(f"{function}(fix=...)", given, RuleChoice)
+    return fix_rules(given)
 
 
 def optional_path(file: str | os.PathLike[str] | None) -> Path | None:

@@ -75,6 +75,7 @@ class WorkNode:
         outputs: names by position; "" for one that is not asked for.
         captured: names that its subgraphs take from around them.
         place: where it stands, for diagnostics.
+        replaces: operator of the file's node that a rule wrote it in place of; "" where none did.
     """
 
     index: int
@@ -87,6 +88,7 @@ class WorkNode:
     outputs: tuple[str, ...]
     captured: tuple[str, ...]
     place: Place
+    replaces: str = ""
 
     @property
     def reads(self) -> Iterator[str]:

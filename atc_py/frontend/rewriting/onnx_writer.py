@@ -61,10 +61,12 @@ class Written:
     Attributes:
         bytes: size of the model and of the file beside it.
         data: the file beside it; None where there is none.
+        nodes: the nodes of its graph, in order and with their final names.
     """
 
     bytes: int
     data: Path | None
+    nodes: tuple[NodeProto, ...] = ()
 
 
 def write_onnx(  # noqa: PLR0913  (a file and its variations)
@@ -110,7 +112,7 @@ def write_onnx(  # noqa: PLR0913  (a file and its variations)
         message.write(model)
         model.flush()
     written = message.size + sum(size for _, size in message.moved)
-    return Written(written, data)
+    return Written(written, data, tuple(message.protos))
 
 
 def _refuse_own_data(file: OnnxFile, data: Path) -> None:
@@ -151,6 +153,7 @@ class _Message:
         content: the nodes and constants that are written.
         marks: metadata by key.
         bound: inputs that have become constants.
+        protos: the messages of the nodes.
         moved: tensors whose data goes beside the model, and how many bytes that takes.
     """
 
@@ -159,6 +162,7 @@ class _Message:
     content: Unfolded
     marks: Mapping[str, str | None]
     bound: frozenset[str] = frozenset()
+    protos: list[NodeProto] = field(default_factory=list)
     moved: list[tuple[TensorPart, int]] = field(default_factory=list)
     _head: bytes = b""
     _body: bytes = b""
@@ -171,8 +175,8 @@ class _Message:
         body = _graph_frame(self.file.proto.graph, self.content, set(self.file.nodes), self.bound)
         self._head, self._body = model.SerializeToString(), body.SerializeToString()
         own = set(self.file.nodes)
-        protos = _named_apart(self.content.nodes, own)
-        for node, proto in zip(self.content.nodes, protos, strict=True):
+        self.protos += _named_apart(self.content.nodes, own)
+        for node, proto in zip(self.content.nodes, self.protos, strict=True):
             self._nodes.append(node_part(proto, self.file.tensors, node.place))
         self._weights = list(self._initializers())
 

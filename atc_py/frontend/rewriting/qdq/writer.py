@@ -92,7 +92,7 @@ class Writer:
         """Write a new node in place of `origin`.
 
         Args:
-            origin: the node that it replaces; index, name and place are copied.
+            origin: the node that it replaces; index, name, place and what that replaced are copied.
             op_type: the operator, of ONNX's own domain.
             inputs: names by position.
             outputs: names by position.
@@ -117,5 +117,6 @@ class Writer:
                 outputs=tuple(outputs),
                 captured=(),
                 place=origin.place,
+                replaces=origin.replaces,
             )
         )
