@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import partial
 from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
@@ -28,13 +29,15 @@ from atc_py.target import find_soc
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from atc_py.compare.proof import FixProof
     from atc_py.fix.engine import Applied, Fixed
+    from atc_py.frontend.rewriting.onnx_writer import Written
     from atc_py.options.fix_options import FixOptions
     from atc_py.results.fixing import Difference, Rewrite
+    from atc_py.spec import Library
 
 __all__ = ["fix_file"]
 
@@ -67,19 +70,18 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
     fixed.require_settled()
     before = fixed.graph.opsets.get("", 0)
     after = state_at_listed_opset(fixed, library)
-    gone = changed_operators({node.op_type for node in file.nodes}, before, after)
+    write = _writer(fixed, library, (before, after), options)
+    changed = bool(fixed.applied) or before != after
     left = tuple(left_findings(fixed))
     idle = options.dry_run or (bool(left) and not fixed.applied)
     with work_folder() as folder:
         trial = folder / "fixed.onnx"
-        written = write_onnx(file, fixed.graph, trial, gone=gone, bound=options.rules.bind)
-        proof = _prove(fixed, model, trial, options) if options.seeds and fixed.applied else None
+        written = write(trial)
+        proof = _prove(fixed, model, trial, options) if options.seeds and changed else None
     rewrites = tuple(rewrites_of(fixed, proof, options.rules, written.nodes))
     _refuse_differences(rewrites, model)
     if not idle:
-        write_onnx(
-            file, fixed.graph, path, external=options.external, gone=gone, bound=options.rules.bind
-        )
+        write(path, external=options.external)
     return Fixing(
         model=model,
         output=None if idle else path,
@@ -94,6 +96,22 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
         ranges=options.rules.ranges,
         changes=graph_changes(fixed, written.nodes),
         **_proved(proof),
+    )
+
+
+def _writer(
+    fixed: Fixed, library: Library, opsets: tuple[int, int], options: FixOptions
+) -> Callable[..., Written]:
+    """Return what writes the graph; no folded node comes back that the list does not take."""
+    operators = {node.op_type for node in fixed.file.nodes}
+    return partial(
+        write_onnx,
+        fixed.file,
+        fixed.graph,
+        gone=changed_operators(operators, *opsets)
+        | {each for each in operators if library.find(each) is None},
+        bound=options.rules.bind,
+        replaced={each.name for applied in fixed.applied for each in applied.node.outputs if each},
     )
 
 
