@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from atc_py.fix.unfit import require
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from atc_py.fix.site import Site
 
-__all__ = ["ResizedAxis", "resized_axes"]
+__all__ = ["ResizedAxis", "resized_axes", "with_outside"]
 
 _WITH_REGION = 11
 """Opset since which Resize has roi and sizes; before, it has scales alone."""
@@ -196,3 +197,18 @@ def _by_sizes(
     return [int(scale * np.float32(x[axis]) + np.float32(0.5)) for axis in axes], [scale] * len(
         axes
     )
+
+
+def with_outside(site: Site, y: str, axes: Sequence[ResizedAxis], mode: str) -> str:
+    """Write the stated value where elements of the result are taken from outside of X."""
+    found = np.zeros((1,) * len(axes), np.bool_)
+    for each in axes:
+        if not each.is_kept:
+            dims = [1] * len(axes)
+            dims[each.axis] = each.count
+            found = found | each.outside(mode).reshape(dims)
+    if not found.any():
+        return y
+    outside = site.const(found, DType.BOOL, "outside")
+    value = site.scalar(site.number("extrapolation_value", 0.0))
+    return site.op("Where", [outside, value, y])

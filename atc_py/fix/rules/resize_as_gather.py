@@ -9,7 +9,7 @@ import numpy as np
 from atc_py.diag import Words
 from atc_py.fix.case import ConstInput, Fed, RuleCase
 from atc_py.fix.parts.pools import take
-from atc_py.fix.parts.resampling import resized_axes
+from atc_py.fix.parts.resampling import resized_axes, with_outside
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
 from atc_py.fix.unfit import require
@@ -34,10 +34,12 @@ _WITH_ROUNDING = 11
             "Resize to nearest elements in a form that is not listed; Upsample",
             "清单外形式的最近邻 Resize；Upsample",
         ),
-        after=Words("Gather along each axis", "沿各轴 Gather"),
+        after=Words(
+            "Gather along each axis; Where for elements outside of X",
+            "沿各轴 Gather；X 之外的元素用 Where",
+        ),
         condition=Words(
-            "mode nearest; dims, scales and sizes are known; nothing is taken from outside of X",
-            "最近邻模式；形状、scales、sizes 已知；不取 X 之外的元素",
+            "mode nearest; dims, scales and sizes are known", "最近邻模式；形状、scales、sizes 已知"
         ),
     ),
     example=RuleCase(
@@ -61,10 +63,10 @@ def resize_as_gather(site: Site) -> Sequence[str]:
         mode = site.text("coordinate_transformation_mode", "half_pixel")
         rounding = site.text("nearest_mode", "round_prefer_floor")
     y = site.name(0)
-    for each in resized_axes(site):
+    axes = resized_axes(site)
+    for each in axes:
         if each.is_kept:
             continue
-        within = not each.outside(mode).any()
-        require(within, "nothing is taken from outside of X", "不取 X 之外的元素")
         y = take(site, y, each.axis, each.nearest(mode, rounding).tolist(), each.size)
+    y = with_outside(site, y, axes, mode)
     return [site.op("Identity", [y]) if y == site.name(0) else y]

@@ -13,11 +13,10 @@ import numpy as np
 from atc_py.diag import Words
 from atc_py.fix.case import ConstInput, Fed, RuleCase
 from atc_py.fix.parts.floats import FLOATS
-from atc_py.fix.parts.resampling import resized_axes
+from atc_py.fix.parts.resampling import resized_axes, with_outside
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
 from atc_py.fix.unfit import require
-from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,7 +89,8 @@ def resize_as_product(site: Site) -> Sequence[str]:
             continue
         y = _product(site, y, dims, each, mode)
         dims[each.axis] = each.count
-    y = _filled(site, y, axes, mode)
+    if site.number("extrapolation_value", 0.0):  # rows of such elements are zeros
+        y = with_outside(site, y, axes, mode)
     return [site.op("Identity", [y]) if y == site.name(0) else y]
 
 
@@ -106,18 +106,3 @@ def _product(site: Site, x: str, dims: Sequence[int], axis: ResizedAxis, mode: s
     x = site.reshape(x, [prod(dims[:at]), axis.size, prod(dims[at + 1 :])])
     y = site.op("MatMul", [weights, x])
     return site.reshape(y, [*dims[:at], axis.count, *dims[at + 1 :]])
-
-
-def _filled(site: Site, y: str, axes: Sequence[ResizedAxis], mode: str) -> str:
-    """Write the value of elements that are taken from outside of X."""
-    value = site.number("extrapolation_value", 0.0)
-    found = np.zeros((1,) * len(axes), np.bool_)
-    for each in axes:
-        if not each.is_kept:
-            dims = [1] * len(axes)
-            dims[each.axis] = each.count
-            found = found | each.outside(mode).reshape(dims)
-    if not value or not found.any():
-        return y
-    outside = site.const(found, DType.BOOL, "outside")
-    return site.op("Where", [outside, site.scalar(value), y])

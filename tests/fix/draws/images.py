@@ -137,4 +137,4 @@ def pad_as_concat(rng: np.random.Generator) -> RuleCase:
 def pad_as_gather(rng: np.random.Generator) -> RuleCase:
     mode = str(rng.choice(["wrap", "edge", "reflect"]))
     dtype = DType.FLOAT32 if mode == "wrap" else DType.INT64
-    return pad(rng, 0, dtype, mode=mode)
+    return pad(rng, -1, dtype, mode=mode)
