@@ -13,9 +13,9 @@ from tests.fix.draws.elementwise import shape
 FUSED = "com.microsoft"
 
 
-def fused(op_type: str, *inputs: Any, **attributes: Any) -> RuleCase:
+def fused(op_type: str, *inputs: Any, outputs: int = 1, **attributes: Any) -> RuleCase:
     """Return a case of an operator of onnxruntime."""
-    return RuleCase(op_type, inputs, attributes, opset=1, domain=FUSED)
+    return RuleCase(op_type, inputs, attributes, opset=1, outputs=outputs, domain=FUSED)
 
 
 @draws("layer-norm-as-steps")
