@@ -81,7 +81,7 @@ def group_query_attention_as_products(site: Site) -> Sequence[str]:
     require(whole, "all sequences are as long as the longest", "各序列与最长者等长")
     packed = site.tensor(1) is None
     size = width // (heads + 2 * groups if packed else heads)
-    q, k, v = _heads(site, heads, groups, size, packed=packed)
+    q, k, v = _heads(site, heads, groups, packed=packed)
     past = total - queries
     if site.integer("do_rotary", 0):
         q = _rotated(site, q, (batch, heads, queries, size), past)
@@ -108,7 +108,7 @@ def _require_plain(site: Site) -> None:
     require(site.output(3) is None, "the products are not an output", "不输出乘积")
 
 
-def _heads(site: Site, heads: int, groups: int, size: int, *, packed: bool) -> list[str]:
+def _heads(site: Site, heads: int, groups: int, *, packed: bool) -> list[str]:
     """Return query, key and value of every head."""
     counts = (heads, groups, groups)
     if not packed:
