@@ -221,8 +221,7 @@ class Fixer:
         )
         for work, node in zip(graph.nodes, model.nodes, strict=True):
             hit = any(each in refused for each in node.with_inner)
-            tried = hit and node.index not in self._hopeless
-            tried = tried and not self._lineage.endless
+            tried = hit and node.index not in self._hopeless and not self._lineage.endless
             done = tried and self._replace(writer, work, node, unfit)
             changed = changed or done
             if not done:
