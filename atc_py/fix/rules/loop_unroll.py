@@ -13,7 +13,7 @@ import numpy as np
 from atc_py.diag import Words
 from atc_py.fix.case import CaseGraph, ConstInput, Fed, RuleCase
 from atc_py.fix.parts.bodies import body_of
-from atc_py.fix.parts.steps import FIRST_STATE, MOST_STEPS, check_room, loop_steps
+from atc_py.fix.parts.steps import FIRST_STATE, MOST_STEPS, check_room, loop_steps, stack
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
 from atc_py.fix.surroundings import MOST_NODES
@@ -83,9 +83,7 @@ def loop_unroll(site: Site) -> Sequence[str]:
         results = site.inline(body, [site.const(step, label="step"), true, *states])
         states = list(results[1 : 1 + count])
         stacked.append(list(results[1 + count :]))
-    scanned = [[site.unsqueeze(each[at], [0]) for each in stacked] for at in range(len(stacked[0]))]
-    joined = [rows[0] if len(rows) == 1 else site.op("Concat", rows, axis=0) for rows in scanned]
-    return [*states, *joined]
+    return [*states, *(stack(site, list(each), 0) for each in zip(*stacked, strict=True))]
 
 
 def _nothing(site: Site, position: int) -> str:
