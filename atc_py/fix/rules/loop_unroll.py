@@ -18,12 +18,14 @@ from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
 from atc_py.fix.surroundings import MOST_NODES
 from atc_py.fix.unfit import require
+from atc_py.frontend.reading.tensors import dtype_of_element
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from atc_py.fix.site import Site
+    from atc_py.frontend.rewriting.graph_body import GraphBody
 
 __all__: list[str] = []
 
@@ -76,7 +78,7 @@ def loop_unroll(site: Site) -> Sequence[str]:
     count = len(site.node.inputs) - FIRST_STATE
     states = [site.name(FIRST_STATE + at) for at in range(count)]
     if not total:
-        return [*states, *(_nothing(site, at) for at in range(count, len(site.node.outputs)))]
+        return [*states, *(_nothing(site, body, at) for at in range(count, len(site.node.outputs)))]
     true = site.const(np.ones((), np.bool_), DType.BOOL, "going")
     stacked: list[list[str]] = []
     for step in range(total):
@@ -86,13 +88,13 @@ def loop_unroll(site: Site) -> Sequence[str]:
     return [*states, *(stack(site, list(each), 0) for each in zip(*stacked, strict=True))]
 
 
-def _nothing(site: Site, position: int) -> str:
+def _nothing(site: Site, body: GraphBody, position: int) -> str:
     """Return what a scanned output is after no step; "" where nothing uses it."""
-    found = site.output(position)
-    if found is None:
+    if site.output(position) is None:
         return ""
-    require(found.dims and found.dtype, "the dims of what is scanned are known", "扫描输出形状已知")
-    rest = found.required_dims[1:]
-    require(None not in rest, "the dims of what is scanned are known", "扫描输出形状已知")
-    empty = np.zeros((0, *(each or 0 for each in rest)))
-    return site.const(empty, found.required_dtype, "nothing")
+    stated = body.types[1 + position]
+    dtype = None if stated is None else dtype_of_element(stated.element)
+    dims = None if stated is None else stated.shape
+    known = dtype is not None and dims is not None
+    require(known, "the body states the dims of what is scanned", "循环体给出扫描输出的形状")
+    return site.const(np.zeros((0, *(dims or ()))), dtype, "nothing")
