@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
@@ -35,7 +36,7 @@ from atc_py.system.temp_folders import work_folder
 from atc_py.target import find_soc
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from atc_py.compare.proof import FixProof
     from atc_py.compare.target_proof import OnTarget
@@ -74,16 +75,15 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
     fixed = _fix(file, library, options)
     before = fixed.graph.opsets.get("", 0)
     after = state_at_listed_opset(fixed, library)
-    gone = changed_operators({node.op_type for node in file.nodes}, before, after)
+    write = _writer(fixed, library, (before, after), options)
+    changed = bool(fixed.applied) or before != after
     left = tuple(left_findings(fixed))
     groups = rewrite_groups(fixed.applied)
     idle = options.dry_run or (bool(left) and not groups)
     with work_folder(None if idle else Path(os.path.realpath(path)).parent) as folder:
-        trial, bound = folder / path.name, options.rules.bind
-        written = write_onnx(
-            file, fixed.graph, trial, external=options.external, gone=gone, bound=bound, final=path
-        )
-        proof = _prove(fixed, groups, trial, options)
+        trial = folder / path.name
+        written = write(trial, external=options.external, final=path)
+        proof = _prove(fixed, groups, trial, options) if options.seeds and changed else None
         refuse_differences(groups, proof, model)
         target = _on_target(fixed, proof, folder, path.name, options)
         if not idle:
@@ -121,6 +121,22 @@ def _fix(file: OnnxFile, library: Library, options: FixOptions) -> Fixed:
     return fixed
 
 
+def _writer(
+    fixed: Fixed, library: Library, opsets: tuple[int, int], options: FixOptions
+) -> Callable[..., Written]:
+    """Return what writes the graph; no folded node comes back that the list does not take."""
+    operators = {node.op_type for node in fixed.file.nodes}
+    return partial(
+        write_onnx,
+        fixed.file,
+        fixed.graph,
+        gone=changed_operators(operators, *opsets)
+        | {each for each in operators if library.find(each) is None},
+        bound=options.rules.bind,
+        replaced={each.name for applied in fixed.applied for each in applied.node.outputs if each},
+    )
+
+
 def _proved(proof: FixProof | None) -> _Proved:
     """Return the parts of the record that the proof fills."""
     if proof is None:
@@ -138,8 +154,8 @@ def _put_in_place(trial: Path, written: Written, path: Path) -> None:
 def _prove(
     fixed: Fixed, groups: Sequence[tuple[Applied, ...]], trial: Path, options: FixOptions
 ) -> FixProof | None:
-    """Run both models and all rewrites; None where that is not wanted, or dims are open."""
-    if not (options.seeds and groups) or fixed.model is None:
+    """Run both models and all rewrites; None where dims are open."""
+    if fixed.model is None:
         return None
     feeds = model_feeds(fixed.model, options)
     if feeds is None:

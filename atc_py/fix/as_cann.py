@@ -7,7 +7,6 @@ CANN's parser and kernels compute of it; the rest of the file stays as it is, to
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from atc_py.check.bound_node import BoundNode
@@ -16,9 +15,9 @@ from atc_py.check.restating import OpsetPlacement, place_node
 from atc_py.diag import AtcError
 from atc_py.diag.codes import NO_CANN_ARITHMETIC, REFUSED_BY_PARSER
 from atc_py.fix.cann_form import load_forms
-from atc_py.fix.known_consts import known_const
 from atc_py.fix.site import Site
 from atc_py.fix.splice import splice
+from atc_py.fix.surroundings import Surroundings
 from atc_py.fix.unfit import UnfitError
 from atc_py.frontend.folding.bind import observe_inputs
 from atc_py.frontend.folding.if_branches import fold_with_branches
@@ -142,7 +141,7 @@ class _Rewriter:
             writer.graph.opsets.get("", 0),
             writer.fresh,
             work=work,
-            known=partial(known_const, writer.graph),
+            around=Surroundings(writer.graph, {}, self._file.tensors),
         )
         if form is None:
             raise AtcError(_no_form(node, met, str(self._file.path)))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import CANNOT_WRITE
-from atc_py.system.file_locks import create_locked, remove_if_unlocked
+from atc_py.system.file_locks import create_locked, lock_stale
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,17 +46,13 @@ def work_folder(base: Path | None = None) -> Iterator[Path]:
     """
     try:
         _remove_stale(base or Path(tempfile.gettempdir()))
-        prefix = _PREFIX if base is None else f".{_PREFIX}"
-        folder = Path(tempfile.mkdtemp(prefix=prefix, dir=base))
+        folder, handle = _held_folder(base)
     except OSError as error:
         if base is not None:
             raise _cannot_write(base, error) from error
         message = f"there is no room for temporary files: {error.strerror or error}"
         raise CANNOT_WRITE.error(message, help=_ELSEWHERE) from error
-    handle: int | None = None
     try:
-        with suppress(OSError):
-            handle = create_locked(folder / _HOLD)
         yield folder
     except AtcError as error:
         if base is not None:
@@ -87,6 +83,25 @@ def _cannot_write(folder: Path, error: OSError) -> AtcError:
     )
 
 
+def _held_folder(base: Path | None) -> tuple[Path, int | None]:
+    """Return a new folder and the descriptor of its lock file; None where there can be no such file.
+
+    Until the file is locked, another process may take the folder for one that was left; then that
+    process has it, and this one makes another.
+    """
+    prefix = _PREFIX if base is None else f".{_PREFIX}"
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=prefix, dir=base))
+        try:
+            handle = create_locked(folder / _HOLD)
+        except FileNotFoundError:
+            continue
+        except OSError:
+            return folder, None
+        if handle is not None:
+            return folder, handle
+
+
 def _as_temporary(found: Diagnostic, folder: Path) -> Diagnostic:
     """Return a finding; of a file in `folder` that cannot be written, with another hint."""
     file = found.place.file if found.place else None
@@ -101,12 +116,20 @@ def _remove_stale(base: Path) -> None:
         with suppress(OSError):
             facts = folder.lstat()
             mine = not hasattr(os, "getuid") or facts.st_uid == os.getuid()
-            if mine and not folder.is_symlink() and _is_stale(folder, facts.st_mtime):
-                shutil.rmtree(folder, ignore_errors=True)
+            if mine and not folder.is_symlink():
+                _remove_if_stale(folder, facts.st_mtime)
 
 
-def _is_stale(folder: Path, changed: float) -> bool:
-    """Return True if the process that made `folder` is gone."""
-    if (folder / _HOLD).exists():
-        return remove_if_unlocked(folder / _HOLD)
-    return time.time() - changed > _UNHELD_FOR
+def _remove_if_stale(folder: Path, changed: float) -> None:
+    """Remove a folder whose process is gone; its lock file stays locked until nothing is left."""
+    hold = folder / _HOLD
+    if not hold.exists():
+        if time.time() - changed > _UNHELD_FOR:
+            shutil.rmtree(folder, ignore_errors=True)
+        return
+    handle = lock_stale(hold)
+    if handle is not None:
+        try:
+            shutil.rmtree(folder, ignore_errors=True)
+        finally:
+            os.close(handle)

@@ -79,6 +79,7 @@ def write_onnx(  # noqa: PLR0913  (a file and its variations)
     marks: Mapping[str, str | None] | None = None,
     bound: Collection[str] = (),
     final: Path | None = None,
+    replaced: Collection[str] = (),
 ) -> Written:
     """Write `graph`, which was made from `file`, to the ONNX file `output`.
 
@@ -94,12 +95,15 @@ def write_onnx(  # noqa: PLR0913  (a file and its variations)
         bound: inputs that have become constants; they are no inputs of the written model.
         final: the path that the file is moved to afterwards, if that is not `output`; its name is
             the same.
+        replaced: results of nodes that were rewritten, which are not restored either.
 
     Raises:
         AtcError: CANNOT_WRITE; BAD_OPTION where the file beside the model would replace one of
             the model that was read.
     """
-    message = _Message(file, graph, unfolded(file, graph, gone), marks or {}, frozenset(bound))
+    message = _Message(
+        file, graph, unfolded(file, graph, gone, replaced), marks or {}, frozenset(bound)
+    )
     data = None
     if external or message.size > INLINE_LIMIT:
         data = output.with_name(f"{output.name}.data")
