@@ -66,8 +66,8 @@ def heavy(weights: int, folder: Path) -> Path:
     for at in range(weights):
         tensor = TensorProto(name=f"w{at}", data_type=TensorProto.FLOAT, dims=[SIDE, SIDE])
         tensor.data_location = TensorProto.EXTERNAL
-        for key, value in (("location", "weights"), ("offset", at * size), ("length", size)):
-            tensor.external_data.add(key=key, value=str(value))
+        for key, entry in (("location", "weights"), ("offset", at * size), ("length", size)):
+            tensor.external_data.add(key=key, value=str(entry))
         tensors.append(tensor)
     nodes = [
         each
@@ -109,7 +109,13 @@ def test_weights_are_read_one_after_another(tmp_path: Path) -> None:
     for weights in (1, 5):
         folder = tmp_path / str(weights)
         folder.mkdir()
-        command = [sys.executable, "-c", PEAK, heavy(weights, folder), folder / "out.onnx"]
+        command = [
+            sys.executable,
+            "-c",
+            PEAK,
+            str(heavy(weights, folder)),
+            str(folder / "out.onnx"),
+        ]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         peaks.append(int(done.stdout.split()[-1]))
     assert peaks[1] - peaks[0] < 2 * 64
