@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MODES",
+    "ORT_REFUSALS",
     "SUITE",
     "Outcome",
     "Verdict",
@@ -41,6 +42,7 @@ __all__ = [
     "cases",
     "compiled_outcome",
     "outcome_of",
+    "recomputed",
 ]
 
 SUITE = Path(__file__).resolve().parents[2] / ".." / "shared" / "onnx_suite"
@@ -102,15 +104,30 @@ def compiled_outcome(
     mode: str,
     prepare: Callable[[dict[str, Array]], dict[str, Array]],
     operator_list: str = DEFAULT_LIST,
+    *,
+    clip: bool = True,
 ) -> Outcome:
     """Compile the model at `path`, a form of the one of `case`, and run the data sets of that.
 
-    `prepare` makes what is fed from the inputs of a data set.
+    Args:
+        case: the folder of the case.
+        path: the model.
+        mode: the precision mode.
+        prepare: makes what is fed from the inputs of a data set.
+        operator_list: the list.
+        clip: clamp constants that float16 does not hold, as `convert` does by default.
     """
     with tempfile.TemporaryDirectory() as folder:
         om = Path(folder) / "model.om"
         try:
-            atc_py.convert(path, om, precision_mode=mode, operator_list=operator_list, verify=True)
+            atc_py.convert(
+                path,
+                om,
+                precision_mode=mode,
+                operator_list=operator_list,
+                is_weight_clip=clip,
+                verify=True,
+            )
         except AtcError as error:
             if {each.code for each in error.diagnostics} <= _NOT_YET:
                 return Outcome(Verdict.NOT_YET, tuple(each.message for each in error.diagnostics))
@@ -125,7 +142,7 @@ def _as_they_are(feeds: dict[str, Array]) -> dict[str, Array]:
     return feeds
 
 
-_ORT_REFUSALS = (RuntimeError, ort.Fail, ort.InvalidArgument, ort.InvalidGraph, ort.NotImplemented)
+ORT_REFUSALS = (RuntimeError, ort.Fail, ort.InvalidArgument, ort.InvalidGraph, ort.NotImplemented)
 """What onnxruntime raises for what it does not take."""
 
 _OF_COMPILER = ("compiled", "kernel")
@@ -153,7 +170,7 @@ def _differences(
             result = found[output.name]
             if agrees(result, expected, narrow=narrow):
                 continue
-            if not agrees(result, _recomputed(proto, feeds, output.name, narrow), narrow=narrow):
+            if not agrees(result, recomputed(proto, feeds, output.name, narrow), narrow=narrow):
                 yield f"{data.name} {output.name}"
 
 
@@ -162,7 +179,7 @@ def _typed(array: Array, dtype: DType) -> Array:
     return array.view(dtype.numpy) if dtype is DType.BFLOAT16 else array
 
 
-def _recomputed(
+def recomputed(
     proto: onnx.ModelProto, feeds: Mapping[str, Array], output: str, narrow: bool
 ) -> Array:
     """Return the output by onnxruntime, else ONNX's reference; in float16 as the device.
@@ -176,7 +193,7 @@ def _recomputed(
     names = [value.name for value in proto.graph.output]
     try:
         found = run_with_onnxruntime(proto, rounded)[output]
-    except _ORT_REFUSALS:
+    except ORT_REFUSALS:
         results: Any = ReferenceEvaluator(proto).run(names, rounded)
         found = np.asarray(results[names.index(output)])
     return through(found)
