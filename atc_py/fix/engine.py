@@ -18,6 +18,7 @@ from atc_py.fix.registry import check_rules, rules_of_operator
 from atc_py.fix.rule import Exactness
 from atc_py.fix.site import Site
 from atc_py.fix.splice import splice
+from atc_py.fix.step import step_of
 from atc_py.frontend.folding.bind import observe_inputs
 from atc_py.frontend.folding.if_branches import fold_with_branches
 from atc_py.frontend.reading.history import history
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from atc_py.fix.choosing import Misfit
     from atc_py.fix.new_node import NewNode
     from atc_py.fix.rule import FixRule
+    from atc_py.fix.step import RuleStep
     from atc_py.frontend.folding.folded import FoldedModel
     from atc_py.frontend.folding.graph import WorkGraph, WorkNode
     from atc_py.frontend.reading.onnx_file import OnnxFile
@@ -66,11 +68,13 @@ class Applied:
         rule: the rule.
         node: the node that it replaced.
         made: the nodes that replaced it.
+        step: both, so that they can be run.
     """
 
     rule: FixRule
     node: SourceNode
     made: tuple[NewNode, ...]
+    step: RuleStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,12 +267,14 @@ class Fixer:
         if not forms:
             return False
         form = cheapest(forms, work, writer.graph, self._conditions.soc)
+        start = len(writer.nodes)
         made = splice(writer, work, form.site, form.results)
+        step = step_of(writer.graph, work, node, writer.nodes[start:], self._ranges)
         if len(forms) > 1:
             self._chosen[node.index] = (node.index, (*before, form.rule.name))
         names = (*work.writes, *(name for each in made for name in each.outputs))
         self._lineage.note(before, form.rule, names)
-        self._applied.append(Applied(form.rule, node, made))
+        self._applied.append(Applied(form.rule, node, made, step))
         return True
 
 

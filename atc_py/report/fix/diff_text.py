@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from atc_py.results.fixing import Fixing
     from atc_py.results.graph_diff import DiffNode, DiffValue, NodeChange
 
-__all__ = ["change_title", "diff_lines", "node_text"]
+__all__ = ["change_title", "diff_lines", "hunk_lines"]
 
 _ALIKE = 3
 """Changes of one pattern from which on only the first is shown."""
@@ -45,7 +45,8 @@ def diff_lines(done: Fixing, language: str = "en", *, verbose: bool = False) -> 
         if folded and change.likeness in seen:
             continue
         seen.add(change.likeness)
-        yield from _hunk(change, language, verbose=verbose)
+        yield f"@@ {change_title(change, language)} @@"
+        yield from hunk_lines(change, language, verbose=verbose)
         if folded:
             alike = [each for each in rest if each.likeness == change.likeness][1:]
             yield _alike_line(alike, language)
@@ -54,16 +55,15 @@ def diff_lines(done: Fixing, language: str = "en", *, verbose: bool = False) -> 
     yield ""
 
 
-def _hunk(change: NodeChange, language: str, *, verbose: bool) -> Iterator[str]:
+def hunk_lines(change: NodeChange, language: str = "en", *, verbose: bool = False) -> Iterator[str]:
     """Yield the lines of one change; of a long row of new nodes the first, unless `verbose`."""
-    yield f"@@ {change_title(change, language)} @@"
     if change.producer is not None:
         yield f"  {_around_text(change.producer)}"
-    yield f"- {node_text(change.before)}"
+    yield f"- {_node_text(change.before)}"
     most = _MOST_NEW if change.kind is ChangeKind.RULES else _MOST_CHOSEN
     cut = not verbose and len(change.after) > most
     for each in change.after[: most // 2] if cut else change.after:
-        yield f"+ {node_text(each)}"
+        yield f"+ {_node_text(each)}"
     if cut:
         yield f"+ {_rest_text(change.after[most // 2 :], language)}"
     if change.reader is not None:
@@ -115,12 +115,12 @@ def _dropped_lines(dropped: Sequence[NodeChange], language: str, *, verbose: boo
     yield f"@@ {words}: {kind} @@"
     if verbose or count <= _ALIKE:
         for each in dropped:
-            yield f"- {node_text(each.before)}"
+            yield f"- {_node_text(each.before)}"
         return
     yield "- " + clipped(_counts_text(each.before.operator for each in dropped), _MOST)
 
 
-def node_text(node: DiffNode) -> str:
+def _node_text(node: DiffNode) -> str:
     """Return `Conv conv1 (x[1,16,400], w[16,16,3]) -> c[1,16,398] {strides=[2]}`."""
     inputs = ", ".join("-" if each is None else _value_text(each) for each in node.inputs)
     outputs = ", ".join(map(_value_text, node.outputs))
