@@ -73,14 +73,14 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
     before = fixed.graph.opsets.get("", 0)
     after = state_at_listed_opset(fixed, library)
     write = _writer(fixed, library, (before, after), options)
+    changed = bool(fixed.applied) or before != after
     left = tuple(left_findings(fixed))
     groups = rewrite_groups(fixed.applied)
     idle = options.dry_run or (bool(left) and not groups)
     with work_folder(None if idle else Path(os.path.realpath(path)).parent) as folder:
         trial = folder / path.name
-        written = write(trial, final=path)
-        is_changed = bool(groups) or before != after
-        proof = _prove(fixed, groups, trial, options) if is_changed else None
+        written = write(trial, external=options.external, final=path)
+        proof = _prove(fixed, groups, trial, options) if options.seeds and changed else None
         refuse_differences(groups, proof, model)
         if not idle:
             _put_in_place(trial, written, path)
@@ -125,7 +125,6 @@ def _writer(
         write_onnx,
         fixed.file,
         fixed.graph,
-        external=options.external,
         gone=changed_operators(operators, *opsets)
         | {each for each in operators if library.find(each) is None},
         bound=options.rules.bind,
@@ -150,8 +149,8 @@ def _put_in_place(trial: Path, written: Written, path: Path) -> None:
 def _prove(
     fixed: Fixed, groups: Sequence[tuple[Applied, ...]], trial: Path, options: FixOptions
 ) -> FixProof | None:
-    """Run both models and all rewrites; None where that is not wanted, or dims are open."""
-    if not options.seeds or fixed.model is None:
+    """Run both models and all rewrites; None where dims are open."""
+    if fixed.model is None:
         return None
     feeds = model_feeds(fixed.model, options)
     if feeds is None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from atc_py.fix.rule import Exactness
 from atc_py.fix.site import Site
 from atc_py.fix.splice import splice
 from atc_py.fix.step import step_of
+from atc_py.fix.surroundings import MOST_NODES, Surroundings, makers_of
 from atc_py.frontend.folding.bind import observe_inputs
 from atc_py.frontend.folding.if_branches import fold_with_branches
 from atc_py.frontend.reading.history import history
@@ -30,8 +30,6 @@ from atc_py.source.limits import FOLD_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    from numpy.typing import NDArray
 
     from atc_py.check.bound_node import Conditions
     from atc_py.check.evaluate import Checked
@@ -217,12 +215,13 @@ class Fixer:
         unfit: list[Unfit] = []
         changed = False
         refused = set(self._refused(model, checked))
+        self._makers = makers_of(graph, model)
         self._ranges = Ranges(
             model, {name: Range(*each) for name, each in self._rules.ranges.items()}
         )
         for work, node in zip(graph.nodes, model.nodes, strict=True):
-            tried = node in refused and node.index not in self._hopeless
-            tried = tried and not self._lineage.endless
+            hit = any(each in refused for each in node.with_inner)
+            tried = hit and node.index not in self._hopeless and not self._lineage.endless
             done = tried and self._replace(writer, work, node, unfit)
             changed = changed or done
             if not done:
@@ -256,10 +255,11 @@ class Fixer:
             if self._allows(rule) and (node.index, (*before, rule.name)) not in self._barred
         ]
         opset = writer.graph.opsets.get("", 0)
-        known = partial(_known, writer.graph)
+        room = MOST_NODES - len(writer.nodes)
+        around = Surroundings(writer.graph, self._makers, self._file.tensors, room)
 
         def open_site() -> Site:
-            return Site(node, opset, writer.fresh, self._ranges, work, known)
+            return Site(node, opset, writer.fresh, self._ranges, work, around)
 
         misfits: list[Misfit] = []
         forms = fitting_forms(rules, open_site, misfits)
@@ -276,12 +276,6 @@ class Fixer:
         self._lineage.note(before, form.rule, names)
         self._applied.append(Applied(form.rule, node, made, step))
         return True
-
-
-def _known(graph: WorkGraph, name: str) -> NDArray[Any] | None:
-    """Return the data of a constant."""
-    found = graph.consts.get(name)
-    return None if found is None else found.numpy()
 
 
 def _bind(graph: WorkGraph, values: Mapping[str, float]) -> None:

@@ -26,6 +26,7 @@ from atc_py.ir.printer import print_graph
 from atc_py.lowering.coverage import not_lowered
 from atc_py.lowering.lower import lower_model
 from atc_py.lowering.restated import restated
+from atc_py.options.compile_options import Semantics
 from atc_py.package.contents import PackageContents
 from atc_py.package.schema import FIXED
 from atc_py.package.writer import write_model
@@ -86,8 +87,10 @@ def compile_model(
     clock = _Clock(on_stage)
     with clock.stage("read"):
         file = read_model(model)
-    judge = Judge(Conditions(options.precision_mode, soc), specs, options.precision.quant_bias)
+    conditions = Conditions(options.precision_mode, soc, options.precision.cann)
+    judge = Judge(conditions, specs, options.precision.quant_bias)
     file, options, fixed = _fixed(file, options, judge, clock)
+    file, semantics = _with_semantics(file, options, judge, clock)
     with misfits_explained(file, options.input_shapes, judge):
         checked, source, controls = _checked_source(file, options, judge, clock)
     with clock.stage("lower"):
@@ -98,7 +101,7 @@ def compile_model(
     with clock.stage("emit"):
         kernels = _emit(graph, soc, options)
     facts = _facts(source, graph, kernels, passed, options, checked.check)
-    facts = replace(facts, fixed=fixed)
+    facts = replace(facts, fixed=fixed, semantics=semantics)
     contents = _contents(kernels, facts)
     with clock.stage("rehearse"):
         rehearse(graph, contents, str(model))
@@ -147,6 +150,22 @@ def _fixed(
         found, applied = fixed_file(file, judge.conditions, judge.specs, rules, shapes)
     shapes = {name: each for name, each in shapes.items() if name not in rules.bind}
     return found, replace(options, input_shapes=shapes), fixed_nodes(applied)
+
+
+def _with_semantics(
+    file: OnnxFile, options: CompileOptions, judge: Judge, clock: _Clock
+) -> tuple[OnnxFile, str]:
+    """Return the file with the deviations of a generation of CANN written out, and its name.
+
+    The name is empty where ONNX's semantics are chosen, and where no node deviates.
+    """
+    if options.precision.semantics is Semantics.ONNX:
+        return file, ""
+    from atc_py.fix.as_cann import file_as_cann
+
+    with clock.stage("semantics"):
+        found = file_as_cann(file, judge.conditions, judge.specs, options.input_shapes)
+    return found, "" if found is file else f"cann {options.precision.cann}"
 
 
 def _checked_source(
@@ -335,6 +354,8 @@ def _recorded_options(facts: Facts) -> dict[str, str]:
     options = {"precision_mode": facts.precision_mode}
     if facts.fixed is not None:
         options[FIXED] = "rules"
+    if facts.semantics:
+        options["semantics"] = facts.semantics
     if facts.bias_convention is not None:
         options["quant_bias"] = facts.bias_convention.form.value
     return options

@@ -60,6 +60,7 @@ class Facts:
         launches_unfused: kernels of the graph as it was lowered, before any pass.
         bias_convention: of a model whose layers were int8 already, how their biases were read.
         fixed: the nodes that rules rewrote before compilation; None where no rule could apply.
+        semantics: `cann 9` where nodes compute what that generation makes of them; "" for ONNX's.
     """
 
     soc: str
@@ -78,6 +79,7 @@ class Facts:
     launches_unfused: int = 0
     bias_convention: BiasConvention | None = None
     fixed: tuple[FixedNode, ...] | None = None
+    semantics: str = ""
 
     def as_json(self) -> dict[str, object]:
         """Return the facts as JSON values; this is the offline model's own report."""

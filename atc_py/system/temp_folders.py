@@ -74,6 +74,15 @@ def work_folder(base: Path | None = None) -> Iterator[Path]:
             os.close(handle)
 
 
+def _cannot_write(folder: Path, error: OSError) -> AtcError:
+    """Return the refusal to write into the folder of an output."""
+    return CANNOT_WRITE.error(
+        f"cannot write to {folder}: {error.strerror or error}",
+        place=Place(str(folder)),
+        help="check the permissions of the folder and the room on its disk, or choose another place",
+    )
+
+
 def _held_folder(base: Path | None) -> tuple[Path, int | None]:
     """Return a new folder and the descriptor of its lock file; None where there can be no such file.
 
@@ -91,15 +100,6 @@ def _held_folder(base: Path | None) -> tuple[Path, int | None]:
             return folder, None
         if handle is not None:
             return folder, handle
-
-
-def _cannot_write(folder: Path, error: OSError) -> AtcError:
-    """Return the refusal to write into the folder of an output."""
-    return CANNOT_WRITE.error(
-        f"cannot write to {folder}: {error.strerror or error}",
-        place=Place(str(folder)),
-        help="check the permissions of the folder and the room on its disk, or choose another place",
-    )
 
 
 def _as_temporary(found: Diagnostic, folder: Path) -> Diagnostic:

@@ -13,6 +13,7 @@ from atc_py.frontend.folding.fold_views import VIEW_FOLDS, ints_of
 from atc_py.frontend.folding.inline_branches import inline_branches
 from atc_py.frontend.folding.masked_where import fold_masked_where
 from atc_py.frontend.reading.attributes import numeric_attributes
+from atc_py.frontend.reading.sparse import dense_array
 from atc_py.frontend.reading.tensors import dtype_of_element
 from atc_py.frontend.typing.infer import infer_node, infer_types, infer_what_can_be
 from atc_py.ir import ConstData, DenseConst, SplatConst
@@ -242,10 +243,15 @@ class _Folder:
         return {next(node.writes, ""): DenseConst(numbers)}
 
     def _constant(self, node: WorkNode) -> ConstData | None:
-        """Return the value of a Constant node; None for strings and sparse tensors."""
+        """Return the value of a Constant node; None for strings and unsound sparse tensors."""
         for attribute in node.proto.attribute:
             if attribute.name == "value":
                 return self._tensors.const(attribute.t, node.place)
+            if attribute.name == "sparse_value":
+                try:
+                    return DenseConst(dense_array(attribute.sparse_tensor))
+                except ValueError:
+                    return None
         attributes = numeric_attributes(node)
         for name, dtype in _VALUE_ATTRIBUTES.items():
             if name in attributes:

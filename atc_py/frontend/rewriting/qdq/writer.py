@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
-from atc_py.frontend.folding.graph import WorkNode
+from atc_py.frontend.folding.graph import WorkNode, captured_names, inner_names
 from atc_py.frontend.rewriting.attribute_protos import attribute_protos
 from atc_py.ir import ConstData, DeferredConst, DenseConst
 
@@ -35,7 +35,7 @@ class Writer:
         self.nodes: list[WorkNode] = []
         self._taken = {*graph.inputs, *graph.consts, *graph.foreign, *graph.outputs}
         for node in graph.nodes:
-            self._taken.update(node.reads, node.writes)
+            self._taken.update(node.reads, node.writes, inner_names(node.proto))
 
     def finish(self) -> None:
         """Replace the graph's nodes with the written ones."""
@@ -117,7 +117,7 @@ class Writer:
                 opset=self.graph.opsets.get("", 0),
                 inputs=tuple(inputs),
                 outputs=tuple(outputs),
-                captured=(),
+                captured=captured_names(proto, origin.place),
                 place=origin.place,
                 replaces=origin.replaces,
             )
