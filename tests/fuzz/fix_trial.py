@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import pickle
 import sys
@@ -52,25 +53,32 @@ def try_fix(path: Path, operator_list: str) -> Outcome:
     does not run, and `quantized` where Ascend's quantized operators were written, which no engine
     knows.
     """
-    fixed = path.with_name("fixed.onnx")
-    command = ["fix", str(path), "-o", str(fixed), "--list", operator_list, "--format", "json"]
+    fixed, report = path.with_name("fixed.onnx"), path.with_name("report.json")
+    command = ["fix", str(path), "-o", str(fixed), "--list", operator_list, "--json"]
+    command += ["--report", str(report)]
     step = run_command(*command)
     if _UNPROVED in step.codes:
         # Data that fit no index of the model, for one; those here may.
         step = run_command(*command, "--seeds", "0")
     if _FAULTS.intersection(step.codes):
         step = replace(step, failure=f"a rule is wrong: {', '.join(step.codes)}")
-    strange = {each.name for each in path.parent.iterdir()} - {path.name, fixed.name}
+    strange = {each.name for each in path.parent.iterdir()} - {path.name, fixed.name, report.name}
     if strange:
         step = replace(step, failure=f"left behind: {', '.join(sorted(strange))}")
     if step.failure or not fixed.exists():
         return Outcome((step,))
     if any(node.op_type.startswith("Ascend") for node in onnx.load(fixed).graph.node):
         return Outcome((step, Step("quantized", 0, ())))
-    return Outcome((step, _compared(path, fixed)))
+    return Outcome((step, _compared(path, fixed, _limit(report))))
 
 
-def _compared(path: Path, fixed: Path) -> Step:
+def _limit(report: Path) -> float:
+    """Return the largest difference that the rules allow, by the report."""
+    rewrites = json.loads(report.read_text(encoding="utf-8"))["rewrites"]
+    return max(_SHARE, sum(float(each["limit"] or 0) for each in rewrites))
+
+
+def _compared(path: Path, fixed: Path, limit: float) -> Step:
     """Run both files on the same data."""
     wanted = _results(path, path)
     if wanted is None:
@@ -79,13 +87,13 @@ def _compared(path: Path, fixed: Path) -> Step:
     if found is None:
         return Step("compared", 1, (), "the original runs, what was written does not")
     for (name, array), other in zip(wanted.items(), found.values(), strict=False):
-        if not _is_same(array, other):
+        if not _is_same(array, other, limit):
             return Step("compared", 1, (), f"output {name} differs:\n{array}\n{other}")
     same = list(wanted) == list(found)
     return Step("compared", 0, (), "" if same else f"outputs {list(wanted)} became {list(found)}")
 
 
-def _is_same(wanted: npt.NDArray[Any], found: npt.NDArray[Any]) -> bool:
+def _is_same(wanted: npt.NDArray[Any], found: npt.NDArray[Any], limit: float) -> bool:
     """Return True if results agree: integers to the bit, floats nearly."""
     if wanted.dtype != found.dtype or wanted.shape != found.shape:
         return False
@@ -96,7 +104,7 @@ def _is_same(wanted: npt.NDArray[Any], found: npt.NDArray[Any]) -> bool:
     if not np.array_equal(a[~finite], b[~finite], equal_nan=True):
         return False
     reach = float(np.abs(a[finite]).max(initial=0.0))
-    share = _NARROW.get(wanted.dtype.itemsize, _SHARE)
+    share = max(limit, _NARROW.get(wanted.dtype.itemsize, 0.0))
     return bool((np.abs(a[finite] - b[finite]) <= share * reach).all())
 
 
