@@ -136,7 +136,8 @@ def _prove(fixed: Fixed, model: Path, written: Path, options: FixOptions) -> Fix
         if each.name in options.rules.bind
     }
     models = open_reference(model), open_reference(written)
-    return prove(*models, ports, found, range(options.seeds), bound, options.rules.ranges)
+    ranges, twins = options.rules.ranges, fixed.tidied.twins
+    return prove(*models, ports, found, range(options.seeds), bound, ranges, twins)
 
 
 def _refuse_differences(rewrites: Iterable[Rewrite], model: Path) -> None:

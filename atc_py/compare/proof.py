@@ -14,6 +14,7 @@ import numpy as np
 from atc_py.compare.input_roles import input_roles
 from atc_py.compare.inputs import fitting_feeds
 from atc_py.compare.reference import Piece, ReferenceRun
+from atc_py.compare.twin_values import TwinValues
 from atc_py.tensor.shapes import closed_shape
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from atc_py.compare.reference import ReferenceModel
+    from atc_py.fix.tidy.tidying import Twin
     from atc_py.running.model import Port
 
 __all__ = ["FixProof", "Region", "ResultGap", "prove"]
@@ -108,6 +110,7 @@ def prove(  # noqa: PLR0913  (two models, and what they are fed)
     seeds: Iterable[int],
     bound: Mapping[str, NDArray[Any]],
     ranges: Mapping[str, tuple[int, int]],
+    twins: Mapping[str, Sequence[Twin]],
 ) -> FixProof:
     """Run both models on random data that fit them; return the differences.
 
@@ -119,6 +122,7 @@ def prove(  # noqa: PLR0913  (two models, and what they are fed)
         seeds: one run each.
         bound: data of inputs that are constants of the fixed model.
         ranges: bounds of integer inputs, both included, by name.
+        twins: the values of the original that values of the fixed model stand for, by name.
 
     Raises:
         AtcError: REFERENCE_FAILED where neither engine runs one of the models.
@@ -132,14 +136,15 @@ def prove(  # noqa: PLR0913  (two models, and what they are fed)
         feeds = {**fitting_feeds(ports, roles, seed), **_within(ports, ranges, seed), **bound}
         first, second = ReferenceRun(original, feeds), ReferenceRun(fixed, feeds)
         names = [*outputs, *{n for piece in pieces.values() for n in (*piece.reads, *piece.writes)}]
-        first.expect(dict.fromkeys(names, 1))
+        values = TwinValues(original, first, twins)
+        values.expect(names)
         second.expect(dict.fromkeys(outputs, 1))
         for name, deviation in outputs.items():
             wanted, found = first.value(name), second.value(name)
             if wanted is not None and found is not None:
                 deviation.add(found, wanted)
         for key, piece in pieces.items():
-            for found, wanted in _region_values(fixed, piece, first):
+            for found, wanted in _region_values(fixed, piece, values):
                 deviations.setdefault(key, ResultGap()).add(found, wanted)
     return FixProof(used, outputs, deviations)
 
@@ -175,7 +180,7 @@ def _piece(fixed: ReferenceModel, region: Region) -> Piece:
 
 
 def _region_values(
-    fixed: ReferenceModel, piece: Piece, run: ReferenceRun
+    fixed: ReferenceModel, piece: Piece, run: TwinValues
 ) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
     """Yield pairs of results: those of a region on the original's values, and the original's."""
     feeds: Feeds = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from atc_py.fix.registry import check_rules, rules_of_operator
 from atc_py.fix.rule import Exactness
 from atc_py.fix.site import Site
 from atc_py.fix.splice import splice
+from atc_py.fix.tidy.tidying import Tidied, tidy_graph
 from atc_py.frontend.folding.bind import observe_inputs
 from atc_py.frontend.folding.if_branches import fold_with_branches
 from atc_py.frontend.reading.history import history
@@ -28,7 +29,7 @@ from atc_py.ir import DenseConst
 from atc_py.source.limits import FOLD_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -54,6 +55,9 @@ _MOST_ROUNDS = 60
 _MOST_CHOICES = 8
 """Times that other forms are tried for nodes whose first forms are refused in the end."""
 
+_MOST_TIDYINGS = 3
+"""Times that a form is tidied, each with more nodes left out; beyond, it stays as rules wrote it."""
+
 _Choice = tuple[int, tuple[str, ...]]
 """A node of the file, and the rules by which a part of what replaces it has come to be."""
 
@@ -71,6 +75,11 @@ class Applied:
     rule: FixRule
     node: SourceNode
     made: tuple[NewNode, ...]
+
+    def with_moved(self, moved: Mapping[str, NewNode]) -> Applied:
+        """Return the same with those of its nodes that tidying has moved, by former results."""
+        new = (moved[name] for node in self.made for name in node.outputs if name in moved)
+        return replace(self, made=(*self.made, *new))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +104,7 @@ class Fixed:
         unfit: the rules that did not fit nodes that are still refused.
         settled: whether the last round changed nothing; False if a bound ended the rounds.
         model: the graph as a source model; None if it is not settled.
+        tidied: changes of tidying, after the last rule.
     """
 
     file: OnnxFile
@@ -105,6 +115,7 @@ class Fixed:
     unfit: tuple[Unfit, ...] = ()
     settled: bool = True
     model: SourceModel | None = field(default=None)
+    tidied: Tidied = field(default_factory=Tidied)
 
     def require_settled(self) -> None:
         """Refuse a form that rules would go on changing.
@@ -137,6 +148,7 @@ class Fixer:
         self._lineage = Lineage()
         self._chosen: dict[int, _Choice] = {}
         self._barred: set[_Choice] = set()
+        self._look: Callable[[], tuple[FoldedModel, Checked]] | None = None
 
     def fix(self, shapes: Mapping[str, Shape]) -> Fixed:
         """Return the model in its new form.
@@ -156,6 +168,7 @@ class Fixer:
             found = self._fix(shapes)
             refused = self._still_refused(found)
             if not refused:
+                self._tidy(found)
                 return found
             choices += 1
             for index in refused:
@@ -189,6 +202,7 @@ class Fixer:
             model = file.translated(folded, quantized, convention)
             return model, check_view(model.source, self._conditions, self._library, history())
 
+        self._look = look
         model, before = look()
         after = before
         known = [each for found in self._hopeless.values() for each in found]
@@ -204,6 +218,27 @@ class Fixer:
         return Fixed(
             file, graph, before, after, tuple(self._applied), (*known, *unfit), model=model.source
         )
+
+    def _tidy(self, found: Fixed) -> None:
+        """Tidy the new form, and leave nodes out that the list then refuses."""
+        if found.model is None or not found.applied or self._look is None:
+            return
+        graph, own = found.graph, {n for a in found.applied for new in a.made for n in new.outputs}
+        nodes, consts = graph.nodes, dict(graph.consts)
+        refused = {node.index for node in self._refused(found.model, found.after)}
+        barred: set[int] = set()
+        for _ in range(_MOST_TIDYINGS):
+            tidied = tidy_graph(graph, found.model, own, barred)
+            folded, after = self._look()
+            new = {node.index for node in self._refused(folded.source, after)} - refused
+            if not new:
+                found.model, found.after, found.tidied = folded.source, after, tidied
+                found.applied = tuple(each.with_moved(tidied.moved) for each in found.applied)
+                return
+            barred |= new
+            graph.nodes, graph.consts = nodes, dict(consts)
+            folded, found.after = self._look()
+            found.model = folded.source
 
     def _round(
         self, graph: WorkGraph, model: SourceModel, checked: Checked

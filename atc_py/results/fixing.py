@@ -18,8 +18,8 @@ __all__ = [
     "Fixing",
     "Left",
     "NewNodePlace",
-    "Rewrite",
     "ProofData",
+    "Rewrite",
     "TargetError",
     "TargetProof",
 ]
