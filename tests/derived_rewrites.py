@@ -22,6 +22,10 @@ error. A rule applies to refused nodes alone; what it writes may be rewritten by
 refused stays as it was. Where several rules fit, the form is chosen that takes the least time: a launch for each node, and what
 it moves and multiplies at the rates of `--soc`; if it is refused in the end, the next one is tried.
 
+When no rule fits any more, the graph is tidied: what leads out of one form that rules wrote and into the next (Squeeze and
+Unsqueeze, Cast to int64 and to int32, Transpose, Reshape) is left out, and listed nodes between them work on the form inside. So
+a whole region of signals, or of narrowed integers, is entered once and left once. Nodes of the file change only on such a way.
+
 Classes: *equal*, every bit is the same on one engine; *reordered*, sums are taken in another order, differences of up to
 1e-5 of the largest result are allowed; *bounded*, with the bound of the rule; *approximate*, applied with
 `--allow-approximate` alone. If a rewritten region differs by more, nothing is written (ATC7030).
