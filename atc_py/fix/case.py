@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -43,6 +43,9 @@ class ConstInput:
     value: NDArray[Any]
 
 
+CaseNode: TypeAlias = "tuple[str, tuple[str, ...], tuple[str, ...], Mapping[str, Any]]"
+
+
 @dataclass(frozen=True, slots=True)
 class CaseGraph:
     """A graph that is an attribute of a node.
@@ -55,12 +58,12 @@ class CaseGraph:
 
     inputs: Mapping[str, Fed]
     outputs: tuple[str, ...]
-    nodes: tuple[tuple[str, tuple[str, ...], tuple[str, ...], Mapping[str, Any]], ...]
+    nodes: tuple[CaseNode, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RuleCase:
-    """One node of one model.
+    """One node of one model, and what it needs before it.
 
     Attributes:
         op_type: its operator.
@@ -69,6 +72,9 @@ class RuleCase:
         opset: version of ONNX's operators, or of `domain`'s.
         outputs: how many it has.
         domain: of the operator; "" for ONNX's own.
+        given: nodes before it: operator, inputs, outputs and attributes of each, producers first;
+            they call the inputs `x0`, `x1` ...
+        reads: names of its inputs where `given` computes some of them.
     """
 
     op_type: str
@@ -77,6 +83,8 @@ class RuleCase:
     opset: int = 13
     outputs: int = 1
     domain: str = ""
+    given: tuple[CaseNode, ...] = ()
+    reads: tuple[str, ...] = ()
 
     @property
     def ranges(self) -> dict[str, tuple[int, int]]:

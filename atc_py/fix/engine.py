@@ -26,10 +26,11 @@ from atc_py.frontend.reading.tensors import dtype_of_element
 from atc_py.frontend.rewriting.qdq.importing import import_quantized
 from atc_py.frontend.rewriting.qdq.writer import Writer
 from atc_py.ir import DenseConst
+from atc_py.options.compile_options import PrecisionMode
 from atc_py.source.limits import FOLD_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -206,8 +207,13 @@ class Fixer:
         model, before = look()
         after = before
         known = [each for found in self._hopeless.values() for each in found]
+        precise = self._for_precision()
         for _ in range(_MOST_ROUNDS):
-            changed, unfit = self._round(graph, model.source, after)
+            refused = set(self._refused(model.source, after))
+            changed, unfit = self._round(graph, model.source, refused)
+            if not changed and precise:
+                precise, listed = False, set(model.source.nodes) - refused
+                changed, _misfits = self._round(graph, model.source, listed, precision=True)
             if self._lineage.endless:
                 return Fixed(file, graph, before, after, tuple(self._applied), settled=False)
             if not changed:
@@ -240,21 +246,30 @@ class Fixer:
             folded, found.after = self._look()
             found.model = folded.source
 
+    def _for_precision(self) -> bool:
+        """Return True if listed nodes that float16 harms are replaced."""
+        chosen = self._rules.for_precision
+        return self._conditions.mode is PrecisionMode.FORCE_FP16 if chosen is None else chosen
+
     def _round(
-        self, graph: WorkGraph, model: SourceModel, checked: Checked
+        self,
+        graph: WorkGraph,
+        model: SourceModel,
+        todo: Collection[SourceNode],
+        *,
+        precision: bool = False,
     ) -> tuple[bool, list[Unfit]]:
-        """Replace every refused node that a rule fits; return True if one was, and misfits."""
+        """Replace every node of `todo` that a rule fits; return True if one was, and misfits."""
         writer = Writer(graph)
         unfit: list[Unfit] = []
         changed = False
-        refused = set(self._refused(model, checked))
         self._ranges = Ranges(
             model, {name: Range(*each) for name, each in self._rules.ranges.items()}
         )
         for work, node in zip(graph.nodes, model.nodes, strict=True):
-            tried = node in refused and node.index not in self._hopeless
+            tried = node in todo and node.index not in self._hopeless
             tried = tried and not self._lineage.endless
-            done = tried and self._replace(writer, work, node, unfit)
+            done = tried and self._replace(writer, work, node, unfit, precision=precision)
             changed = changed or done
             if not done:
                 writer.keep(work)
@@ -276,14 +291,20 @@ class Fixer:
         return chosen.approximate or rule.exactness is not Exactness.APPROXIMATE
 
     def _replace(
-        self, writer: Writer, work: WorkNode, node: SourceNode, unfit: list[Unfit]
+        self,
+        writer: Writer,
+        work: WorkNode,
+        node: SourceNode,
+        unfit: list[Unfit],
+        *,
+        precision: bool,
     ) -> bool:
         """Write the cheapest form that rules have for `node`; return True if there is one."""
         label = f"{node.domain}::{node.op_type}" if node.domain else node.op_type
         before = self._lineage.of(work.writes)
         rules = [
             rule
-            for rule in rules_of_operator(label)
+            for rule in rules_of_operator(label, precision=precision)
             if self._allows(rule) and (node.index, (*before, rule.name)) not in self._barred
         ]
         opset = writer.graph.opsets.get("", 0)
@@ -299,7 +320,7 @@ class Fixer:
             return False
         form = cheapest(forms, work, writer.graph, self._conditions.soc)
         made = splice(writer, work, form.site, form.results)
-        if len(forms) > 1:
+        if len(forms) > 1 or precision:
             self._chosen[node.index] = (node.index, (*before, form.rule.name))
         names = (*work.writes, *(name for each in made for name in each.outputs))
         self._lineage.note(before, form.rule, names)

@@ -33,9 +33,18 @@ def write_case(case: RuleCase, path: Path) -> Path:
         name: graph_of(value, name) if isinstance(value, CaseGraph) else value
         for name, value in case.attributes.items()
     }
+    before = [
+        helper.make_node(op, list(reads), list(writes), **given)
+        for op, reads, writes, given in case.given
+    ]
+    names = [*case.reads] or names
     node = helper.make_node(case.op_type, names, outputs, "node", domain=case.domain, **attributes)
     graph = helper.make_graph(
-        [node], "case", inputs, [onnx.ValueInfoProto(name=name) for name in outputs], constants
+        [*before, node],
+        "case",
+        inputs,
+        [onnx.ValueInfoProto(name=name) for name in outputs],
+        constants,
     )
     opsets = [helper.make_opsetid("", 17 if case.domain else case.opset)]
     if case.domain:
