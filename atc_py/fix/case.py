@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["CaseGraph", "ConstInput", "Fed", "RuleCase", "data"]
+__all__ = ["CaseGraph", "CaseNode", "ConstInput", "Fed", "RuleCase", "data"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,16 +27,17 @@ from atc_py.fix.unfit import UnfitError, require
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from atc_py.fix.case import CaseNode
     from atc_py.fix.parts.patterns import Mean
     from atc_py.fix.site import Site
 
 __all__: list[str] = []
 
-_SQUARES = (
+_SQUARES: tuple[CaseNode, ...] = (
     ("Mul", ("x0", "x0"), ("square",), {}),
     ("ReduceMean", ("square",), ("mean",), {"axes": [-1], "keepdims": 1}),
 )
-_DEVIATIONS = (
+_DEVIATIONS: tuple[CaseNode, ...] = (
     ("ReduceMean", ("x0",), ("middle",), {"axes": [-1], "keepdims": 1}),
     ("Sub", ("x0", "middle"), ("d",), {}),
     ("Mul", ("d", "d"), ("square",), {}),

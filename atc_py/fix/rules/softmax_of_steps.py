@@ -16,12 +16,13 @@ from atc_py.fix.unfit import UnfitError, require
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from atc_py.fix.case import CaseNode
     from atc_py.fix.site import Site
     from atc_py.source import SourceNode
 
 __all__: list[str] = []
 
-_STEPS = (
+_STEPS: tuple[CaseNode, ...] = (
     ("Exp", ("x0",), ("e",), {}),
     ("ReduceSum", ("e", "x1"), ("sum",), {"keepdims": 1}),
 )

@@ -19,13 +19,14 @@ from atc_py.fix.unfit import UnfitError, require
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from atc_py.fix.case import CaseNode
     from atc_py.fix.site import Site
 
 __all__: list[str] = []
 
 _NEAR_ONE = 1e-6
 
-_SUM = (("ReduceSum", ("x0", "x1"), ("sum",), {"keepdims": 1}),)
+_SUM: tuple[CaseNode, ...] = (("ReduceSum", ("x0", "x1"), ("sum",), {"keepdims": 1}),)
 
 
 @fix_rule(

@@ -18,6 +18,7 @@ from atc_py.fix.unfit import UnfitError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from atc_py.fix.case import CaseNode
     from atc_py.fix.parts.patterns import Mean
     from atc_py.fix.site import Site
 
@@ -25,7 +26,7 @@ __all__: list[str] = []
 
 _NEAR_ONE = 1e-6
 _AXES = {"axes": [-1], "keepdims": 1}
-_MOMENTS = (
+_MOMENTS: tuple[CaseNode, ...] = (
     ("Mul", ("x0", "x0"), ("square",), {}),
     ("ReduceMean", ("square",), ("squares",), _AXES),
     ("ReduceMean", ("x0",), ("mean",), _AXES),
