@@ -2,68 +2,136 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from math import isfinite
 from typing import TYPE_CHECKING
 
 from atc_py.check.findings import Standing
 from atc_py.compare.fix_assumptions import Assumptions
-from atc_py.fix.registry import load_rules
+from atc_py.diag import AtcError, Place, Words
+from atc_py.diag.codes import FIX_DIFFERS
 from atc_py.fix.rule import Exactness
-from atc_py.results.fixing import Difference, Left, NewNodePlace, Rewrite
+from atc_py.results.fixing import Difference, Left, NewNodePlace, ProofData, Rewrite
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
 
     import onnx
 
     from atc_py.check.findings import Finding
-    from atc_py.compare.proof import FixProof, ResultGap
+    from atc_py.compare.proof import FixProof
+    from atc_py.compare.region_proof import Disagreement, RegionProof
+    from atc_py.compare.result_gap import ResultGap
+    from atc_py.diag import Diagnostic
     from atc_py.fix.engine import Applied, Fixed
-    from atc_py.options.fix_rules import FixRules
+    from atc_py.options.fix_options import FixOptions
 
-__all__ = ["difference_of", "errors_left", "left_findings", "rewrites_of"]
+__all__ = ["difference_of", "errors_left", "left_findings", "refuse_differences", "rewrites_of"]
+
+_UNWANTED = Words("no proof was wanted: --seeds 0", "未要求证明：--seeds 0")
+_OPEN = Words(
+    "dims of the model's inputs are open; give them with --input-shape",
+    "模型输入的维度未定；请用 --input-shape 给出",
+)
 
 
 def rewrites_of(
     fixed: Fixed,
+    groups: Sequence[tuple[Applied, ...]],
     proof: FixProof | None,
-    rules: FixRules,
+    options: FixOptions,
     written: Sequence[onnx.NodeProto],
 ) -> Iterable[Rewrite]:
-    """Yield the nodes that were replaced; those in branches by their names.
+    """Yield the nodes that were replaced; those in branches have the position of the outer node.
 
     Args:
         fixed: the model after fixing.
+        groups: the steps of each rewrite.
         proof: the differences; None without a proof.
-        rules: the rules that may apply.
+        options: the rules that may apply, and whether a proof was wanted.
         written: the nodes of the file that was written.
     """
-    by_place: dict[tuple[int, str], list[Applied]] = defaultdict(list)
-    for applied in fixed.applied:
-        by_place[applied.node.index, applied.node.name].append(applied)
-    assumptions = Assumptions(fixed, rules)
+    assumptions = Assumptions(fixed, options.rules)
     makers = _makers(written)
-    for place in sorted(by_place):
-        several = by_place[place]
-        names = tuple(dict.fromkeys(each.rule.name for each in several))
+    proofs = [None] * len(groups) if proof is None else proof.rewrites
+    for several, found in zip(groups, proofs, strict=True):
+        limits = {each.rule.name: each.rule.limit for each in several}
         new = _new_nodes(several, makers)
-        limit = sum(load_rules()[name].limit for name in names)
-        found = None if proof is None else proof.regions.get(place)
+        first, limit = several[0].node, sum(limits.values())
         yield Rewrite(
-            node=place[0],
-            name=several[0].node.name,
-            operator=several[0].node.op_type,
-            rules=names,
+            node=first.index,
+            name=first.name,
+            operator=first.op_type,
+            rules=tuple(limits),
             exactness=max(
                 (each.rule.exactness for each in several), key=list(Exactness).index
             ).value,
             after=tuple(each.operator for each in new),
-            difference=None if found is None else difference_of(found),
+            difference=_region_difference(found),
             limit=limit if isfinite(limit) else None,
+            shown=_proof_data(found, options),
             assumptions=assumptions.of(several),
             new=new,
         )
+
+
+def refuse_differences(
+    groups: Sequence[tuple[Applied, ...]], proof: FixProof | None, model: Path
+) -> None:
+    """Refuse rewrites that differ from the original by more than their rules allow.
+
+    Raises:
+        AtcError: FIX_DIFFERS with every such rewrite; or with the output that differs although none
+            does.
+    """
+    if proof is None:
+        return
+    found = [
+        _differs(several, each.wrong, model)
+        for several, each in zip(groups, proof.rewrites, strict=True)
+        if each.wrong is not None
+    ]
+    if not found and proof.astray:
+        gap = proof.outputs[proof.astray]
+        found = [
+            FIX_DIFFERS.diagnostic(
+                f"output {proof.astray!r} differs by {gap.error:.3g} of its range, although each "
+                "rewrite by itself keeps to its class; this is a fault of atc-py, nothing was written",
+                place=Place(str(model)),
+                help="report the model with this message",
+            )
+        ]
+    if found:
+        raise AtcError(*found)
+
+
+def _differs(several: tuple[Applied, ...], wrong: Disagreement, model: Path) -> Diagnostic:
+    """Return the finding on one rewrite."""
+    node = several[0].node
+    rules = ", ".join(wrong.rules)
+    word = "rule" if len(wrong.rules) == 1 else "rules"
+    return FIX_DIFFERS.diagnostic(
+        f"after {word} {rules}, {node.op_type} differs from the original by {wrong.error:.3g} of the "
+        f"range of {wrong.output!r} on {wrong.data}, where {wrong.limit:.3g} is allowed; "
+        "this is a fault of atc-py, nothing was written",
+        place=Place(str(model), node=node.index, node_name=node.name, op_type=node.op_type),
+        help=f"leave the {word} out with --skip {' --skip '.join(wrong.rules)}, and report the model "
+        "with this message",
+    )
+
+
+def _region_difference(found: RegionProof | None) -> Difference | None:
+    """Return the figures of one rewrite; None where nothing was compared."""
+    if found is None or not found.is_shown:
+        return None
+    return Difference(found.error, found.differing, found.elements)
+
+
+def _proof_data(found: RegionProof | None, options: FixOptions) -> ProofData:
+    """Return the data of the proof of one rewrite, or why there is none."""
+    if found is not None:
+        return ProofData(found.runs, found.drawn, Words("", "") if found.is_shown else found.why)
+    return ProofData(why=_OPEN if options.seeds else _UNWANTED)
 
 
 def _makers(written: Sequence[onnx.NodeProto]) -> Mapping[str, NewNodePlace]:

@@ -10,11 +10,20 @@ import numpy as np
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["CaseGraph", "CaseNode", "ConstInput", "Fed", "RuleCase", "data"]
+__all__ = [
+    "CaseGraph",
+    "CaseNode",
+    "ConstInput",
+    "Fed",
+    "MadeInput",
+    "RuleCase",
+    "case_after",
+    "data",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +71,19 @@ class CaseGraph:
 
 
 @dataclass(frozen=True, slots=True)
+class MadeInput:
+    """An input of the node that nodes before it make.
+
+    Attributes:
+        name: of the value.
+    """
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class RuleCase:
-    """One node of one model, and what it needs before it.
+    """One node of one model.
 
     Attributes:
         op_type: its operator.
@@ -72,19 +92,16 @@ class RuleCase:
         opset: version of ONNX's operators, or of `domain`'s.
         outputs: how many it has.
         domain: of the operator; "" for ONNX's own.
-        given: nodes before it: operator, inputs, outputs and attributes of each, producers first;
-            they call the inputs `x0`, `x1` ...
-        reads: names of its inputs where `given` computes some of them.
+        before: nodes before it as in `CaseGraph`, whose inputs are those of the model.
     """
 
     op_type: str
-    inputs: tuple[Fed | ConstInput | None, ...]
+    inputs: tuple[Fed | ConstInput | MadeInput | None, ...]
     attributes: Mapping[str, Any] = field(default_factory=dict)
     opset: int = 13
     outputs: int = 1
     domain: str = ""
-    given: tuple[CaseNode, ...] = ()
-    reads: tuple[str, ...] = ()
+    before: CaseGraph | None = None
 
     @property
     def ranges(self) -> dict[str, tuple[int, int]]:
@@ -100,3 +117,29 @@ def data(*dims: int, seed: int = 0, scale: float = 1.0) -> ConstInput:
     """Return normally distributed float32 constants."""
     drawn = np.random.default_rng(seed).normal(size=dims) * scale
     return ConstInput(drawn.astype(np.float32))
+
+
+def case_after(
+    nodes: tuple[CaseNode, ...],
+    op_type: str,
+    reads: Sequence[str],
+    inputs: Mapping[str, Fed | NDArray[Any]],
+    opset: int = 13,
+) -> RuleCase:
+    """Return a case of a node after others.
+
+    Args:
+        nodes: the others, producers first.
+        op_type: the operator of the node.
+        reads: names of its inputs by position.
+        inputs: inputs of the model and constants, by name.
+        opset: version of ONNX's operators.
+    """
+    fed = {name: each for name, each in inputs.items() if isinstance(each, Fed)}
+    constants: tuple[CaseNode, ...] = tuple(
+        ("Constant", (), (name,), {"value": each})
+        for name, each in inputs.items()
+        if not isinstance(each, Fed)
+    )
+    before = CaseGraph(fed, (), (*constants, *nodes))
+    return RuleCase(op_type, tuple(MadeInput(name) for name in reads), opset=opset, before=before)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +17,8 @@ from atc_py.fix.registry import check_rules, rules_of_operator
 from atc_py.fix.rule import Exactness
 from atc_py.fix.site import Site
 from atc_py.fix.splice import splice
+from atc_py.fix.step import nodes_looked_through, step_of
+from atc_py.fix.surroundings import MOST_NODES, Surroundings, makers_of
 from atc_py.fix.tidy.tidying import Tidied, tidy_graph
 from atc_py.frontend.folding.bind import observe_inputs
 from atc_py.frontend.folding.if_branches import fold_with_branches
@@ -32,14 +33,13 @@ from atc_py.source.limits import FOLD_LIMIT
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
-    from numpy.typing import NDArray
-
     from atc_py.check.bound_node import Conditions
     from atc_py.check.evaluate import Checked
     from atc_py.diag import Words
     from atc_py.fix.choosing import Misfit
     from atc_py.fix.new_node import NewNode
     from atc_py.fix.rule import FixRule
+    from atc_py.fix.step import RuleStep
     from atc_py.frontend.folding.folded import FoldedModel
     from atc_py.frontend.folding.graph import WorkGraph, WorkNode
     from atc_py.frontend.reading.onnx_file import OnnxFile
@@ -71,11 +71,13 @@ class Applied:
         rule: the rule.
         node: the node that it replaced.
         made: the nodes that replaced it.
+        step: both, so that they can be run.
     """
 
     rule: FixRule
     node: SourceNode
     made: tuple[NewNode, ...]
+    step: RuleStep
 
     def with_moved(self, moved: Mapping[str, NewNode]) -> Applied:
         """Return the same with those of its nodes that tidying has moved, by former results."""
@@ -263,12 +265,13 @@ class Fixer:
         writer = Writer(graph)
         unfit: list[Unfit] = []
         changed = False
+        self._makers = makers_of(graph, model)
         self._ranges = Ranges(
             model, {name: Range(*each) for name, each in self._rules.ranges.items()}
         )
         for work, node in zip(graph.nodes, model.nodes, strict=True):
-            tried = node in todo and node.index not in self._hopeless
-            tried = tried and not self._lineage.endless
+            hit = any(each in todo for each in node.with_inner)
+            tried = hit and node.index not in self._hopeless and not self._lineage.endless
             done = tried and self._replace(writer, work, node, unfit, precision=precision)
             changed = changed or done
             if not done:
@@ -308,10 +311,11 @@ class Fixer:
             if self._allows(rule) and (node.index, (*before, rule.name)) not in self._barred
         ]
         opset = writer.graph.opsets.get("", 0)
-        known = partial(_known, writer.graph)
+        room = MOST_NODES - len(writer.nodes)
+        around = Surroundings(writer.graph, self._makers, self._file.tensors, room)
 
         def open_site() -> Site:
-            return Site(node, opset, writer.fresh, self._ranges, work, known)
+            return Site(node, opset, writer.fresh, self._ranges, work, around)
 
         misfits: list[Misfit] = []
         forms = fitting_forms(rules, open_site, misfits)
@@ -319,19 +323,17 @@ class Fixer:
         if not forms:
             return False
         form = cheapest(forms, work, writer.graph, self._conditions.soc)
+        start = len(writer.nodes)
         made = splice(writer, work, form.site, form.results)
+        new = writer.nodes[start:]
+        given = nodes_looked_through(self._makers, work, new)
+        step = step_of(writer.graph, work, node, new, self._ranges, given)
         if len(forms) > 1 or precision:
             self._chosen[node.index] = (node.index, (*before, form.rule.name))
         names = (*work.writes, *(name for each in made for name in each.outputs))
         self._lineage.note(before, form.rule, names)
-        self._applied.append(Applied(form.rule, node, made))
+        self._applied.append(Applied(form.rule, node, made, step))
         return True
-
-
-def _known(graph: WorkGraph, name: str) -> NDArray[Any] | None:
-    """Return the data of a constant."""
-    found = graph.consts.get(name)
-    return None if found is None else found.numpy()
 
 
 def _bind(graph: WorkGraph, values: Mapping[str, float]) -> None:

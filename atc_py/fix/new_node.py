@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from atc_py.frontend.rewriting.graph_body import is_message
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -33,5 +35,5 @@ class NewNode:
         return {
             name: list(value) if isinstance(value, tuple) else value
             for name, value in self.attributes.items()
-            if isinstance(value, int | float | str | list | tuple)
+            if isinstance(value, int | float | str | list | tuple) or is_message(value)
         }

@@ -39,6 +39,7 @@ def splice(
         else:
             copies.append((names.get(result, result), output))
     done = [_renamed(node, names) for node in site.made]
+    origin = replace(origin, replaces=origin.replaces or origin.op_type)
     for node in done:
         own = node.op_type == origin.op_type and not origin.domain
         without = [each.name for each in origin.proto.attribute if each.name not in node.attributes]

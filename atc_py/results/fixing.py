@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from atc_py.diag import Diagnostic
+    from atc_py.results.graph_diff import NodeChange
 
 __all__ = [
     "Difference",
@@ -228,8 +229,9 @@ class Fixing:
             or `supported`.
         bound: values of inputs that became constants, by name.
         ranges: bounds of integer inputs that the user gave, both included, by name.
-        data: files that inputs were read from, by name of the input.
+        data: files that inputs were read from, as the user named them.
         target: the fixed model in the target's precision; None where it was left out.
+        changes: the differences between both graphs, in the order of the file's nodes.
     """
 
     model: Path
@@ -245,8 +247,9 @@ class Fixing:
     verdicts: tuple[str, str] = ("", "")
     bound: Mapping[str, float] = field(default_factory=dict)
     ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    data: Mapping[str, str] = field(default_factory=dict)
+    data: tuple[str, ...] = ()
     target: TargetProof | None = None
+    changes: tuple[NodeChange, ...] = ()
 
     def as_json(self) -> dict[str, object]:
         """Return everything, as JSON values."""
@@ -263,9 +266,10 @@ class Fixing:
             "left": [each.as_json() for each in self.left],
             "proof": {
                 "seeds": list(self.seeds),
-                "data": dict(self.data),
+                "data": list(self.data),
                 "outputs": {name: each.as_json() for name, each in self.outputs.items()},
             },
             "target": None if self.target is None else self.target.as_json(),
+            "changes": [each.as_json() for each in self.changes],
             "diagnostics": [each.as_json() for each in self.diagnostics],
         }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
-from atc_py.fix.case import ConstInput, Fed, RuleCase
+from atc_py.fix.case import Fed, case_after
 from atc_py.fix.parts.patterns import LEAST_NORMAL, beside_number, number_of, require_float32
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
@@ -17,10 +17,13 @@ from atc_py.fix.unfit import UnfitError, require
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from atc_py.fix.case import CaseNode
     from atc_py.fix.site import Site
     from atc_py.source import SourceNode, SourceTensor
 
 __all__: list[str] = []
+
+_CLIPPED: tuple[CaseNode, ...] = (("Clip", ("x0", "x1"), ("a",), {}),)
 
 
 @fix_rule(
@@ -42,17 +45,11 @@ __all__: list[str] = []
             "0 的对数等于常量的对数，而非负无穷",
         ),
     ),
-    example=RuleCase(
-        "Log",
-        (Fed((3, 64)), ConstInput(np.array(1e-10, np.float32))),
-        given=(("Clip", ("x0", "x1"), ("a",), {}),),
-        reads=("a",),
+    example=case_after(
+        _CLIPPED, "Log", ("a",), {"x0": Fed((3, 64)), "x1": np.array(1e-10, np.float32)}
     ),
-    near_miss=RuleCase(
-        "Log",
-        (Fed((3, 64)), ConstInput(np.array(1e-3, np.float32))),
-        given=(("Clip", ("x0", "x1"), ("a",), {}),),
-        reads=("a",),
+    near_miss=case_after(
+        _CLIPPED, "Log", ("a",), {"x0": Fed((3, 64)), "x1": np.array(1e-3, np.float32)}
     ),
     precision=True,
 )  # fmt: skip

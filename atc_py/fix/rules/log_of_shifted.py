@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
-from atc_py.fix.case import ConstInput, Fed, RuleCase
+from atc_py.fix.case import Fed, case_after
 from atc_py.fix.parts.patterns import LEAST_NORMAL, beside_number, require_float32
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
@@ -21,9 +21,15 @@ from atc_py.fix.unfit import UnfitError, require
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from atc_py.fix.case import CaseNode
     from atc_py.fix.site import Site
 
 __all__: list[str] = []
+
+_SHIFTED: tuple[CaseNode, ...] = (
+    ("Abs", ("x0",), ("a",), {}),
+    ("Add", ("a", "x1"), ("sum",), {}),
+)
 
 _LARGEST = 2.0**15
 """Largest power of two of float16."""
@@ -55,17 +61,11 @@ _WHERE = 9
             "0 的对数等于常量的对数，而非负无穷",
         ),
     ),
-    example=RuleCase(
-        "Log",
-        (Fed((3, 64)), ConstInput(np.array(1e-8, np.float32))),
-        given=(("Abs", ("x0",), ("a",), {}), ("Add", ("a", "x1"), ("sum",), {})),
-        reads=("sum",),
+    example=case_after(
+        _SHIFTED, "Log", ("sum",), {"x0": Fed((3, 64)), "x1": np.array(1e-8, np.float32)}
     ),
-    near_miss=RuleCase(
-        "Log",
-        (Fed((3, 64)), ConstInput(np.array(1e-3, np.float32))),
-        given=(("Abs", ("x0",), ("a",), {}), ("Add", ("a", "x1"), ("sum",), {})),
-        reads=("sum",),
+    near_miss=case_after(
+        _SHIFTED, "Log", ("sum",), {"x0": Fed((3, 64)), "x1": np.array(1e-3, np.float32)}
     ),
     precision=True,
 )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
-from atc_py.fix.case import ConstInput, Fed, RuleCase
+from atc_py.fix.case import Fed, case_after
 from atc_py.fix.parts.patterns import (
     LEAST,
     LEAST_NORMAL,
@@ -69,17 +69,14 @@ _DEVIATIONS: tuple[CaseNode, ...] = (
             "大于 255 的元素平方不溢出，小于 2e-4 的不消失",
         ),
     ),
-    example=RuleCase(
+    example=case_after(
+        (*_SQUARES, ("Add", ("mean", "x1"), ("sum",), {})),
         "Sqrt",
-        (Fed((3, 64)), ConstInput(np.array(1e-8, np.float32))),
-        given=(*_SQUARES, ("Add", ("mean", "x1"), ("sum",), {})),
-        reads=("sum",),
+        ("sum",),
+        {"x0": Fed((3, 64)), "x1": np.array(1e-8, np.float32)},
     ),
-    near_miss=RuleCase(
-        "Sqrt",
-        (Fed((3, 64)), ConstInput(np.array(1e-6, np.float32))),
-        given=_DEVIATIONS,
-        reads=("sum",),
+    near_miss=case_after(
+        _DEVIATIONS, "Sqrt", ("sum",), {"x0": Fed((3, 64)), "x1": np.array(1e-6, np.float32)}
     ),
     precision=True,
 )

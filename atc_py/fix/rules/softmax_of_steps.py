@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
-from atc_py.fix.case import ConstInput, Fed, RuleCase
+from atc_py.fix.case import Fed, case_after
 from atc_py.fix.parts.patterns import require_float32, shaped
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
@@ -47,12 +47,8 @@ _STEPS: tuple[CaseNode, ...] = (
             "大于 11 的数的指数及长和不溢出",
         ),
     ),
-    example=RuleCase(
-        "Div", (Fed((3, 64)), ConstInput(np.array([1]))), given=_STEPS, reads=("e", "sum")
-    ),
-    near_miss=RuleCase(
-        "Div", (Fed((3, 64)), ConstInput(np.array([1]))), given=_STEPS, reads=("x0", "sum")
-    ),
+    example=case_after(_STEPS, "Div", ("e", "sum"), {"x0": Fed((3, 64)), "x1": np.array([1])}),
+    near_miss=case_after(_STEPS, "Div", ("x0", "sum"), {"x0": Fed((3, 64)), "x1": np.array([1])}),
     precision=True,
 )
 def softmax_of_steps(site: Site) -> Sequence[str]:

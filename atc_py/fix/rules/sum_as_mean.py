@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
-from atc_py.fix.case import ConstInput, Fed, RuleCase
+from atc_py.fix.case import Fed, case_after
 from atc_py.fix.parts.patterns import mean_of, require_float32
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
@@ -43,17 +43,17 @@ _SUM: tuple[CaseNode, ...] = (("ReduceSum", ("x0", "x1"), ("sum",), {"keepdims":
             "the sum, which may pass 65504, is not computed", "不再计算可能超过 65504 的和"
         ),
     ),
-    example=RuleCase(
+    example=case_after(
+        _SUM,
         "Mul",
-        (Fed((3, 512)), ConstInput(np.array([1])), ConstInput(np.array(1 / 512, np.float32))),
-        given=_SUM,
-        reads=("sum", "x2"),
+        ("sum", "part"),
+        {"x0": Fed((3, 512)), "x1": np.array([1]), "part": np.array(1 / 512, np.float32)},
     ),
-    near_miss=RuleCase(
+    near_miss=case_after(
+        _SUM,
         "Mul",
-        (Fed((3, 512)), ConstInput(np.array([1])), Fed((3, 1))),
-        given=_SUM,
-        reads=("sum", "x2"),
+        ("sum", "part"),
+        {"x0": Fed((3, 512)), "x1": np.array([1]), "part": Fed((3, 1))},
     ),
     precision=True,
 )

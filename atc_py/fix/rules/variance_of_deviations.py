@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.diag import Words
-from atc_py.fix.case import Fed, RuleCase
+from atc_py.fix.case import Fed, case_after
 from atc_py.fix.parts.patterns import mean_of, require_float32, square_of
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
@@ -54,9 +54,9 @@ _MOMENTS: tuple[CaseNode, ...] = (
             "不再有大数相减，也不再计算均值的平方",
         ),
     ),
-    example=RuleCase("Sub", (Fed((3, 64)),), given=_MOMENTS, reads=("squares", "of_mean")),
-    near_miss=RuleCase(
-        "Sub", (Fed((3, 64)), Fed((3, 1))), given=_MOMENTS, reads=("squares", "x1")
+    example=case_after(_MOMENTS, "Sub", ("squares", "of_mean"), {"x0": Fed((3, 64))}),
+    near_miss=case_after(
+        _MOMENTS, "Sub", ("squares", "x1"), {"x0": Fed((3, 64)), "x1": Fed((3, 1))}
     ),
     bound=1e-4,
     precision=True,

@@ -78,6 +78,8 @@ def write_onnx(  # noqa: PLR0913  (a file and its variations)
     gone: Collection[str] = (),
     marks: Mapping[str, str | None] | None = None,
     bound: Collection[str] = (),
+    final: Path | None = None,
+    replaced: Collection[str] = (),
 ) -> Written:
     """Write `graph`, which was made from `file`, to the ONNX file `output`.
 
@@ -91,16 +93,21 @@ def write_onnx(  # noqa: PLR0913  (a file and its variations)
         gone: operators that were rewritten; they are not restored as sources of a constant.
         marks: metadata of the model by key, in place of those of the file; None as a value removes the key.
         bound: inputs that have become constants; they are no inputs of the written model.
+        final: the path that the file is moved to afterwards, if that is not `output`; its name is
+            the same.
+        replaced: results of nodes that were rewritten, which are not restored either.
 
     Raises:
         AtcError: CANNOT_WRITE; BAD_OPTION where the file beside the model would replace one of
             the model that was read.
     """
-    message = _Message(file, graph, unfolded(file, graph, gone), marks or {}, frozenset(bound))
+    message = _Message(
+        file, graph, unfolded(file, graph, gone, replaced), marks or {}, frozenset(bound)
+    )
     data = None
     if external or message.size > INLINE_LIMIT:
         data = output.with_name(f"{output.name}.data")
-        _refuse_own_data(file, data)
+        _refuse_own_data(file, (final or output).with_name(data.name))
         message.move_weights(data.name)
     with ExitStack() as stack:
         # Neither gets its name before both are written, and the model gets its own last: it must

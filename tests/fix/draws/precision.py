@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from atc_py.fix.case import ConstInput, Fed, RuleCase
-from atc_py.fix.registry import load_rules
+from atc_py.fix.case import Fed, RuleCase, case_after
 from tests.fix.draws import draws
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from numpy.typing import NDArray
 
-Steps = tuple[tuple[str, tuple[str, ...], tuple[str, ...], "Mapping[str, Any]"], ...]
+    from atc_py.fix.case import CaseNode
+
+    Steps = tuple[CaseNode, ...]
 
 
-def small(rng: np.random.Generator) -> ConstInput:
+def small(rng: np.random.Generator) -> NDArray[np.float32]:
     """Return a constant that float16 has few digits for, or none."""
-    return ConstInput(np.array(10.0 ** rng.uniform(-11, -5), np.float32))
+    return np.array(10.0 ** rng.uniform(-11, -5), np.float32)
 
 
 def shape(rng: np.random.Generator) -> tuple[int, ...]:
@@ -33,10 +33,10 @@ def sum_as_mean(rng: np.random.Generator) -> RuleCase:
     steps: Steps = (("ReduceSum", ("x0", "x1"), ("sum",), {"keepdims": keepdims}),)
     value = dims[axis] * rng.choice([1.0, 2.0, 3.5])
     divides = bool(rng.integers(2))
-    factor = ConstInput(np.array(value if divides else 1 / value, np.float32))
-    inputs = (Fed(dims), ConstInput(np.array([axis])), factor)
+    factor = np.array(value if divides else 1 / value, np.float32)
+    inputs = {"x0": Fed(dims), "x1": np.array([axis]), "x2": factor}
     reads = ("sum", "x2") if divides or rng.integers(2) else ("x2", "sum")
-    return RuleCase("Div" if divides else "Mul", inputs, given=steps, reads=reads)
+    return case_after(steps, "Div" if divides else "Mul", reads, inputs)
 
 
 @draws("variance-of-deviations")
@@ -44,7 +44,6 @@ def variance_of_deviations(rng: np.random.Generator) -> RuleCase:
     dims = shape(rng)
     over = {"axes": [int(rng.integers(len(dims)))], "keepdims": int(rng.integers(2))}
     power = bool(rng.integers(2))
-    two = ConstInput(np.array(2, np.float32))
     square = ("Pow", ("x0", "x1")) if power else ("Mul", ("x0", "x0"))
     steps: Steps = (
         (*square, ("square",), {}),
@@ -52,7 +51,8 @@ def variance_of_deviations(rng: np.random.Generator) -> RuleCase:
         ("ReduceMean", ("x0",), ("mean",), over),
         ("Mul", ("mean", "mean"), ("of_mean",), {}),
     )
-    return RuleCase("Sub", (Fed(dims), two), given=steps, reads=("squares", "of_mean"))
+    inputs = {"x0": Fed(dims), "x1": np.array(2, np.float32)}
+    return case_after(steps, "Sub", ("squares", "of_mean"), inputs)
 
 
 @draws("root-of-squares")
@@ -66,8 +66,8 @@ def root_of_squares(rng: np.random.Generator) -> RuleCase:
         (operator, (source,), ("mean",), over),
         ("Add", ("mean", "x1"), ("sum",), {}),
     )
-    inputs = (Fed(dims), small(rng))
-    return RuleCase("Sqrt", inputs, given=steps, reads=(str(rng.choice(["mean", "sum"])),))
+    inputs = {"x0": Fed(dims), "x1": small(rng)}
+    return case_after(steps, "Sqrt", (str(rng.choice(["mean", "sum"])),), inputs)
 
 
 @draws("softmax-of-steps")
@@ -81,19 +81,17 @@ def softmax_of_steps(rng: np.random.Generator) -> RuleCase:
         ("Exp", ("x0",), ("e",), {}),
         ("ReduceSum", reads, ("sum",), {"keepdims": 1, **axes}),
     )
-    inputs = (Fed(dims), ConstInput(np.array([axis])))
-    return RuleCase("Div", inputs, opset=opset, given=steps, reads=("e", "sum"))
+    inputs = {"x0": Fed(dims), "x1": np.array([axis])}
+    return case_after(steps, "Div", ("e", "sum"), inputs, opset)
 
 
 @draws("log-of-shifted")
 def log_of_shifted(rng: np.random.Generator) -> RuleCase:
-    case = load_rules()["log-of-shifted"].example
-    return replace(case, inputs=(Fed(shape(rng)), small(rng)))
+    steps: Steps = (("Abs", ("x0",), ("a",), {}), ("Add", ("a", "x1"), ("sum",), {}))
+    return case_after(steps, "Log", ("sum",), {"x0": Fed(shape(rng)), "x1": small(rng)})
 
 
 @draws("log-of-clipped")
 def log_of_clipped(rng: np.random.Generator) -> RuleCase:
-    case = load_rules()["log-of-clipped"].example
-    operator = str(rng.choice(["Clip", "Max"]))
-    steps: Steps = ((operator, ("x0", "x1"), ("a",), {}),)
-    return replace(case, inputs=(Fed(shape(rng)), small(rng)), given=steps)
+    steps: Steps = ((str(rng.choice(["Clip", "Max"])), ("x0", "x1"), ("a",), {}),)
+    return case_after(steps, "Log", ("a",), {"x0": Fed(shape(rng)), "x1": small(rng)})
