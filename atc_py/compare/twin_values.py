@@ -1,47 +1,45 @@
-"""Values of the original in the form that a fixed model has them in: without an axis, narrower, turned."""
+"""Values of the original in the form that a fixed model has them in: with an axis of 1, narrower, turned."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from atc_py.compare.reference import ReferenceModel, ReferenceRun
+    from atc_py.compare.reference import ReferenceRun
     from atc_py.fix.tidy.tidying import Twin
 
 __all__ = ["TwinValues"]
 
 
 class TwinValues:
-    """The values of one run of the original, by the names of the fixed model."""
+    """What values of the fixed model stand for in the original."""
 
-    def __init__(
-        self, model: ReferenceModel, run: ReferenceRun, twins: Mapping[str, Sequence[Twin]]
-    ) -> None:
-        """Take the original, a run of it, and what values of the fixed model stand for."""
-        self._known = {*model.makers, *model.inputs}
-        self._run = run
-        self._twins = twins
+    def __init__(self, known: Collection[str], twins: Mapping[str, Sequence[Twin]]) -> None:
+        """Take the names of the original's values, and the twins that tidying made."""
+        self._found: dict[str, Twin] = {}
+        for name, several in twins.items():
+            twin = next((each for each in several if each.value in known), None)
+            if twin is not None and name not in known:
+                self._found[name] = twin
 
-    def expect(self, names: Iterable[str]) -> None:
-        """Keep what each of `names` stands for."""
-        self._run.expect(dict.fromkeys((self._source(name)[0] for name in names), 1))
+    def __contains__(self, name: str) -> bool:
+        """Return True for a value that stands for one of the original's."""
+        return name in self._found
 
-    def value(self, name: str) -> NDArray[Any] | None:
-        """Return the value called `name` in the fixed model; None where the original has none."""
-        source, twin = self._source(name)
-        value = self._run.value(source)
-        if value is None or twin is None or twin.relation is None:
-            return value
-        return twin.relation.entered(value)
+    def __iter__(self) -> Iterator[str]:
+        """Yield the values that stand for others."""
+        return iter(self._found)
 
-    def _source(self, name: str) -> tuple[str, Twin | None]:
-        """Return the original's name of a value, and the relation between them."""
-        if name in self._known:
-            return name, None
-        known = (each for each in self._twins.get(name, ()) if each.value in self._known)
-        twin = next(known, None)
-        return (name, None) if twin is None else (twin.value, twin)
+    def source(self, name: str) -> str:
+        """Return the original's name of a value."""
+        return self._found[name].value if name in self._found else name
+
+    def value(self, name: str, run: ReferenceRun) -> NDArray[Any] | None:
+        """Return a value of the fixed model, as a run of the original has it; None if it has none."""
+        value = run.value(self.source(name))
+        relation = self._found[name].relation if name in self._found else None
+        return value if value is None or relation is None else relation.entered(value)

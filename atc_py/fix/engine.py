@@ -326,7 +326,7 @@ class Fixer:
         start = len(writer.nodes)
         made = splice(writer, work, form.site, form.results)
         new = writer.nodes[start:]
-        given = nodes_looked_through(self._makers, work, new)
+        given = nodes_looked_through(self._makers, work, new, writer.graph.consts)
         step = step_of(writer.graph, work, node, new, self._ranges, given)
         if len(forms) > 1 or precision:
             self._chosen[node.index] = (node.index, (*before, form.rule.name))

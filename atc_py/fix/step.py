@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from atc_py.frontend.typing.known_type import known_type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from atc_py.fix.ranges import Range, Ranges
     from atc_py.fix.surroundings import Maker
@@ -85,7 +85,10 @@ def step_of(
 
 
 def nodes_looked_through(
-    makers: Mapping[str, Maker], origin: WorkNode, written: Sequence[WorkNode]
+    makers: Mapping[str, Maker],
+    origin: WorkNode,
+    written: Sequence[WorkNode],
+    constants: Collection[str],
 ) -> list[WorkNode]:
     """Return the nodes before `origin` back to what the new nodes read, producers first.
 
@@ -93,8 +96,9 @@ def nodes_looked_through(
         makers: the origins of values.
         origin: the node that was replaced.
         written: the new nodes.
+        constants: names of the constants.
     """
-    read = {name for each in written for name in each.reads}
+    read = {name for each in written for name in each.reads if name not in constants}
     own = {name for each in written for name in each.writes}
     if read <= {*origin.reads, *own}:
         return []
