@@ -201,6 +201,7 @@ class Fixer:
 
         def look() -> tuple[FoldedModel, Checked]:
             graph.runs = 0
+            graph.pinned.clear()  # Results of If nodes: other nodes may make them by now.
             folded = fold_with_branches(graph, file.tensors, FOLD_LIMIT)
             model = file.translated(folded, quantized, convention)
             return model, check_view(model.source, self._conditions, self._library, history())
