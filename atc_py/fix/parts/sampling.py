@@ -19,7 +19,15 @@ if TYPE_CHECKING:
 
     from atc_py.fix.site import Site
 
-__all__ = ["PixelTap", "linear_taps", "pixel_rows", "sampled", "shifted", "zero_frame"]
+__all__ = [
+    "PixelTap",
+    "image_numbers",
+    "linear_taps",
+    "pixel_rows",
+    "sampled",
+    "shifted",
+    "zero_frame",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,25 +78,25 @@ def shifted(site: Site, positions: str, by: int) -> str:
     return site.op("Add", [positions, site.const(by, DType.INT32, "by")]) if by else positions
 
 
+def image_numbers(site: Site, count: int) -> str:
+    """Write the numbers of `count` images; "" for a single one."""
+    numbers = np.arange(count).reshape(count, 1, 1)
+    return site.const(numbers, DType.INT32, "image") if count > 1 else ""
+
+
 def sampled(
-    site: Site,
-    rows: str,
-    sizes: Sequence[int],
-    taps: Sequence[Sequence[PixelTap]],
-    lead: Sequence[int],
+    site: Site, rows: str, sizes: Sequence[int], taps: Sequence[Sequence[PixelTap]], image: str
 ) -> str:
-    """Write the values at places given by the taps of each axis: images x places x channels.
+    """Write the values at places given by the taps of each axis: groups x places x channels.
 
     Args:
         site: the node.
         rows: pixels with their channels; see `pixel_rows`.
         sizes: of the axes of the images.
-        taps: for each axis; positions and weights are images x places x 1.
-        lead: the number of images, 1, 1.
+        taps: for each axis; positions and weights are groups x places x 1.
+        image: name of the image of each group, groups x 1 x 1; "" where there is one.
     """
-    images = np.arange(prod(lead)).reshape(lead)
-    start = site.const(images, DType.INT32, "image") if prod(lead) > 1 else ""
-    return _along(site, rows, list(zip(sizes, taps, strict=True)), start)
+    return _along(site, rows, list(zip(sizes, taps, strict=True)), image)
 
 
 def _along(

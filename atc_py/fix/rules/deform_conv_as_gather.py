@@ -10,7 +10,7 @@ import numpy as np
 from atc_py.diag import Words
 from atc_py.fix.case import Fed, RuleCase, data
 from atc_py.fix.parts.floats import FLOATS
-from atc_py.fix.parts.sampling import linear_taps, pixel_rows, sampled, zero_frame
+from atc_py.fix.parts.sampling import image_numbers, linear_taps, pixel_rows, sampled, zero_frame
 from atc_py.fix.parts.windows import H, ImageAxis, W
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
@@ -82,7 +82,7 @@ def deform_conv_as_gather(site: Site) -> Sequence[str]:
     sizes = [axis.size + 2 for axis in axes]
     each = x[1] // groups
     rows = pixel_rows(site, zero_frame(site, site.name(0), 2), [x[0] * groups, each, *sizes])
-    values = sampled(site, rows, sizes, along, [lead, 1, 1])
+    values = sampled(site, rows, sizes, along, image_numbers(site, lead))
     if site.tensor(_MASK) is not None:
         mask = site.reshape(site.name(_MASK), [lead, places, 1])
         values = site.op("Mul", [values, mask])

@@ -17,6 +17,7 @@ from atc_py.fix.case import Fed, RuleCase
 from atc_py.fix.parts.floats import FLOATS
 from atc_py.fix.parts.sampling import (
     PixelTap,
+    image_numbers,
     linear_taps,
     pixel_rows,
     sampled,
@@ -113,7 +114,7 @@ def grid_sample_as_gather(site: Site) -> Sequence[str]:
     images = zero_frame(site, site.name(0), len(axes)) if framed else site.name(0)
     sizes = [axis.size + 2 * framed for axis in axes]
     rows = pixel_rows(site, images, [*x[:2], *sizes])
-    values = sampled(site, rows, sizes, taps, [x[0], 1, 1])
+    values = sampled(site, rows, sizes, taps, image_numbers(site, x[0]))
     values = site.transpose(values, [0, 2, 1])
     return [site.reshape(values, [x[0], x[1], *grid[1:-1]])]
 

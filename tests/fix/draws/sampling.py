@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from atc_py.fix.case import Fed, RuleCase, data
+import numpy as np
+
+from atc_py.fix.case import ConstInput, Fed, RuleCase, data
 from tests.fix.draws import draws
 from tests.fix.draws.pools import numbers
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 @draws("grid-sample-as-gather")
@@ -56,3 +55,29 @@ def deform_conv_as_gather(rng: np.random.Generator) -> RuleCase:
         "dilations": dilations, "kernel_shape": taps,
     }  # fmt: skip
     return RuleCase("DeformConv", tuple(inputs), attributes, opset=19)
+
+
+@draws("affine-grid-as-product")
+def affine_grid_as_product(rng: np.random.Generator) -> RuleCase:
+    axes, batch = int(rng.integers(2, 4)), int(rng.integers(1, 4))
+    corners = {"align_corners": int(rng.integers(2))}
+    sizes = np.array([batch, 1, *numbers(rng, 1 + corners["align_corners"], 6, axes)])
+    fed = Fed((batch, axes, axes + 1))
+    return RuleCase("AffineGrid", (fed, ConstInput(sizes)), corners, opset=20)
+
+
+@draws("roi-align-as-gather")
+def roi_align_as_gather(rng: np.random.Generator) -> RuleCase:
+    batch, count = numbers(rng, 1, 4, 2)
+    dims = (batch, int(rng.integers(1, 4)), *numbers(rng, 2, 9, 2))
+    corners = rng.uniform(-4, 14, (count, 4)).astype(np.float32)
+    corners[:, 2:] = corners[:, :2] + np.abs(corners[:, 2:])
+    images = rng.integers(0, batch, count)
+    attributes = {
+        "output_height": int(rng.integers(1, 4)),
+        "output_width": int(rng.integers(1, 4)),
+        "sampling_ratio": int(rng.integers(1, 4)),
+        "spatial_scale": float(rng.choice([1.0, 0.5])),
+    }
+    inputs = (Fed(dims), ConstInput(corners), ConstInput(images))
+    return RuleCase("RoiAlign", inputs, attributes, opset=16)
