@@ -1,0 +1,64 @@
+"""One application of a rule, kept so that both sides of it can be run: the node and what replaced it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from atc_py.frontend.typing.known_type import known_type
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from atc_py.fix.ranges import Range, Ranges
+    from atc_py.frontend.folding.graph import ValueType, WorkGraph, WorkNode
+    from atc_py.ir import ConstData
+    from atc_py.source import SourceNode
+
+__all__ = ["RuleStep", "step_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleStep:
+    """A node and the nodes that a rule wrote in its place, at the opset at which they stood.
+
+    Attributes:
+        origin: the node.
+        written: the nodes that replaced it, producers first.
+        opsets: imported version of each domain.
+        types: types of the values that either side reads, and of the results, as far as known.
+        ranges: bounds of the integers among the node's inputs and outputs.
+        consts: the constants that either side reads.
+    """
+
+    origin: WorkNode
+    written: tuple[WorkNode, ...]
+    opsets: Mapping[str, int]
+    types: Mapping[str, ValueType]
+    ranges: Mapping[str, Range]
+    consts: Mapping[str, ConstData]
+
+
+def step_of(
+    graph: WorkGraph,
+    origin: WorkNode,
+    node: SourceNode,
+    written: Sequence[WorkNode],
+    ranges: Ranges,
+) -> RuleStep:
+    """Return the step that put `written` in place of `origin`.
+
+    Args:
+        graph: the graph with the constants of the new nodes.
+        origin: the node.
+        node: the same as a source node.
+        written: the new nodes.
+        ranges: of the model as it was before.
+    """
+    reads = dict.fromkeys(name for each in (origin, *written) for name in each.reads)
+    names = (*reads, *origin.writes)
+    types = {name: known for name in names if (known := known_type(graph, name)) is not None}
+    tensors = (each for each in (*node.inputs, *node.outputs) if each is not None)
+    bounds = {each.name: found for each in tensors if (found := ranges.of(each)) is not None}
+    consts = {name: graph.consts[name] for name in reads if name in graph.consts}
+    return RuleStep(origin, tuple(written), dict(graph.opsets), types, bounds, consts)
