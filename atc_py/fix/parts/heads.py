@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -12,10 +14,8 @@ if TYPE_CHECKING:
 
     from atc_py.fix.site import Site
 
-__all__ = ["MASKED", "Attended", "HeadDims", "attend", "merged", "split_heads"]
+__all__ = ["Attended", "HeadDims", "attend", "masked_score", "merged", "split_heads"]
 
-MASKED = -60000.0
-"""Added to scores that take no part: exp of it is 0 in float32 and float16, which both have it."""
 
 SCORES = (0, 2, 1, 3)
 """Order of axes that exchanges positions and heads."""
@@ -61,6 +61,11 @@ class Attended:
     capped: str
     biased: str
     weights: str
+
+
+def masked_score(site: Site) -> float:
+    """Return the term of scores that take no part: the least finite number of their dtype."""
+    return float(np.finfo(site.element.numpy).min)
 
 
 def split_heads(site: Site, x: str, heads: int) -> str:
