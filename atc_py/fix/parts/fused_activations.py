@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from atc_py.fix.unfit import require
 
@@ -42,7 +42,8 @@ def fused_activation(site: Site, x: str, name: str, values: Sequence[float]) -> 
     if name in _NAMES:
         attributes = _NAMES[name]
         require(len(values) >= len(attributes), "the activation has its values", "激活参数齐全")
-        return site.op(name, [x], **dict(zip(attributes, values, strict=False)))
+        given: dict[str, Any] = dict(zip(attributes, values, strict=False))
+        return site.op(name, [x], **given)
     if name == "HardSwish":
         gate = site.op("HardSigmoid", [x], alpha=1 / 6, beta=0.5)
         return site.op("Mul", [x, gate])

@@ -118,11 +118,7 @@ def attend(  # noqa: PLR0913  (the parts of an attention)
     scores = site.op("MatMul", [left, site.transpose(k, [0, 1, 3, 2])])
     if shared:
         scores = site.reshape(scores, [dims.batch, dims.heads, dims.queries, dims.keys])
-    capped = scores
-    if softcap:
-        bent = site.op("Tanh", [site.op("Mul", [scores, site.scalar(1 / softcap, "cap")])])
-        capped = site.op("Mul", [bent, site.scalar(softcap, "cap")])
-    biased = capped
+    biased = capped = _capped(site, scores, softcap)
     for bias in biases:
         biased = site.op("Add", [biased, bias])
     weights = _softmax(site, biased, dims.keys, sink, wide=wide)
@@ -133,6 +129,14 @@ def attend(  # noqa: PLR0913  (the parts of an attention)
     if shared:
         y = site.reshape(y, [dims.batch, dims.heads, dims.queries, dims.value_size])
     return Attended(y, scores, capped, biased, weights)
+
+
+def _capped(site: Site, scores: str, softcap: float) -> str:
+    """Write c * tanh(scores / c); c = 0 leaves the scores."""
+    if not softcap:
+        return scores
+    bent = site.op("Tanh", [site.op("Mul", [scores, site.scalar(1 / softcap, "cap")])])
+    return site.op("Mul", [bent, site.scalar(softcap, "cap")])
 
 
 def _softmax(site: Site, scores: str, keys: int, sink: str, *, wide: bool) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from atc_py.diag import Words
 from atc_py.fix.case import Fed, RuleCase, data
@@ -51,7 +51,9 @@ _ADDED = 3
 )
 def fused_conv_as_steps(site: Site) -> Sequence[str]:
     """Write the convolution, the sum and the activation."""
-    given = {name: each for name, each in site.node.attributes.items() if name not in _OWN}
+    given: dict[str, Any] = {
+        name: each for name, each in site.node.attributes.items() if name not in _OWN
+    }
     inputs = [site.name(at) for at in range(3)]
     y = site.op("Conv", inputs if inputs[-1] else inputs[:-1], **given)
     if site.tensor(_ADDED) is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from atc_py.diag import Words
 from atc_py.fix.case import Fed, RuleCase, data
@@ -41,7 +41,7 @@ _OPERANDS = (Fed((3, 4)), data(4, 5), data(5, seed=1))
 )
 def fused_gemm_as_steps(site: Site) -> Sequence[str]:
     """Write the product and the activation."""
-    given = {
+    given: dict[str, Any] = {
         name: each
         for name, each in site.node.attributes.items()
         if not name.startswith(("activation", "leaky_relu"))

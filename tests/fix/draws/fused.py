@@ -48,9 +48,9 @@ def fused_gemm_as_steps(rng: np.random.Generator) -> RuleCase:
     right = (columns, inner) if flags[1] else (inner, columns)
     name = one_of(rng, *GEMM_FUNCTIONS)
     names = ("activation_alpha", "activation_beta")[: GEMM_FUNCTIONS[name]]
-    values = {each: float(rng.uniform(0.2, 1)) for each in names}
+    values: dict[str, Any] = {each: float(rng.uniform(0.2, 1)) for each in names}
     bias = [data(columns)] if rng.integers(2) else []
-    attributes = {"alpha": 0.7, "beta": 0.3, "transA": flags[0], "transB": flags[1]}
+    attributes: dict[str, Any] = {"alpha": 0.7, "beta": 0.3, "transA": flags[0], "transB": flags[1]}
     return fused(
         "FusedGemm", Fed(left), data(*right), *bias, activation=name, **attributes, **values
     )

@@ -44,7 +44,7 @@ def causal_conv_as_conv(rng: np.random.Generator) -> RuleCase:
     attributes: dict[str, Any] = {"activation": one_of(rng, "none", "silu", "swish")}
     bias = data(channels, seed=1) if rng.integers(2) else None
     state = Fed((batch, channels, taps - 1)) if rng.integers(2) else None
-    inputs = [Fed((batch, channels, length)), data(channels, 1, taps), bias, state]
+    inputs: list[Any] = [Fed((batch, channels, length)), data(channels, 1, taps), bias, state]
     case = of_either(rng, "CausalConvWithState", inputs, attributes)
     if not case.domain or rng.integers(2):
         return case
