@@ -50,4 +50,7 @@ def conv_3d_as_slices(rng: np.random.Generator) -> RuleCase:
     )
     pads = [int(rng.integers(0, side)) for side in (*window, *window)]
     attributes = {"group": group, "pads": pads, "strides": strides, "dilations": dilations}
+    if rng.integers(3) == 0:
+        mode = str(rng.choice(["SAME_UPPER", "SAME_LOWER", "VALID"]))
+        attributes = {"group": group, "auto_pad": mode, "strides": strides}
     return RuleCase("Conv", inputs, attributes)
