@@ -56,7 +56,7 @@ def layer_norm_as_steps(site: Site) -> Sequence[str]:
         "所有输出与 X 类型相同",
     )
     rank = len(site.dims(0))
-    axes = range(site.integer("axis", -1) % rank, rank)
+    axes = range(site.axis(-1, rank), rank)
     x, mean, deviation = centered(site, site.name(0), axes, site.number("epsilon", 1e-5))
     y = site.op("Mul", [site.op("Div", [x, deviation]), site.name(1)])
     if site.tensor(2) is not None:
