@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from atc_py.compare.node_group import group_of
 from atc_py.compare.region_data import DataSet
 from atc_py.compare.region_proof import RegionTest, run_drawn
-from atc_py.fix.rule import Exactness
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -65,8 +64,7 @@ class FinalRegion:
         """Run the node and its new form on drawn data, where the new form reads no other values."""
         test, step = self._test, self._group[0].step
         if set(step.origin.reads).issuperset(test.after.reads):
-            exact = all(each.rule.exactness is Exactness.EQUAL for each in self._group)
-            run_drawn(test, step, seeds, visible, exact=exact)
+            run_drawn(test, step, seeds, visible)
         test.close()
 
 
@@ -89,8 +87,11 @@ class FinalRegions:
         self._makers = {name: node for node in fixed.file.nodes for name in node.writes}
         self._order = {node: at for at, node in enumerate(fixed.file.nodes)}
         kept = {name for group in groups for name in group[0].step.origin.writes}
-        made = {n for g in groups for each in g for node in each.step.written for n in node.writes}
-        self._new = made - kept
+        self._rules: dict[str, dict[str, float]] = {}
+        for each in (each for group in groups for each in group):
+            for name in (name for node in each.step.written for name in node.writes):
+                self._rules.setdefault(name, {})[each.rule.name] = each.rule.limit
+        self._new = self._rules.keys() - kept
         self.regions = [
             self._region(group, proof) for group, proof in zip(groups, proofs, strict=True)
         ]
@@ -115,9 +116,11 @@ class FinalRegions:
         after = group_of(nodes, file.opsets, file.contents.weights, writes, file.tensors)
         step = group[0].step
         before = group_of([origin], step.opsets, step.consts, writes, self._original.file.tensors)
-        rules = tuple(dict.fromkeys(each.rule.name for each in group))
         limits = {each.rule.name: each.rule.limit for each in group}
-        test = RegionTest(rules, sum(limits.values()), before, after, proof)
+        for name in (name for node in nodes for name in node.writes):
+            # What the node reads may have gone, so that rewrites before it belong to its region.
+            limits.update(self._rules.get(name, {}))
+        test = RegionTest(tuple(limits), sum(limits.values()), before, after, proof)
         return FinalRegion(test, group)
 
     def _nodes_between(self, reads: set[str], writes: Sequence[str]) -> list[WorkNode]:
