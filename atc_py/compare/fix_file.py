@@ -161,7 +161,7 @@ def _prove(
     if feeds is None:
         return None
     original, written = StreamedModel(fixed.file), StreamedModel(read_model(trial))
-    return prove(original, written, groups, feeds)
+    return prove(original, written, groups, feeds, fixed.tidied.twins)
 
 
 def _on_target(

@@ -287,7 +287,7 @@ def prove_step(
     """
     step, rule = applied.step, applied.rule
     writes = [name for name in step.origin.writes if _is_made(step, name)]
-    before = group_of([step.origin], step.opsets, step.consts, writes, tensors)
+    before = group_of(step.replaced, step.opsets, step.consts, writes, tensors)
     after = group_of(step.written, step.opsets, step.consts, writes, tensors)
     test = RegionTest((rule.name,), rule.limit, before, after, RegionProof())
     run_drawn(test, step, seeds, visible)
