@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from atc_py.check.evaluate import check_view
 from atc_py.check.findings import Standing
 from atc_py.diag import Words
 from atc_py.diag.codes import BAD_OPTION
+from atc_py.fix.neighbors import Neighbors
 from atc_py.fix.ranges import Range, Ranges
 from atc_py.fix.registry import check_rules, rules_of_operator
 from atc_py.fix.rule import Exactness
@@ -28,7 +29,7 @@ from atc_py.ir import DenseConst
 from atc_py.source.limits import FOLD_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -98,6 +99,25 @@ class Fixed:
     unfit: tuple[Unfit, ...] = ()
     settled: bool = True
     model: SourceModel | None = field(default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    """A rule that fits a node, and what it wrote.
+
+    Attributes:
+        rule: the rule.
+        node: the node.
+        work: the node in the graph.
+        site: what the rule wrote.
+        results: names of the values that become the outputs.
+    """
+
+    rule: FixRule
+    node: SourceNode
+    work: WorkNode
+    site: Site
+    results: Sequence[str]
 
 
 class Fixer:
@@ -181,7 +201,12 @@ class Fixer:
         self._ranges = Ranges(
             model, {name: Range(*each) for name, each in self._rules.ranges.items()}
         )
+        self._neighbors = Neighbors(model)
+        self._pending: dict[SourceNode, _Pending] = {}
         for work, node in zip(graph.nodes, model.nodes, strict=True):
+            if node in self._neighbors.taken:
+                self._finish(writer, work, node)
+                continue
             tried = node in refused and node.index not in self._hopeless
             done = tried and self._replace(writer, work, node, unfit)
             changed = changed or done
@@ -214,7 +239,13 @@ class Fixer:
                 continue
             opset = writer.graph.opsets.get("", 0)
             site = Site(
-                node, opset, writer.fresh, self._ranges, work, partial(_known, writer.graph)
+                node,
+                opset,
+                writer.fresh,
+                self._ranges,
+                work,
+                partial(_known, writer.graph),
+                self._neighbors,
             )
             try:
                 results = rule.apply(site)
@@ -225,10 +256,25 @@ class Fixer:
                 # Lists of other lengths than the axes, strides of 0: the check has findings on them.
                 unfit.append(Unfit(rule, node, _NOT_SOUND))
                 continue
-            made = splice(writer, work, site, results)
-            self._applied.append(Applied(rule, node, made))
+            pending = _Pending(rule, node, work, site, results)
+            if site.absorbed:
+                self._neighbors.taken.update(site.absorbed)
+                self._pending[site.absorbed[-1]] = pending
+            else:
+                self._splice(writer, pending, work)
             return True
         return False
+
+    def _finish(self, writer: Writer, work: WorkNode, node: SourceNode) -> None:
+        """Write what a rule left for the place of the last node of a chain."""
+        pending = self._pending.pop(node, None)
+        if pending is not None:
+            self._splice(writer, pending, replace(pending.work, outputs=work.outputs))
+
+    def _splice(self, writer: Writer, pending: _Pending, origin: WorkNode) -> None:
+        """Write what a rule wrote, and note the rule."""
+        made = splice(writer, origin, pending.site, pending.results)
+        self._applied.append(Applied(pending.rule, pending.node, made))
 
 
 def _known(graph: WorkGraph, name: str) -> NDArray[Any] | None:

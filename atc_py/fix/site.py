@@ -12,7 +12,7 @@ from atc_py.frontend.reading.history import history
 from atc_py.frontend.rewriting.function_body import function_body
 from atc_py.frontend.rewriting.graph_body import graph_bodies
 from atc_py.frontend.rewriting.loop_count import count_steps
-from atc_py.ir import DenseConst
+from atc_py.ir import DeferredConst, DenseConst
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from atc_py.fix.neighbors import Neighbors
     from atc_py.fix.ranges import Range, Ranges
     from atc_py.frontend.folding.graph import WorkNode
     from atc_py.frontend.rewriting.function_body import BodyNode
@@ -48,6 +49,9 @@ class Site:
         opset: the version of ONNX's operators at which new nodes are written.
         made: the new nodes, producers first.
         consts: data of new constants by name.
+        neighbors: makers and readers of the model's values; None where only the node is known.
+        absorbed: nodes that go along with the node, each reading the one before it; the results
+            are then those of the last.
     """
 
     def __init__(
@@ -58,6 +62,7 @@ class Site:
         ranges: Ranges | None = None,
         work: WorkNode | None = None,
         known: Callable[[str], NDArray[Any] | None] = lambda _name: None,
+        neighbors: Neighbors | None = None,
     ) -> None:
         """Open a site.
 
@@ -68,7 +73,10 @@ class Site:
             ranges: ranges of the model's integers.
             work: the node with its graphs.
             known: returns the data of a constant of the model by its name.
+            neighbors: makers and readers of the model's values.
         """
+        self.neighbors = neighbors
+        self.absorbed: tuple[SourceNode, ...] = ()
         self._known = known
         self._ranges = ranges
         self._work = work
@@ -213,6 +221,25 @@ class Site:
     def op(self, op_type: str, inputs: Sequence[str], label: str = "", **attributes: Any) -> str:
         """Write a node with one output; return the output's name."""
         return self.ops(op_type, inputs, 1, label, **attributes)[0]
+
+    def derived(
+        self,
+        position: int,
+        compute: Callable[[NDArray[Any]], NDArray[Any]],
+        dtype: DType = DType.FLOAT32,
+        label: str = "const",
+    ) -> str:
+        """Return the name of a new constant of an input's shape, computed whenever it is read.
+
+        Raises:
+            UnfitError: the input is computed at run time.
+        """
+        source = self.input(position).const
+        require(source is not None, f"{self.name(position)} is constant", "该输入为常量")
+        data = cast("ConstData", source)
+        name = self._fresh(self._label(label))
+        self.consts[name] = DeferredConst(dtype, data.shape, [data], compute, "fix")
+        return name
 
     def ops(
         self, op_type: str, inputs: Sequence[str], count: int, label: str = "", **attributes: Any
@@ -362,6 +389,13 @@ class Site:
         if self.opset < _PADS_AS_INPUT:
             return self.op("Pad", [x], pads=list(pads))
         return self.op("Pad", [x, self.const(pads, label="pads")])
+
+    def clip(self, x: str, low: float, high: float, dtype: DType = DType.FLOAT32) -> str:
+        """Limit elements to `low` and `high`."""
+        if self.opset < _CLIP_AS_INPUT:
+            return self.op("Clip", [x], min=float(low), max=float(high))
+        limits = [self.const(low, dtype, "least"), self.const(high, dtype, "most")]
+        return self.op("Clip", [x, *limits])
 
     def _along(self, op_type: str, x: str, axes: Sequence[int], **attributes: Any) -> str:
         """Write an operator over axes, in the form of the opset."""
