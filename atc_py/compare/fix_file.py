@@ -9,8 +9,8 @@ import numpy as np
 
 from atc_py.check.bound_node import Conditions
 from atc_py.check.findings import Standing
+from atc_py.compare.original import open_original
 from atc_py.compare.proof import Region, prove
-from atc_py.compare.reference import open_reference
 from atc_py.diag.codes import FIX_DIFFERS, FIX_NOT_SETTLED
 from atc_py.fix.engine import Fixer
 from atc_py.fix.registry import load_rules
@@ -122,7 +122,7 @@ def _prove(fixed: Fixed, model: Path, written: Path, options: FixOptions) -> Fix
         for each in source.inputs
         if each.name in options.rules.bind
     }
-    models = open_reference(model), open_reference(written)
+    models = open_original(model, written.parent), open_original(written, written.parent)
     return prove(*models, ports, found, range(options.seeds), bound, options.rules.ranges)
 
 

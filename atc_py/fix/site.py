@@ -54,7 +54,7 @@ class Site:
             are then those of the last.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (what is known of the node)
         self,
         node: SourceNode,
         opset: int,

@@ -64,10 +64,10 @@ def dynamic_codes(site: Site, x: str, rank: int) -> DynamicCodes:
     if axes:
         flat = site.reshape(x, [1, -1])
         high, low = (
-            site.reshape(site.reduce(op, flat, [1]), [1]) for op in ("ReduceMax", "ReduceMin")
+            site.reshape(site.reduce(op, flat, [1]), []) for op in ("ReduceMax", "ReduceMin")
         )
     else:
-        high = low = site.reshape(x, [1])
+        high = low = x
     high, low = site.op("Max", [high, zero]), site.op("Min", [low, zero])
     span = site.op("Sub", [high, low])
     empty = site.op("Equal", [span, zero])
@@ -75,7 +75,7 @@ def dynamic_codes(site: Site, x: str, rank: int) -> DynamicCodes:
     middle = site.op("Div", [site.op("Sub", [zero, low]), step])
     point = _clip(site, site.op("Round", [_clip(site, middle)]))
     whole = site.op("Add", [site.op("Round", [site.op("Div", [x, step])]), point])
-    return DynamicCodes(_clip(site, whole), site.reshape(step, []), site.reshape(point, []))
+    return DynamicCodes(_clip(site, whole), step, point)
 
 
 def _clip(site: Site, x: str) -> str:

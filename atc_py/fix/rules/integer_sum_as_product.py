@@ -76,20 +76,14 @@ def integer_sum_as_product(site: Site) -> Sequence[str]:
     rank = len(site.dims(1))
     a = centered_codes(site, 0, 2, DATA_SHARE, -2 if is_product else None)
     b = centered_codes(site, 1, 3, WEIGHT_SHARE, -1 if is_product else -rank)
-    y = (
-        site.op("MatMul", [a, b])
-        if is_product
-        else site.op("Conv", [a, b], **site.node.attributes)
-    )
+    y = site.op("MatMul", [a, b]) if is_product else site.op("Conv", [a, b], **site.node.attributes)
     chain = _scaling(site)
     whole = 1 / (DATA_SHARE * WEIGHT_SHARE)
     if chain is None:
         return [site.cast(scaled(site, y, whole), DType.INT32)]
     cast, scale = chain
     site.absorbed = (cast, scale)
-    (factor,) = [
-        each.name for each in scale.inputs if each is not None and each != cast.outputs[0]
-    ]
+    (factor,) = [each.name for each in scale.inputs if each is not None and each != cast.outputs[0]]
     return [site.op("Mul", [y, _grown(site, factor)])]
 
 
