@@ -1,4 +1,7 @@
-"""A node that a rule may replace: its facts, and a writer of the nodes that replace it."""
+"""A node that a rule may replace: its facts, and a writer of the nodes that replace it.
+
+Over 400 lines because every rule holds one object, which has the facts and the writers.
+"""
 
 from __future__ import annotations
 
