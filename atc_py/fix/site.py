@@ -197,6 +197,19 @@ class Site:
         found = self.output(position)
         return None if found is None or self._ranges is None else self._ranges.of(found)
 
+    def may_wrap(self, position: int = 0) -> bool:
+        """Return True unless an integer output is known to fit its dtype before it is stored."""
+        found = self.output(position)
+        return found is None or self._ranges is None or self._ranges.may_wrap(found)
+
+    def unbounded(self, tensor: SourceTensor) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return what leaves a tensor without bounds: inputs of the model, and other values."""
+        if self._ranges is None:
+            return (), ()
+        found = self._ranges.unbounded(tensor)
+        inputs = tuple(each for each in found if self._ranges.is_input(each))
+        return inputs, tuple(each for each in found if each not in inputs)
+
     @property
     def element(self) -> DType:
         """The dtype of the first input.

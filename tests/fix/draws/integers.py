@@ -1,0 +1,59 @@
+"""Random cases of the rules of integers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from atc_py.fix.case import ConstInput, Fed, RuleCase
+from atc_py.tensor.dtypes import DType
+from tests.fix.draws import draws
+from tests.fix.draws.elementwise import shape
+
+WIDE = DType.INT64
+
+
+def constant(*values: int) -> ConstInput:
+    """Return int64 constants."""
+    return ConstInput(np.array(values, np.int64))
+
+
+@draws("int64-as-int32")
+def int64_as_int32(rng: np.random.Generator) -> RuleCase:
+    dims = tuple(int(each) for each in rng.integers(1, 4, 2))
+    x, y = Fed(dims, WIDE, (-40000, 40000)), Fed(dims[1:], WIDE, (-3, 50000))
+    flags = {"exclusive": int(rng.integers(2)), "reverse": int(rng.integers(2))}
+    cases = [
+        *(RuleCase(op, (x, y)) for op in ("Sub", "Mul", "Less", "Greater")),
+        RuleCase("Neg", (x,)),
+        RuleCase("Clip", (Fed(dims, DType.INT8), ConstInput(np.array(3, np.int8)))),
+        RuleCase("CumSum", (x, ConstInput(np.array(1))), flags, opset=11),
+        RuleCase("Pad", (x, constant(1, 0, 0, 2), ConstInput(np.array(0)))),
+        RuleCase("Pad", (Fed(dims, DType.BOOL), constant(1, 0, 0, 2))),
+        RuleCase("Slice", (x, constant(0), constant(1), constant(1))),
+        RuleCase("Where", (Fed(dims, DType.BOOL), Fed(dims, DType.BOOL), Fed(dims, DType.BOOL))),
+        RuleCase("Pow", (Fed(dims, WIDE, (-9, 9)), Fed(dims[1:], WIDE, (0, 4)))),
+    ]
+    return cases[int(rng.integers(len(cases)))]
+
+
+@draws("integers-as-float32")
+def integers_as_float32(rng: np.random.Generator) -> RuleCase:
+    dims = (*shape(rng, 0, 2), int(rng.integers(1, 6)))
+    dtype = (WIDE, DType.INT32, DType.INT8)[int(rng.integers(3))]
+    x = Fed(dims, dtype, (-60, 60))
+    axis = int(rng.integers(-len(dims), len(dims)))
+    columns = int(rng.integers(1, 5))
+    rows = Fed((dims[-1], columns), DType.INT32, (-60, 60))
+    left = Fed(dims if len(dims) > 1 else (2, *dims), DType.INT32, (-60, 60))
+    updates: tuple[Any, ...] = (constant(0).value[None], Fed((1, *dims[1:]), dtype, (-60, 60)))
+    cases = [
+        RuleCase("ReduceSum", (Fed(dims, DType.INT32, (-60, 60)),), {"axes": [axis]}, opset=12),
+        RuleCase("ReduceMin", (x,), {"axes": [axis], "keepdims": 0}, opset=12),
+        RuleCase("MatMul", (left, rows)),
+        RuleCase("ArgMax", (x,), {"axis": axis}),
+        RuleCase("Sign", (Fed(dims, DType.INT32, (-60, 60)),)),
+        RuleCase("ScatterND", (x, ConstInput(updates[0]), updates[1])),
+    ]
+    return cases[int(rng.integers(len(cases)))]
