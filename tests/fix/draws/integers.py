@@ -57,3 +57,46 @@ def integers_as_float32(rng: np.random.Generator) -> RuleCase:
         RuleCase("ScatterND", (x, ConstInput(updates[0]), updates[1])),
     ]
     return cases[int(rng.integers(len(cases)))]
+
+
+def bounds(rng: np.random.Generator, dtype: DType) -> tuple[int, int] | None:
+    """Return bounds of numbers of some bits; None for dtypes of few bits."""
+    if dtype not in {DType.INT32, DType.INT64, DType.UINT32, DType.UINT64}:
+        return None
+    high = 2 ** int(rng.integers(1, 29))
+    signed = dtype in {DType.INT32, DType.INT64}
+    return (-high if signed and rng.integers(2) else 0, high)
+
+
+@draws("bit-shift-as-product")
+def bit_shift_as_product(rng: np.random.Generator) -> RuleCase:
+    dtype = (DType.UINT8, DType.UINT32, DType.UINT64)[int(rng.integers(3))]
+    dims, wide = shape(rng), dtype is not DType.UINT8
+    x = Fed(dims, dtype, (0, 2 ** int(rng.integers(1, 20))) if wide else None)
+    most = 11 if wide else 7
+    shift = ConstInput(rng.integers(0, most, dims, endpoint=True).astype(dtype.numpy))
+    by = shift if rng.integers(2) else Fed(dims, dtype, (0, most))
+    way = "LEFT" if rng.integers(2) else "RIGHT"
+    return RuleCase("BitShift", (x, by), {"direction": way}, opset=11)
+
+
+@draws("bitwise-as-arithmetic")
+def bitwise_as_arithmetic(rng: np.random.Generator) -> RuleCase:
+    kinds = (DType.INT8, DType.UINT8, DType.INT16, DType.UINT16, DType.INT32, DType.INT64, DType.UINT32)
+    dtype = kinds[int(rng.integers(len(kinds)))]
+    dims = shape(rng)
+    x = Fed(dims, dtype, bounds(rng, dtype))
+    op = ("BitwiseAnd", "BitwiseOr", "BitwiseXor")[int(rng.integers(3))]
+    if rng.integers(3) == 0:
+        masks = 2 ** rng.integers(0, 7, dims[-1:], endpoint=True) - 1
+        return RuleCase(op, (x, ConstInput(masks.astype(dtype.numpy))), opset=18)
+    other = Fed(dims[int(rng.integers(len(dims))) :], dtype, bounds(rng, dtype))
+    return RuleCase(op, (x, other) if rng.integers(2) else (other, x), opset=18)
+
+
+@draws("cum-prod-as-steps")
+def cum_prod_as_steps(rng: np.random.Generator) -> RuleCase:
+    dims = tuple(int(each) for each in rng.integers(1, 10, int(rng.integers(1, 4))))
+    axis = ConstInput(np.array(int(rng.integers(-len(dims), len(dims)))))
+    flags = {"exclusive": int(rng.integers(2)), "reverse": int(rng.integers(2))}
+    return RuleCase("CumProd", (Fed(dims), axis), flags, opset=26)
