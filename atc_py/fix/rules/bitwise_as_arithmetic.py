@@ -16,7 +16,6 @@ from atc_py.fix.parts.narrow import require_range
 from atc_py.fix.ranges import Range
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
-from atc_py.fix.unfit import require
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:

@@ -82,7 +82,15 @@ def bit_shift_as_product(rng: np.random.Generator) -> RuleCase:
 
 @draws("bitwise-as-arithmetic")
 def bitwise_as_arithmetic(rng: np.random.Generator) -> RuleCase:
-    kinds = (DType.INT8, DType.UINT8, DType.INT16, DType.UINT16, DType.INT32, DType.INT64, DType.UINT32)
+    kinds = (
+        DType.INT8,
+        DType.UINT8,
+        DType.INT16,
+        DType.UINT16,
+        DType.INT32,
+        DType.INT64,
+        DType.UINT32,
+    )
     dtype = kinds[int(rng.integers(len(kinds)))]
     dims = shape(rng)
     x = Fed(dims, dtype, bounds(rng, dtype))
@@ -100,3 +108,37 @@ def cum_prod_as_steps(rng: np.random.Generator) -> RuleCase:
     axis = ConstInput(np.array(int(rng.integers(-len(dims), len(dims)))))
     flags = {"exclusive": int(rng.integers(2)), "reverse": int(rng.integers(2))}
     return RuleCase("CumProd", (Fed(dims), axis), flags, opset=26)
+
+
+@draws("scatter-with-reduction")
+def scatter_with_reduction(rng: np.random.Generator) -> RuleCase:
+    rank = int(rng.integers(1, 4))
+    dims = tuple(int(each) for each in rng.integers(1, 6, rank))
+    reduction = str(rng.choice(["add", "mul", "max", "min"]))
+    opset = 18 if reduction in {"max", "min"} else 16
+    if rng.integers(2):
+        axis = int(rng.integers(rank))
+        taken = tuple(int(rng.integers(1, dim + 1)) for dim in dims)
+        places = rng.integers(-dims[axis], dims[axis], taken)
+        where = {"axis": axis - rank * int(rng.integers(2)), "reduction": reduction}
+        inputs = (Fed(dims), ConstInput(places), Fed(taken))
+        return RuleCase("ScatterElements", inputs, where, opset=opset)
+    depth, count = int(rng.integers(1, rank + 1)), int(rng.integers(1, 6))
+    columns = [rng.integers(-dim, dim, (2, count)) for dim in dims[:depth]]
+    inputs = (Fed(dims), ConstInput(np.stack(columns, -1)), Fed((2, count, *dims[depth:])))
+    return RuleCase("ScatterND", inputs, {"reduction": reduction}, opset=opset)
+
+
+@draws("tensor-scatter-as-nd")
+def tensor_scatter_as_nd(rng: np.random.Generator) -> RuleCase:
+    dims = [int(each) for each in rng.integers(1, 6, int(rng.integers(3, 5)))]
+    axis = int(rng.integers(1, len(dims)))
+    new = list(dims)
+    new[axis] = int(rng.integers(1, dims[axis] + 1))
+    mode = "circular" if rng.integers(2) else "linear"
+    last = dims[axis] - (1 if mode == "circular" else new[axis])
+    start = Fed((dims[0],), WIDE, (0, last)) if rng.integers(3) else None
+    attributes = {"axis": axis - len(dims) * int(rng.integers(2)), "mode": mode}
+    return RuleCase(
+        "TensorScatter", (Fed(tuple(dims)), Fed(tuple(new)), start), attributes, opset=24
+    )
