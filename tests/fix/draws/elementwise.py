@@ -126,3 +126,20 @@ def reverse_sequence_carried(rng: np.random.Generator) -> RuleCase:
     steps, batch = (int(each) for each in rng.integers(1, 6, 2))
     lengths = ConstInput(rng.integers(1, steps + 1, batch))
     return RuleCase("ReverseSequence", (Fed((steps, batch), DType.BOOL), lengths), opset=10)
+
+
+@draws("double-as-float32")
+def double_as_float32(rng: np.random.Generator) -> RuleCase:
+    double = DType.FLOAT64
+    op = str(rng.choice(["Sub", "Mul", "Exp", "Sigmoid", "Where", "MatMul", "Concat", "Less"]))
+    if op in {"Exp", "Sigmoid"}:
+        return RuleCase(op, (Fed(shape(rng), double),))
+    if op == "Where":
+        dims = shape(rng)
+        return RuleCase(op, (Fed(dims, DType.BOOL), Fed(dims, double), Fed(dims, double)))
+    if op == "MatMul":
+        rows, inner, columns = (int(each) for each in rng.integers(1, 6, 3))
+        return RuleCase(op, (Fed((rows, inner), double), Fed((inner, columns), double)))
+    if op == "Concat":
+        return RuleCase(op, (Fed((2, 3), double), Fed((2, 1), double)), {"axis": 1})
+    return RuleCase(op, pair(rng, double))
