@@ -250,7 +250,8 @@ class Fixer:
             try:
                 results = rule.apply(site)
             except UnfitError as error:
-                unfit.append(Unfit(rule, node, error.reason))
+                if error.reason.en:
+                    unfit.append(Unfit(rule, node, error.reason))
                 continue
             except (LookupError, ValueError, ZeroDivisionError):
                 # Lists of other lengths than the axes, strides of 0: the check has findings on them.

@@ -359,6 +359,12 @@ def _power(node: SourceNode, known: Known) -> Range | None:
     return Range(-most if base.low < 0 else 0, most)
 
 
+def _leaky(node: SourceNode, known: Known) -> Range | None:
+    """Return the range of numbers, of which those below 0 may be multiplied."""
+    product = _corners(lambda a, b: a * b)(node, known)
+    return None if product is None or known[0] is None else product.joined(known[0])
+
+
 _WIDEST_SHIFT = 64
 
 
@@ -395,7 +401,7 @@ RULES: Mapping[str, Rule] = {
             "Compress", "DepthToSpace", "Expand", "Flatten", "Gather", "GatherElements", "GatherND",
             "Identity", "ReduceMax", "ReduceMin", "Reshape", "ReverseSequence",
             "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile", "TopK", "Transpose", "Unique",
-            "Unsqueeze", "Cast", "CastLike", "MaxPool",
+            "Unsqueeze", "Cast", "CastLike", "MaxPool", "Resize", "Upsample",
         ),
         _first,
     ),
@@ -424,9 +430,11 @@ RULES: Mapping[str, Rule] = {
     "NonMaxSuppression": _places,
     "NonZero": _places,
     "OneHot": _of(2),
+    "PRelu": _leaky,
     "Pad": _of(0, 2, zero=True),
     "Pow": _power,
     "Range": _steps,
+    "Relu": lambda _node, known: known[0] and Range(max(known[0].low, 0), max(known[0].high, 0)),
     "ReduceL1": _reduced(_absolute),
     "ReduceProd": _products,
     "ReduceSum": _reduced(),

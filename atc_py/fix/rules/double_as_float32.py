@@ -8,7 +8,7 @@ from atc_py.diag import Words
 from atc_py.fix.case import Fed, RuleCase
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
-from atc_py.fix.unfit import require
+from atc_py.fix.unfit import meant_for, require
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def double_as_float32(site: Site) -> Sequence[str]:
         if tensor is not None and tensor.dtype is DType.FLOAT64:
             names[at] = _single(site, tensor)
             found = True
-    require(found, "an operand is float64", "有 float64 操作数")
+    meant_for(found)
     if site.node.op_type == "Cast":
         require(
             names[0] not in site.consts and not site.made, "X was float32 before", "X 原为 float32"

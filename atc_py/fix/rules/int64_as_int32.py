@@ -12,7 +12,7 @@ from atc_py.fix.parts.narrow import INTEGERS, require_range, require_result
 from atc_py.fix.ranges import INT32
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
-from atc_py.fix.unfit import require
+from atc_py.fix.unfit import meant_for
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ _MOVES = frozenset({
         "Abs", "Add", "ArgMax", "ArgMin", "Clip", "Concat", "CumSum", "Div", "Equal", "Expand",
         "Gather", "GatherElements", "GatherND", "Greater", "GreaterOrEqual", "Less", "LessOrEqual",
         "Max", "Min", "Mod", "Mul", "Neg", "NonZero", "OneHot", "Pad", "Pow", "ReduceMax", "ReduceMin",
-        "ReduceProd", "ScatterElements", "Sign", "Slice", "Split", "Squeeze", "Sub", "Tile",
+        "ReduceProd", "Relu", "ScatterElements", "Sign", "Slice", "Split", "Squeeze", "Sub", "Tile",
         "Transpose", "Trilu", "Unsqueeze", "Where",
     ),
     Exactness.EQUAL,
@@ -78,7 +78,7 @@ def int64_as_int32(site: Site) -> Sequence[str]:
         require_range(site, position, INT32)
         names.append(site.cast(tensor.name, DType.INT32))
         narrowed = True
-    require(narrowed, "an operand is of another dtype of integers", "有其他整数类型的操作数")
+    meant_for(narrowed)
     results = site.again(names, len(site.node.outputs))
     return [_back(site, result, position) for position, result in enumerate(results)]
 

@@ -9,7 +9,7 @@ from atc_py.fix.case import Fed, RuleCase
 from atc_py.fix.parts.narrow import EXACT_FLOAT, INTEGERS, require_range, require_result
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
-from atc_py.fix.unfit import require
+from atc_py.fix.unfit import meant_for, require
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -23,11 +23,12 @@ _OPERANDS = {
     "ArgMax": (0,), "ArgMin": (0,), "Gemm": (0, 1, 2), "MatMul": (0, 1), "ReduceMin": (0,),
     "ReduceSum": (0,), "ScatterND": (0, 2), "Sign": (0,), "Split": (0,),
     "Pad": (0, 2), "OneHot": (2,), "GatherElements": (0,), "Hardmax": (0,), "ReduceL1": (0,),
-    "ReduceMax": (0,),
+    "ReduceMax": (0,), "Relu": (0,), "PRelu": (0, 1), "MaxPool": (0,), "Resize": (0,), "SpaceToDepth": (0,),
+    "ScatterElements": (0, 2),
 }  # fmt: skip
 """By operator: positions of the operands; the others are shapes, axes and positions."""
 
-_POSITIONS = {"ArgMax": (0,), "ArgMin": (0,)}
+_POSITIONS = {"ArgMax": (0,), "ArgMin": (0,), "MaxPool": (1,)}
 """By operator: results that are positions, in int64."""
 
 
@@ -61,14 +62,10 @@ def integers_as_float32(site: Site) -> Sequence[str]:
         tensor = site.tensor(at)
         if tensor is None:
             continue
-        require(
-            tensor.dtype in INTEGERS or tensor.dtype is DType.BOOL,
-            f"{tensor.name} has integers",
-            "该输入为整数",
-        )
+        meant_for(tensor.dtype in INTEGERS or tensor.dtype is DType.BOOL)
         require_range(site, at, EXACT_FLOAT)
         names[at] = site.cast(tensor.name, DType.FLOAT32)
-    _require_exact_sums(site)
+    _require_whole_numbers(site)
     results = list(site.again(names, len(site.node.outputs)))
     for at, tensor in enumerate(site.node.outputs):
         if tensor is None or at in _POSITIONS.get(op_type, ()):
@@ -80,8 +77,10 @@ def integers_as_float32(site: Site) -> Sequence[str]:
     return results
 
 
-def _require_exact_sums(site: Site) -> None:
-    """Require factors of sums of products that are whole."""
+def _require_whole_numbers(site: Site) -> None:
+    """Require attributes with which all steps have whole numbers."""
+    nearest = site.text("mode", "nearest") == "nearest"
+    require(nearest or site.node.op_type != "Resize", "mode is nearest", "mode 为 nearest")
     for name in ("alpha", "beta"):
         if site.node.op_type == "Gemm":
             require(site.number(name, 1.0) == 1, f"{name} is 1", f"{name} 为 1")

@@ -142,3 +142,32 @@ def tensor_scatter_as_nd(rng: np.random.Generator) -> RuleCase:
     return RuleCase(
         "TensorScatter", (Fed(tuple(dims)), Fed(tuple(new)), start), attributes, opset=24
     )
+
+
+@draws("gather-nd-with-batches")
+def gather_nd_with_batches(rng: np.random.Generator) -> RuleCase:
+    dims = tuple(int(each) for each in rng.integers(1, 5, int(rng.integers(2, 5))))
+    batches = int(rng.integers(1, len(dims)))
+    depth = int(rng.integers(1, len(dims) - batches + 1))
+    count = int(rng.integers(1, 4))
+    columns = [
+        rng.integers(-dim, dim, (*dims[:batches], count)) for dim in dims[batches : batches + depth]
+    ]
+    indices = ConstInput(np.stack(columns, -1))
+    return RuleCase("GatherND", (Fed(dims), indices), {"batch_dims": batches})
+
+
+@draws("hardmax-as-one-hot")
+def hardmax_as_one_hot(rng: np.random.Generator) -> RuleCase:
+    dims = tuple(int(each) for each in rng.integers(1, 6, int(rng.choice([1, 3, 4]))))
+    axis = int(rng.integers(-len(dims), len(dims)))
+    opset = int(rng.choice([11, 13]))
+    return RuleCase("Hardmax", (Fed(dims),), {"axis": axis % len(dims)}, opset=opset)
+
+
+@draws("cum-sum-along-scalar")
+def cum_sum_along_scalar(rng: np.random.Generator) -> RuleCase:
+    dims = shape(rng)
+    axis = ConstInput(np.array([int(rng.integers(-len(dims), len(dims)))]))
+    flags = {"exclusive": int(rng.integers(2)), "reverse": int(rng.integers(2))}
+    return RuleCase("CumSum", (Fed(dims), axis), flags, opset=11)
