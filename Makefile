@@ -7,7 +7,7 @@ OUT ?= out
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all mutations check bench kernels fmt docs conformance networks trained fuzz agree clean \
+.PHONY: help demo test test-all mutations check bench kernels fmt docs conformance networks trained exports fuzz agree clean \
         kill-sweep
 
 help: ## List the targets
@@ -75,8 +75,20 @@ conformance: $(VENV)/.dev ## Run ONNX's conformance cases and write docs/conform
 networks: $(VENV)/.dev ## Compile and run the shared networks for each SoC; write docs/networks.md again
 	$(BIN)/python -m tests.networks.page --write
 
-trained: $(VENV)/.dev ## Download trained models, compile and run them; write docs/trained-models.md again
+trained: $(VENV)/.dev ## Download trained models, compile and run them; write their two pages again
 	$(BIN)/python -m tests.trained.page --write
+	$(BIN)/python -m tests.trained.fixed_page --write
+
+# PyTorch is large, so it has an environment of its own; the files land beside the wheels.
+TORCH_VENV ?= $(HOME)/.cache/atc-py/torch
+$(TORCH_VENV)/.installed: $(VENV)/bin/python
+	$(PYTHON) -m venv $(TORCH_VENV)
+	$(TORCH_VENV)/bin/python -m pip install --quiet torch==2.13.0 transformers==5.23.0 onnx onnxscript
+	@touch $@
+
+exports: $(VENV)/.dev $(TORCH_VENV)/.installed ## Export networks with PyTorch; write docs/fixed-models.md again
+	$(TORCH_VENV)/bin/python tests/trained/export.py
+	$(BIN)/python -m tests.trained.fixed_page --write
 
 # FUZZ_COUNT, FUZZ_SEED and FUZZ_SECONDS choose the round; with atheris, coverage guides a second one.
 fuzz: $(VENV)/.dev ## Try mutated models; print failures, their seeds, and the codes given

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 from atc_py.options.choices import (
     FixChoice,
     PrecisionChoice,
+    RuleChoice,
     chosen_list,
     chosen_mode,
+    chosen_rules,
     fix_rules,
     input_shapes,
     optional_path,
@@ -81,6 +83,7 @@ def quantize_model(  # noqa: PLR0913  (keywords, each of them an option)
     external_data: bool = False,
     quant_bias: str = AUTO,
     operator_list: str | None = None,
+    fix: RuleChoice | None = None,
     on_stage: Callable[[str], None] | None = None,
 ) -> Quantization:
     """Write a quantized ONNX model in another form; it quantizes nothing that is not quantized.
@@ -93,6 +96,7 @@ def quantize_model(  # noqa: PLR0913  (keywords, each of them an option)
         quant_bias: as in `convert`, of a model in the form `ascend`.
         operator_list: the list whose rules what is written is compared with, which fails nothing;
             by default as in `convert`.
+        fix: as in `convert`: the rules that replace what the list refuses first.
         on_stage: called with the name of each stage as it begins.
 
     Returns:
@@ -104,7 +108,8 @@ def quantize_model(  # noqa: PLR0913  (keywords, each of them an option)
     """
     from atc_py.pipeline.quantize import Rewriting, rewrite_quantized
 
-    chosen = Rewriting(format, quant_bias, external_data, chosen_list(operator_list))
+    rules = None if fix is None else chosen_rules("quantize_model", fix)
+    chosen = Rewriting(format, quant_bias, external_data, chosen_list(operator_list), rules)
     return rewrite_quantized(Path(model), output, chosen, on_stage)
 
 

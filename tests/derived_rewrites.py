@@ -17,9 +17,11 @@ __all__ = ["rewrites_page"]
 _HEAD = """# Rules of `atc-py fix`
 
 `atc-py fix MODEL` writes a model that the operator list refuses in an equivalent form of listed operators, and runs both to
-show it. `convert`, `compare` and `profile` do the same in memory with `--fix`. `check` names the rules that would remove an
-error. A rule applies to refused nodes alone; what it writes may be rewritten by the next rule. A node whose new form is still
-refused stays as it was.
+show it. `convert`, `compare`, `profile` and `quantize` do the same in memory with `--fix`; their reports name the nodes of the
+original. `check` names the rules that would remove an error. A rule applies to refused nodes alone; what it writes may be
+rewritten by the next rule. A node whose new form is still refused stays as it was. Where several rules fit, the form is chosen
+that takes the least time: a launch for each node, and what it moves and multiplies at the rates of `--soc`; if it is refused in
+the end, the next one is tried.
 
 Classes: *equal*, every bit is the same on one engine; *reordered*, sums are taken in another order, differences of up to
 1e-5 of the largest result are allowed; *bounded*, with the bound of the rule; *approximate*, applied with

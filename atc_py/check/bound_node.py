@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from atc_py.options.compile_options import NEWEST_CANN
 from atc_py.spec import AttributeType
+from atc_py.spec.generations import find_generation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,10 +28,18 @@ class Conditions:
     Attributes:
         mode: the precision mode.
         soc: the SoC.
+        cann: generation of CANN whose deviations are reported.
+
+    Raises:
+        AtcError: BAD_OPTION for a generation whose sources are not known.
     """
 
     mode: PrecisionMode
     soc: Soc
+    cann: int = NEWEST_CANN
+
+    def __post_init__(self) -> None:
+        find_generation(self.cann)
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,6 +28,11 @@ def when_words(when: When) -> Words:
     if when.opsets is not None:
         first, last = when.opsets
         facts.append(Words(f"opset is {first}-{last}", f"opset 为 {first}-{last}"))
+    if when.written is not None:
+        first, last = when.written
+        facts.append(
+            Words(f"the model's opset is {first}-{last}", f"模型的 opset 为 {first}-{last}")
+        )
     for attribute in when.attributes:
         values = _value(attribute.one_of)
         facts.append(

@@ -66,6 +66,8 @@ def _conditions(when: When, node: BoundNode) -> Iterator[bool | None]:
         yield here.soc.family.value in when.families
     if when.opsets is not None:
         yield when.opsets[0] <= node.opset <= when.opsets[1]
+    if when.written is not None:
+        yield when.written[0] <= (node.written or node.opset) <= when.written[1]
     for attribute in when.attributes:
         yield node.value(attribute.name) in attribute.one_of
     yield from _conditions_on_tensors(when, node)

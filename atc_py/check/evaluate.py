@@ -11,6 +11,7 @@ from atc_py.check.answers import State
 from atc_py.check.bound_node import BoundNode, Conditions
 from atc_py.check.conditions import ask, concerns
 from atc_py.check.consequences import Consequences
+from atc_py.check.deviations import deviation_findings
 from atc_py.check.findings import ModelCheck, NodeCount, NodeRow, Standing, worst
 from atc_py.check.findings_builder import Conclusions, operator_label
 from atc_py.check.open_dims import MAY_FOLD, doubted, not_yet, of_vanishing_node, open_help
@@ -160,6 +161,7 @@ class _Checker:
             answer = ask(rule, predicate, node)
             if answer.state is not State.HOLDS:
                 found.append(self._conclude.broken(node, rule, predicate, answer))
+        found += deviation_findings(node, view, str(self._model.path))
         return found, placement
 
     def _not_placed(self, view: SourceNode, spec: OpSpec, refusal: OpsetRefusal) -> Finding:

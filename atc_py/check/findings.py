@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.check.condition_words import with_condition
 from atc_py.diag import Diagnostic, Words
-from atc_py.options.compile_options import DEFAULT_LIST
+from atc_py.options.compile_options import DEFAULT_LIST, NEWEST_CANN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -37,6 +37,7 @@ class Standing(Enum):
 
     ERROR = "error"
     UNKNOWN = "unknown"
+    PARSER = "parser"
     REWRITE = "rewrite"
     AICPU = "aicpu"
     ACCURACY = "accuracy"
@@ -88,6 +89,7 @@ class Finding:
         when: the conditions under which the rule counts; empty where it always does.
         taken_by: of an error, the other operator lists by whose rules the node has none.
         fixed_by: of an error, the rules that rewrite the node so that it is gone.
+        certainty: of a deviation of CANN, `proven` or `inferred`; "" for every other finding.
     """
 
     code: Code
@@ -102,6 +104,7 @@ class Finding:
     when: Words = field(default=Words("", ""))
     taken_by: tuple[str, ...] = ()
     fixed_by: tuple[str, ...] = ()
+    certainty: str = ""
 
     @property
     def message(self) -> Words:
@@ -267,6 +270,7 @@ class CheckReport:
         soc: the SoC's name.
         options: further options of the check that were given, by name.
         operator_list: name of the list that the models were compared with.
+        cann: generation of CANN whose deviations from ONNX are reported.
     """
 
     models: tuple[ModelCheck, ...]
@@ -274,6 +278,7 @@ class CheckReport:
     soc: str
     options: Mapping[str, str] = field(default_factory=dict)
     operator_list: str = DEFAULT_LIST
+    cann: int = NEWEST_CANN
 
     @property
     def standing(self) -> Standing:

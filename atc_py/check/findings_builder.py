@@ -8,6 +8,7 @@ from atc_py.check.answers import State
 from atc_py.check.condition_words import joined, when_words
 from atc_py.check.findings import Finding, Standing
 from atc_py.check.open_dims import open_help
+from atc_py.check.rule_subjects import rule_subject
 from atc_py.check.rules.wording import shown
 from atc_py.check.sentences import filled
 from atc_py.check.unlisted import hint_for_unlisted
@@ -43,8 +44,6 @@ _RUN_TIME = Words(
 )
 _AICPU = Words("; it runs on the AI CPU, which is slow", "；该节点将在 AI CPU 上运行，速度较慢")
 _ACCURACY = Words("; it runs, results may differ", "；可以运行，但结果可能有偏差")
-_FOR_CANN = Words(" for CANN to give what ONNX gives", "，CANN 的结果才与 ONNX 一致")
-_FOLLOWS_ONNX = Words("; atc-py follows ONNX", "；atc-py 以 ONNX 为准")
 _MORE_LEVELS = {Level.AICPU: _AICPU, Level.ACCURACY: _ACCURACY}
 
 
@@ -65,7 +64,7 @@ class Conclusions:
             standing=standing,
             rule=_rule_name(node.spec, rule),
             source=node.spec.place_of(rule.line),
-            place=self._place(node.view, _rule_subject(node.spec, rule)),
+            place=self._place(node.view, rule_subject(node.spec, rule)),
             scope=node.view.scope,
             observed=answer.observed,
             allowed=_demand(predicate, node.spec, rule),
@@ -211,9 +210,8 @@ def operator_label(view: SourceNode) -> str:
 
 
 def _demand(predicate: Predicate, spec: OpSpec, rule: Rule) -> Words:
-    """Return the rule's demand, and whose demand it is where CANN departs from ONNX."""
-    text = filled(predicate.sentence, spec, rule)
-    return text if rule.deviation is None else text + _FOR_CANN
+    """Return the rule's demand."""
+    return filled(predicate.sentence, spec, rule)
 
 
 def _help(predicate: Predicate, spec: OpSpec, rule: Rule) -> Words:
@@ -224,8 +222,6 @@ def _help(predicate: Predicate, spec: OpSpec, rule: Rule) -> Words:
             f"no action is needed: {done.en} ({rule.rewrite})",
             f"无需处理：{done.zh}（{rule.rewrite}）",
         )
-    if rule.deviation is not None:
-        return Words(rule.deviation.en, rule.deviation.zh) + _FOLLOWS_ONNX
     help_ = filled(predicate.help, spec, rule)
     return help_ + _MORE_LEVELS.get(rule.level, Words("", ""))
 
@@ -236,13 +232,3 @@ def _rule_name(spec: OpSpec, rule: Rule) -> str:
     subject = arguments.get("attribute") or arguments.get("tensor") or arguments.get("axes")
     dim = arguments.get("dim")
     return "/".join((spec.op, rule.name, f"{subject}.{dim}" if dim else str(subject)))
-
-
-def _rule_subject(spec: OpSpec, rule: Rule) -> str:
-    """Return the attribute, input or output that the rule is about."""
-    arguments = rule.arguments
-    if "attribute" in arguments:
-        return f"attribute {arguments['attribute']}"
-    name = str(arguments.get("axes") or arguments.get("tensor"))
-    kind = "input" if any(row.name == name for row in spec.inputs) else "output"
-    return f"{kind} {name}"

@@ -23,7 +23,7 @@ __all__ = ["check"]
 
 # Written out because the defining modules take long to import; a test compares them.
 _FORMATS = ("text", "json", "sarif", "junit", "html", "csv")
-_LEVELS = ("error", "unknown", "rewrite", "aicpu", "accuracy")
+_LEVELS = ("error", "unknown", "parser", "rewrite", "aicpu", "accuracy")
 
 
 @click.command()
@@ -55,6 +55,7 @@ _LEVELS = ("error", "unknown", "rewrite", "aicpu", "accuracy")
     help="File for the results in the structure of ATC's pre-check report.",
 )
 @options.OP_SPECS
+@options.CANN
 @options.MAX_MEMORY
 @options.LANG
 @click.option("--verbose", is_flag=True, help="Name every node, also in known findings.")

@@ -44,6 +44,7 @@ _FORMATS = ("text", "json", "csv", "html")
 @options.SOC
 @options.precision_mode(PrecisionMode, default=None)
 @options.precision_controls
+@options.semantics
 @options.fix_rules
 @options.INPUT_SHAPE
 @options.OP_SPECS

@@ -79,6 +79,7 @@ def _names(row: type[Pass]) -> str:
 @options.SOC
 @options.precision_mode(PrecisionMode, default=None)
 @options.precision_controls
+@options.semantics
 @options.fix_rules
 @options.INPUT_SHAPE
 @click.option(

@@ -8,15 +8,24 @@ from typing import TYPE_CHECKING
 import click
 
 from atc_py.cli import options
-from atc_py.cli.console import print_diagnostics, print_json, print_tables
+from atc_py.cli.console import (
+    print_bytes,
+    print_json,
+    print_line,
+    print_tables,
+)
 from atc_py.options.compile_options import PrecisionMode
+from atc_py.system.json_text import finite
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from atc_py.options.choices import FixChoice
+    from atc_py.results.fixing import Fixing
 
 __all__ = ["fix"]
+
+_FORMATS = ("text", "json", "html")
 
 
 @click.command()
@@ -27,7 +36,13 @@ __all__ = ["fix"]
 )  # fmt: skip
 @options.rule_choice
 @click.option("--all", "all_findings", is_flag=True, help="Remove findings of level rewrite, too.")
-@click.option("--dry-run", is_flag=True, help="Write nothing.")
+@click.option(
+    "--dry-run", is_flag=True,
+    help="Write no model; show the differences between the two graphs, node by node.",
+)  # fmt: skip
+@click.option(
+    "--verbose", is_flag=True, help="Show every node, also those that are rewritten alike."
+)
 @click.option(
     "--seeds", type=click.IntRange(min=0), default=3, show_default=True,
     help="Random inputs on which both models run; 0 for no proof.",
@@ -40,6 +55,8 @@ __all__ = ["fix"]
 @options.OP_SPECS
 @options.MAX_MEMORY
 @options.LANG
+@options.report_option(_FORMATS, "with --report, that of the file, by default by its suffix")
+@click.option("--report", type=click.Path(), metavar="FILE", help="File for the report.")
 @options.AS_JSON
 @click.pass_context
 def fix(  # noqa: PLR0913  (one parameter an option)
@@ -51,6 +68,9 @@ def fix(  # noqa: PLR0913  (one parameter an option)
     input_shape: str,
     op_specs: Path | None,
     lang: str,
+    verbose: bool,
+    form: str | None,
+    report: str | None,
     as_json: bool,
     **choice: Unpack[FixChoice],
 ) -> None:
@@ -60,8 +80,8 @@ def fix(  # noqa: PLR0913  (one parameter an option)
     3 a file cannot be read or written, 4 a rewrite differs from the original.
     """
     from atc_py import api
-    from atc_py.report.fix.tables import fixing_tables
 
+    path, form = _report_file(report, form, model, output, as_json=as_json)
     done = api.fix_model(
         model,
         output,
@@ -70,9 +90,68 @@ def fix(  # noqa: PLR0913  (one parameter an option)
         op_specs=op_specs,
         **choice,
     )
-    if as_json:
+    if path is not None:
+        _write(done, path, form, lang)
+    if as_json or (form == "json" and path is None):
         print_json(done.as_json())
+    elif form == "html" and path is None:
+        from atc_py.report.fix.html_page import fixing_html
+
+        print_bytes(fixing_html(done, lang).encode("utf-8"))
     else:
-        print_tables(fixing_tables(done, lang))
-        print_diagnostics(done.diagnostics, as_json=False)
+        _print(done, lang, path, dry_run=choice.get("dry_run", False), verbose=verbose)
     context.exit(1 if done.left else 0)
+
+
+def _report_file(
+    report: str | None, form: str | None, model: Path, output: str | None, *, as_json: bool
+) -> tuple[Path | None, str]:
+    """Return the file for the report, None where there is none, and the format of the report.
+
+    Raises:
+        AtcError: BAD_OPTION or CANNOT_WRITE for a path that cannot be a report, and for formats
+            that contradict each other.
+    """
+    from atc_py.diag.codes import BAD_OPTION
+    from atc_py.options.output_paths import report_output
+
+    if report is None:
+        return None, options.report_format(form, as_json=as_json)
+    path = report_output("--report", report, [model])
+    if output is not None and Path(output).absolute() == path.absolute():
+        raise BAD_OPTION.error(
+            f"--output and --report both name {path}: they cannot be the same file"
+        )
+    suffix = path.suffix.removeprefix(".").lower()
+    return path, form or (suffix if suffix in _FORMATS else "text")
+
+
+def _write(done: Fixing, path: Path, form: str, lang: str) -> None:
+    """Write the report to a file."""
+    from atc_py.report.fix.html_page import fixing_html
+    from atc_py.report.fix.tables import fixing_text
+    from atc_py.system.atomic_files import atomic_write
+    from atc_py.system.json_text import format_json
+
+    if form == "html":
+        text = fixing_html(done, lang)
+    else:
+        text = format_json(finite(done.as_json())) if form == "json" else fixing_text(done, lang)
+    with atomic_write(path) as file:
+        file.write(text.encode("utf-8"))
+
+
+def _print(done: Fixing, lang: str, path: Path | None, *, dry_run: bool, verbose: bool) -> None:
+    """Print the report as text."""
+    from atc_py.report.escape import visible
+    from atc_py.report.fix.diff_text import diff_lines
+    from atc_py.report.fix.tables import fixing_tables, title_line
+
+    print_line(title_line(done, lang))
+    print_line()
+    if dry_run:
+        for line in diff_lines(done, lang, verbose=verbose):
+            print_line(line)
+    print_tables(fixing_tables(done, lang))
+    if path is not None:
+        print_line(visible(f"report: {path}"))

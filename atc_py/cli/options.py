@@ -15,8 +15,10 @@ from atc_py.options.compile_options import (
     AUTO,
     DEFAULT_LIST,
     LIST_VARIABLE,
+    NEWEST_CANN,
     PrecisionMode,
     QuantBias,
+    Semantics,
 )
 
 if TYPE_CHECKING:
@@ -141,6 +143,29 @@ QUANT_BIAS = click.option(
     help="Biases of layers that are int8 in MODEL: unfolded, as AMCT writes them; folded, with the "
     "offset of the data in them, as `quantize` once wrote them; auto: as the file's metadata state.",
 )
+
+CANN = click.option(
+    "--cann",
+    type=click.Choice(["5", "6", "7", "8", "9"]),
+    default=str(NEWEST_CANN),
+    show_default=True,
+    callback=lambda _context, _option, value: int(value),
+    help="Generation of CANN whose deviations from ONNX count.",
+)
+
+_SEMANTICS = click.option(
+    "--semantics",
+    type=click.Choice([each.value for each in Semantics]),
+    default=Semantics.ONNX.value,
+    show_default=True,
+    help="Nodes compute what ONNX defines, or what CANN's parser makes of them.",
+)
+
+
+def semantics(command: FC) -> FC:
+    """Add --semantics and --cann."""
+    return _SEMANTICS(CANN(command))
+
 
 LIST = click.option(
     "--list",

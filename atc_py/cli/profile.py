@@ -34,6 +34,7 @@ _FORMATS = ("text", "json", "csv", "html")
 )  # fmt: skip
 @options.precision_mode(PrecisionMode, default=None)
 @options.precision_controls
+@options.semantics
 @options.fix_rules
 @options.INPUT_SHAPE
 @options.OP_SPECS

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from atc_py.cli.console import print_json, print_tables, progress
-from atc_py.cli.options import AS_JSON, LIST, MAX_MEMORY, QUANT_BIAS
+from atc_py.cli.options import AS_JSON, LIST, MAX_MEMORY, QUANT_BIAS, fix_rules
 
 __all__ = ["quantize"]
 
@@ -27,6 +27,7 @@ __all__ = ["quantize"]
 @click.option("--external-data", is_flag=True, help="Write weights to a separate file.")
 @QUANT_BIAS
 @LIST
+@fix_rules
 @MAX_MEMORY
 @AS_JSON
 def quantize(

@@ -51,6 +51,7 @@ def trace_origins(
         grids: those of the tensors that hold quantized values.
     """
     makers = {name: source for source in sources for name in source.output}
+    places = {name: at for at, source in enumerate(sources) for name in source.output}
     tracer = _Tracer()
     outputs = {port.tensor for port in model.outputs}
     for index, node in enumerate(model.nodes):
@@ -59,7 +60,7 @@ def trace_origins(
             if tensor in figures:
                 value = matching.values[tensor]
                 plain = _layer(model, index, tensor, makers.get(value), value, figures[tensor])
-                plain = replace(plain, grid=grids.get(tensor))
+                plain = replace(plain, grid=grids.get(tensor), source_at=places.get(value))
                 if tensor not in outputs:
                     plain = replace(plain, summed=_term_magnitude(node, tensor, figures))
                 tracer.add(tensor, plain, reached)

@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from atc_py.package.schema import FIXED
 from atc_py.package.stored_types import TRANS_DATA
 from atc_py.results.layer_comparison import Alone
 from atc_py.tensor.dtypes import DType
@@ -31,6 +30,9 @@ _QUANTIZING = frozenset({"AscendAntiQuant", "AscendDequant", "AscendQuant"})
 
 The origin of such a node has the place and the name of the original's node, not its operator.
 """
+
+_CHOOSING = frozenset({"If"})
+"""Operators whose graphs have the index of the node that holds them."""
 
 
 class SourceLike(Protocol):
@@ -88,7 +90,6 @@ class _Matcher:
     ) -> None:
         self._model = model
         self._sources = sources
-        self._fixed = model.options.get(FIXED) is not None
         self._values = {port.tensor: port.name for port in model.inputs if port.name in set(inputs)}
         self._group = [self._group_of(node) for node in model.nodes]
         self._producer = {t: at for at, node in enumerate(model.nodes) for t in node.outputs}
@@ -115,8 +116,9 @@ class _Matcher:
         if not 0 <= origin.index < len(self._sources):
             return None
         source = self._sources[origin.index]
-        # A model that was fixed has new operators at the places of the original's.
-        same = source.op_type == origin.op_type or origin.op_type in _QUANTIZING or self._fixed
+        if source.op_type in _CHOOSING and origin.op_type != source.op_type:
+            return origin.index  # a node of a branch that was chosen during compilation
+        same = source.op_type == origin.op_type or origin.op_type in _QUANTIZING
         return origin.index if same and source.name == origin.name else None
 
     def _find_leaving(self) -> set[int]:

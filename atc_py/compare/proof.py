@@ -1,19 +1,27 @@
-"""FixProof that a fixed model computes what the original does, as a whole and region by region.
+"""Proof that a fixed model computes what the original does, as a whole and rewrite by rewrite.
 
-Both run in the reference engine on the same random data. A region is what rules wrote in place of one
-node of the original: it runs by itself on the values that the original has there.
+Both run in the reference engine on the same data. What was finally written for a node runs on the values
+that the original has there; where the node is not part of the original's own run, or where several rules led
+to its form, data are drawn for it. Each step runs on drawn data and boundary values in any case.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from atc_py.compare.final_regions import FinalRegions
 from atc_py.compare.input_roles import input_roles
 from atc_py.compare.inputs import fitting_feeds
-from atc_py.compare.reference import Piece, ReferenceRun
+from atc_py.compare.reference import ReferenceRun
+from atc_py.compare.region_inputs import inputs_of
+from atc_py.compare.region_proof import RegionProof
+from atc_py.compare.result_gap import ResultGap, largest_gap
+from atc_py.compare.shared_steps import SharedSteps
 from atc_py.tensor.shapes import closed_shape
 
 if TYPE_CHECKING:
@@ -21,127 +29,176 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from atc_py.compare.reference import ReferenceModel
+    from atc_py.compare.streamed_model import StreamedModel
+    from atc_py.fix.engine import Applied
     from atc_py.running.model import Port
 
-__all__ = ["FixProof", "Region", "ResultGap", "prove"]
+__all__ = ["FixProof", "ModelFeeds", "prove"]
+
+_ROUNDINGS = 16
+"""Multiple of the effect of rounded inputs on an output that the sums of a whole model may have."""
+
+_GROSS = 1e-3
+"""Error of an output that is looked into: regions that each keep to their class do not add up to it."""
 
 Feeds = dict[str, "NDArray[Any]"]
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
-    """The nodes that were written in place of one node.
+class ModelFeeds:
+    """Data of the inputs of both models.
 
     Attributes:
-        key: position of the node in the original file, and its name; nodes of branches have the
-            position of the node that holds them.
-        writes: names of all results of the new nodes.
+        ports: the inputs with closed dims.
+        seeds: one run each.
+        given: data that are the same in all runs: of bound inputs, and from files.
+        ranges: bounds of integer inputs, both included, by name.
     """
 
-    key: tuple[int, str]
-    writes: frozenset[str]
+    ports: Sequence[Port]
+    seeds: Sequence[int]
+    given: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+    def of(self, seed: int, original: StreamedModel) -> Feeds:
+        """Return the data of one run."""
+        drawn = fitting_feeds(self.ports, input_roles(original), seed)
+        return {**drawn, **_within(self.ports, self.ranges, seed), **self.given}
 
 
 @dataclass(slots=True)
-class ResultGap:
-    """Largest difference between two values over all runs.
-
-    Attributes:
-        gap: largest difference; infinite for other dims or dtypes.
-        scale: largest magnitude of the original over all runs.
-        differing: elements that are not the same.
-        elements: elements that were compared.
-    """
-
-    gap: float = 0.0
-    scale: float = 0.0
-    differing: int = 0
-    elements: int = 0
-
-    @property
-    def error(self) -> float:
-        """The largest difference as a part of the largest magnitude; 0 if nothing differs."""
-        return self.gap / (self.scale or 1.0)
-
-    def add(self, found: NDArray[Any], wanted: NDArray[Any]) -> None:
-        """Compare one more pair; results of other dims or dtypes differ without bound."""
-        self.elements += wanted.size
-        if found.shape != wanted.shape or found.dtype != wanted.dtype:
-            self.differing += wanted.size
-            self.gap = float("inf")
-            return
-        finite = wanted[np.isfinite(wanted)] if wanted.dtype.kind == "f" else wanted
-        self.scale = max(self.scale, float(np.abs(finite.astype(np.float64)).max(initial=0.0)))
-        same = found == wanted
-        if wanted.dtype.kind == "f":
-            same |= np.isnan(found) & np.isnan(wanted)
-        self.differing += int(wanted.size - np.count_nonzero(same))
-        if same.all():
-            return
-        a, b = (each[~same].astype(np.float64) for each in (found, wanted))
-        with np.errstate(invalid="ignore"):
-            gap = np.abs(a - b).max()
-        self.gap = max(self.gap, float("inf") if np.isnan(gap) else float(gap))
-
-
-@dataclass(frozen=True, slots=True)
 class FixProof:
     """Differences between a model and its fixed form.
 
     Attributes:
         seeds: of the data.
         outputs: by the name of each output.
-        regions: by the place of the node that was replaced, where the original shows its values.
+        rewrites: the proof of each rewrite, in the order of the groups.
+        astray: the output that differs grossly although every rewrite keeps to its class; "" if none.
     """
 
     seeds: tuple[int, ...]
-    outputs: Mapping[str, ResultGap]
-    regions: Mapping[tuple[int, str], ResultGap]
+    outputs: dict[str, ResultGap]
+    rewrites: list[RegionProof]
+    astray: str = ""
 
 
-def prove(  # noqa: PLR0913  (two models, and what they are fed)
-    original: ReferenceModel,
-    fixed: ReferenceModel,
-    ports: Sequence[Port],
-    regions: Sequence[Region],
-    seeds: Iterable[int],
-    bound: Mapping[str, NDArray[Any]],
-    ranges: Mapping[str, tuple[int, int]],
+def prove(
+    original: StreamedModel,
+    fixed: StreamedModel,
+    groups: Sequence[tuple[Applied, ...]],
+    feeds: ModelFeeds,
 ) -> FixProof:
-    """Run both models on random data that fit them; return the differences.
+    """Run both models and every rewrite; return the differences.
 
     Args:
         original: the model as it was read.
         fixed: the model as it was written.
-        ports: the inputs with closed dims.
-        regions: the regions of the fixed model.
-        seeds: one run each.
-        bound: data of inputs that are constants of the fixed model.
-        ranges: bounds of integer inputs, both included, by name.
+        groups: the steps of each rewrite.
+        feeds: the data.
 
     Raises:
         AtcError: REFERENCE_FAILED where neither engine runs one of the models.
     """
-    roles = input_roles(original)
-    outputs = {name: ResultGap() for name in fixed.outputs}
-    pieces = {each.key: _piece(fixed, each) for each in regions}
-    deviations: dict[tuple[int, str], ResultGap] = {}
-    used = tuple(seeds)
-    for seed in used:
-        feeds = {**fitting_feeds(ports, roles, seed), **_within(ports, ranges, seed), **bound}
-        first, second = ReferenceRun(original, feeds), ReferenceRun(fixed, feeds)
-        names = [*outputs, *{n for piece in pieces.values() for n in (*piece.reads, *piece.writes)}]
-        first.expect(dict.fromkeys(names, 1))
-        second.expect(dict.fromkeys(outputs, 1))
-        for name, deviation in outputs.items():
-            wanted, found = first.value(name), second.value(name)
-            if wanted is not None and found is not None:
-                deviation.add(found, wanted)
-        for key, piece in pieces.items():
-            for found, wanted in _region_values(fixed, piece, first):
-                deviations.setdefault(key, ResultGap()).add(found, wanted)
-    return FixProof(used, outputs, deviations)
+    found = FixProof(
+        tuple(feeds.seeds),
+        {name: ResultGap() for name in fixed.outputs},
+        [RegionProof() for _ in groups],
+    )
+    regions = FinalRegions(original, fixed, groups, found.rewrites)
+    kept = dict.fromkeys(_not_drawn(original, groups))
+    visible: Feeds = {}
+    for seed in feeds.seeds:
+        visible = _run_both(original, fixed, feeds.of(seed, original), regions, found, kept)
+    steps = SharedSteps(original.file.tensors, feeds.seeds, visible)
+    for group, proof, region in zip(groups, found.rewrites, regions.regions, strict=True):
+        for step in group:
+            proof.add(steps.proof_of(step))
+        if region is not None and len(group) > 1:
+            region.prove_drawn(feeds.seeds, visible)
+    found.astray = _astray(original, feeds, found, groups)
+    return found
+
+
+def _run_both(
+    original: StreamedModel,
+    fixed: StreamedModel,
+    feeds: Feeds,
+    regions: FinalRegions,
+    found: FixProof,
+    kept: Iterable[str],
+) -> Feeds:
+    """Run both models on one set of data, and the rewrites on the values that the original shows.
+
+    Return the values called `kept`.
+    """
+    first, second = ReferenceRun(original, feeds), ReferenceRun(fixed, feeds)
+    awaited = Counter(regions.awaited())
+    awaited.update([*found.outputs, *kept])
+    first.expect(awaited)
+    second.expect(dict.fromkeys(found.outputs, 1))
+    for region in regions.in_order():
+        region.prove_shown(first, original.engines)
+    for name, gap in found.outputs.items():
+        wanted, value = first.value(name), second.value(name)
+        if wanted is not None and value is not None:
+            gap.add(value, wanted)
+        first.release(name)
+        second.release(name)
+    values = {name: first.value(name) for name in kept}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _not_drawn(original: StreamedModel, groups: Sequence[tuple[Applied, ...]]) -> Iterator[str]:
+    """Yield values of the original's own run that steps read and that cannot be drawn."""
+    for step in (each.step for group in groups for each in group):
+        for name in step.reads:
+            if name in step.consts or not (name in original.makers or name in original.inputs):
+                continue
+            one = inputs_of(step, name)
+            if one is None or not one.drawn:
+                yield name
+
+
+def _astray(
+    original: StreamedModel,
+    feeds: ModelFeeds,
+    found: FixProof,
+    groups: Sequence[tuple[Applied, ...]],
+) -> str:
+    """Return an output that differs by more than the rules allow, and than rounded inputs make."""
+    limit = sum({each.rule.name: each.rule.limit for group in groups for each in group}.values())
+    if not isfinite(limit):
+        return ""
+    for name, gap in found.outputs.items():
+        if gap.error > max(limit, _GROSS):
+            moved = _effect_of_rounding(original, feeds, name)
+            if gap.gap > _ROUNDINGS * moved + max(limit, _GROSS) * gap.scale:
+                return name
+    return ""
+
+
+def _effect_of_rounding(original: StreamedModel, feeds: ModelFeeds, name: str) -> float:
+    """Return the largest change of an output of the original when inputs move by one step."""
+    largest = 0.0
+    for seed in feeds.seeds:
+        plain = feeds.of(seed, original)
+        signs = np.random.default_rng(seed)
+        moved = {
+            each: array * (1 + signs.choice([-1, 1], array.shape) * 2.0**-23).astype(array.dtype)
+            if array.dtype.kind == "f"
+            else array
+            for each, array in plain.items()
+        }
+        values = []
+        for each in (plain, moved):
+            run = ReferenceRun(original, each)
+            run.expect({name: 1})
+            values.append(run.value(name))
+        first, second = values
+        if first is not None and second is not None:
+            largest = max(largest, largest_gap(second, first))
+    return largest
 
 
 def _within(ports: Sequence[Port], ranges: Mapping[str, tuple[int, int]], seed: int) -> Feeds:
@@ -157,37 +214,3 @@ def _within(ports: Sequence[Port], ranges: Mapping[str, tuple[int, int]], seed: 
         drawn.reshape(-1)[:1], drawn.reshape(-1)[1:2] = high, low
         found[port.name] = drawn.astype(port.dtype.numpy)
     return found
-
-
-def _piece(fixed: ReferenceModel, region: Region) -> Piece:
-    """Return the nodes of a region, what they read from around it and what others read of them."""
-    nodes = [node for node in fixed.nodes if region.writes.intersection(node.output)]
-    inside = {name for node in nodes for name in node.output if name}
-    reads = dict.fromkeys(
-        name
-        for node in nodes
-        for name in node.input
-        if name and name not in inside and name not in fixed.constants
-    )
-    outside = {name for node in fixed.nodes if node not in nodes for name in node.input}
-    needed = outside | set(fixed.outputs)
-    return Piece(tuple(nodes), tuple(reads), tuple(name for name in inside if name in needed))
-
-
-def _region_values(
-    fixed: ReferenceModel, piece: Piece, run: ReferenceRun
-) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
-    """Yield pairs of results: those of a region on the original's values, and the original's."""
-    feeds: Feeds = {}
-    for name in piece.reads:
-        value = run.value(name)
-        if value is None:
-            return
-        feeds[name] = value
-    wanted = {name: run.value(name) for name in piece.writes}
-    if not wanted or any(each is None for each in wanted.values()):
-        return
-    found = fixed.run_alone(piece, feeds)
-    for name, value in wanted.items():
-        if value is not None and name in found:
-            yield found[name], value

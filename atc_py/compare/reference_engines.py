@@ -35,12 +35,22 @@ class ReferenceEngine:
         }
 
 
-def start_onnxruntime(model: onnx.ModelProto, writes: tuple[str, ...]) -> ReferenceEngine:
-    """Return onnxruntime without optimizations, which would remove results."""
+def start_onnxruntime(
+    model: onnx.ModelProto, writes: tuple[str, ...], threads: int = 0
+) -> ReferenceEngine:
+    """Return onnxruntime without optimizations, which would remove results.
+
+    Args:
+        model: the nodes.
+        writes: the results.
+        threads: threads within a node; 0 for as many as there are cores. Starting them takes far
+            longer than a small model does.
+    """
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
+    options.intra_op_num_threads = threads
     # Threads that wait in a loop would take the cores from the device's kernels.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL

@@ -49,6 +49,7 @@ class KernelCost:
         shapes: of what it reads and of what it writes, as text.
         formats: how each of them is stored, in the same order; ND for row by row.
         origins: names of the source nodes that it computes.
+        positions: their positions in the file's graph.
         start: expected seconds from the start of the run.
         cost: the estimate.
         after: positions of the kernels whose results it reads.
@@ -62,6 +63,7 @@ class KernelCost:
     shapes: str
     formats: str
     origins: tuple[str, ...]
+    positions: tuple[int, ...]
     start: float
     cost: Estimate
     after: tuple[int, ...]
@@ -215,6 +217,7 @@ def _kernel(
         shapes=f"{into} -> {out}",
         formats=_formats(model, nodes[0], nodes[-1]),
         origins=tuple(dict.fromkeys(origin.name for node in nodes for origin in node.origins)),
+        positions=tuple(dict.fromkeys(origin.index for node in nodes for origin in node.origins)),
         start=start,
         cost=cost,
         after=tuple(after),

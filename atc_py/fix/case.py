@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["CaseGraph", "ConstInput", "Fed", "RuleCase", "data"]
+__all__ = ["CaseGraph", "ConstInput", "Fed", "MadeInput", "RuleCase", "data"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,17 @@ class CaseGraph:
 
 
 @dataclass(frozen=True, slots=True)
+class MadeInput:
+    """An input of the node that nodes before it make.
+
+    Attributes:
+        name: of the value.
+    """
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class RuleCase:
     """One node of one model.
 
@@ -69,14 +80,18 @@ class RuleCase:
         opset: version of ONNX's operators, or of `domain`'s.
         outputs: how many it has.
         domain: of the operator; "" for ONNX's own.
+        operator_list: the list that refuses it.
+        before: nodes before it as in `CaseGraph`, whose inputs are those of the model.
     """
 
     op_type: str
-    inputs: tuple[Fed | ConstInput | None, ...]
+    inputs: tuple[Fed | ConstInput | MadeInput | None, ...]
     attributes: Mapping[str, Any] = field(default_factory=dict)
     opset: int = 13
     outputs: int = 1
     domain: str = ""
+    operator_list: str = "base"
+    before: CaseGraph | None = None
 
     @property
     def ranges(self) -> dict[str, tuple[int, int]]:

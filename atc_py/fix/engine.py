@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from atc_py.check.evaluate import check_view
 from atc_py.check.findings import Standing
-from atc_py.diag import Words
-from atc_py.diag.codes import BAD_OPTION
-from atc_py.fix.neighbors import Neighbors
+from atc_py.diag.codes import BAD_OPTION, FIX_NOT_SETTLED
+from atc_py.fix.choosing import cheapest, fitting_forms
+from atc_py.fix.lineage import Lineage
+from atc_py.fix.neighbors import Readers
 from atc_py.fix.ranges import Range, Ranges
 from atc_py.fix.registry import check_rules, rules_of_operator
 from atc_py.fix.rule import Exactness
 from atc_py.fix.site import Site
 from atc_py.fix.splice import splice
-from atc_py.fix.unfit import UnfitError
+from atc_py.fix.step import step_of
+from atc_py.fix.surroundings import MOST_NODES, Surroundings, makers_of
 from atc_py.frontend.folding.bind import observe_inputs
 from atc_py.frontend.folding.if_branches import fold_with_branches
 from atc_py.frontend.reading.history import history
@@ -29,14 +30,15 @@ from atc_py.ir import DenseConst
 from atc_py.source.limits import FOLD_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Iterator, Mapping
 
     from atc_py.check.bound_node import Conditions
     from atc_py.check.evaluate import Checked
+    from atc_py.diag import Words
+    from atc_py.fix.choosing import FittingForm, Misfit
     from atc_py.fix.new_node import NewNode
     from atc_py.fix.rule import FixRule
+    from atc_py.fix.step import RuleStep
     from atc_py.frontend.folding.folded import FoldedModel
     from atc_py.frontend.folding.graph import WorkGraph, WorkNode
     from atc_py.frontend.reading.onnx_file import OnnxFile
@@ -47,10 +49,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Applied", "Fixed", "Fixer", "Unfit"]
 
-_NOT_SOUND = Words("the node keeps to ONNX's definition", "节点符合 ONNX 定义")
-
 _MOST_ROUNDS = 60
-"""Rounds of rules; a form takes few, and rules that undo each other would take any number."""
+"""Rounds of rules; a form takes few."""
+
+_MOST_CHOICES = 8
+"""Times that other forms are tried for nodes whose first forms are refused in the end."""
+
+_Choice = tuple[int, tuple[str, ...]]
+"""A node of the file, and the rules by which a part of what replaces it has come to be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +67,13 @@ class Applied:
         rule: the rule.
         node: the node that it replaced.
         made: the nodes that replaced it.
+        step: both, so that they can be run.
     """
 
     rule: FixRule
     node: SourceNode
     made: tuple[NewNode, ...]
+    step: RuleStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +96,8 @@ class Fixed:
         after: the check of the new form.
         applied: the rules that were applied, in order.
         unfit: the rules that did not fit nodes that are still refused.
-        settled: whether the last round changed nothing; False if the rounds ran out.
+        settled: whether the last round changed nothing; False if a bound ended the rounds.
+        model: the graph as a source model; None if it is not settled.
     """
 
     file: OnnxFile
@@ -100,24 +109,19 @@ class Fixed:
     settled: bool = True
     model: SourceModel | None = field(default=None)
 
+    def require_settled(self) -> None:
+        """Refuse a form that rules would go on changing.
 
-@dataclass(frozen=True, slots=True)
-class _Pending:
-    """A rule that fits a node, and what it wrote.
-
-    Attributes:
-        rule: the rule.
-        node: the node.
-        work: the node in the graph.
-        site: what the rule wrote.
-        results: names of the values that become the outputs.
-    """
-
-    rule: FixRule
-    node: SourceNode
-    work: WorkNode
-    site: Site
-    results: Sequence[str]
+        Raises:
+            AtcError: FIX_NOT_SETTLED, with the rules that were applied last.
+        """
+        if self.settled:
+            return
+        rules = ", ".join(dict.fromkeys(each.rule.name for each in self.applied[-8:]))
+        raise FIX_NOT_SETTLED.error(
+            f"rules undo each other or go on without end: {rules}",
+            help="leave one of them out with --skip",
+        )
 
 
 class Fixer:
@@ -133,11 +137,15 @@ class Fixer:
         check_rules(rules.only | rules.skip)
         self._applied: list[Applied] = []
         self._hopeless: dict[int, list[Unfit]] = {}
+        self._lineage = Lineage()
+        self._chosen: dict[int, _Choice] = {}
+        self._barred: set[_Choice] = set()
 
     def fix(self, shapes: Mapping[str, Shape]) -> Fixed:
         """Return the model in its new form.
 
-        A node of the file whose new form is still refused stays as it was.
+        A node of the file whose new form is still refused gets another one where several rules
+        fitted, and else stays as it was.
 
         Args:
             shapes: dims of inputs that the model leaves open, by name.
@@ -146,13 +154,20 @@ class Fixer:
             AtcError: BAD_INPUT_SHAPE for shapes that fit no input; BAD_OPTION for a value of an
                 input that the model does not have, or whose dims are open.
         """
+        choices = 0
         while True:
             found = self._fix(shapes)
-            hopeless = self._still_refused(found)
-            if not hopeless:
+            refused = self._still_refused(found)
+            if not refused:
                 return found
-            for index in hopeless:
-                self._hopeless[index] = [each for each in found.unfit if each.node.index == index]
+            choices += 1
+            for index in refused:
+                if index in self._chosen and choices <= _MOST_CHOICES:
+                    self._barred.add(self._chosen[index])
+                else:
+                    self._hopeless[index] = [
+                        each for each in found.unfit if each.node.index == index
+                    ]
             self._applied.clear()
 
     def _still_refused(self, found: Fixed) -> set[int]:
@@ -164,6 +179,7 @@ class Fixer:
 
     def _fix(self, shapes: Mapping[str, Shape]) -> Fixed:
         """Return the model with every rule applied that fits; hopeless nodes are left out."""
+        self._lineage, self._chosen = Lineage(), {}
         file = self._file
         convention = file.bias_convention(None)
         graph = file.graph(observe_inputs(file.path, file.inputs, shapes), convention)
@@ -181,6 +197,8 @@ class Fixer:
         known = [each for found in self._hopeless.values() for each in found]
         for _ in range(_MOST_ROUNDS):
             changed, unfit = self._round(graph, model.source, after)
+            if self._lineage.endless:
+                return Fixed(file, graph, before, after, tuple(self._applied), settled=False)
             if not changed:
                 break
             model, after = look()
@@ -198,16 +216,19 @@ class Fixer:
         unfit: list[Unfit] = []
         changed = False
         refused = set(self._refused(model, checked))
+        self._makers = makers_of(graph, model)
         self._ranges = Ranges(
             model, {name: Range(*each) for name, each in self._rules.ranges.items()}
         )
-        self._neighbors = Neighbors(model)
-        self._pending: dict[SourceNode, _Pending] = {}
+        self._readers = Readers(graph, model)
+        self._pending: dict[SourceNode, tuple[FittingForm, WorkNode, SourceNode]] = {}
         for work, node in zip(graph.nodes, model.nodes, strict=True):
-            if node in self._neighbors.taken:
-                self._finish(writer, work, node)
+            if node in self._readers.taken:
+                if node in self._pending:
+                    self._write(writer, *self._pending.pop(node))
                 continue
-            tried = node in refused and node.index not in self._hopeless
+            hit = any(each in refused for each in node.with_inner)
+            tried = hit and node.index not in self._hopeless and not self._lineage.endless
             done = tried and self._replace(writer, work, node, unfit)
             changed = changed or done
             if not done:
@@ -232,56 +253,49 @@ class Fixer:
     def _replace(
         self, writer: Writer, work: WorkNode, node: SourceNode, unfit: list[Unfit]
     ) -> bool:
-        """Write the form of the first rule that fits `node`; return True if there is one."""
+        """Write the cheapest form that rules have for `node`; return True if there is one."""
         label = f"{node.domain}::{node.op_type}" if node.domain else node.op_type
-        for rule in rules_of_operator(label):
-            if not self._allows(rule):
-                continue
-            opset = writer.graph.opsets.get("", 0)
-            site = Site(
-                node,
-                opset,
-                writer.fresh,
-                self._ranges,
-                work,
-                partial(_known, writer.graph),
-                self._neighbors,
-            )
-            try:
-                results = rule.apply(site)
-            except UnfitError as error:
-                if error.reason.en:
-                    unfit.append(Unfit(rule, node, error.reason))
-                continue
-            except (LookupError, ValueError, ZeroDivisionError):
-                # Lists of other lengths than the axes, strides of 0: the check has findings on them.
-                unfit.append(Unfit(rule, node, _NOT_SOUND))
-                continue
-            pending = _Pending(rule, node, work, site, results)
-            if site.absorbed:
-                self._neighbors.taken.update(site.absorbed)
-                self._pending[site.absorbed[-1]] = pending
-            else:
-                self._splice(writer, pending, work)
-            return True
-        return False
+        before = self._lineage.of(work.writes)
+        rules = [
+            rule
+            for rule in rules_of_operator(label)
+            if self._allows(rule) and (node.index, (*before, rule.name)) not in self._barred
+        ]
+        opset = writer.graph.opsets.get("", 0)
+        room = MOST_NODES - len(writer.nodes)
+        around = Surroundings(writer.graph, self._makers, self._file.tensors, room, self._readers)
 
-    def _finish(self, writer: Writer, work: WorkNode, node: SourceNode) -> None:
-        """Write what a rule left for the place of the last node of a chain."""
-        pending = self._pending.pop(node, None)
-        if pending is not None:
-            self._splice(writer, pending, replace(pending.work, outputs=work.outputs))
+        def open_site() -> Site:
+            return Site(node, opset, writer.fresh, self._ranges, work, around)
 
-    def _splice(self, writer: Writer, pending: _Pending, origin: WorkNode) -> None:
-        """Write what a rule wrote, and note the rule."""
-        made = splice(writer, origin, pending.site, pending.results)
-        self._applied.append(Applied(pending.rule, pending.node, made))
+        misfits: list[Misfit] = []
+        forms = fitting_forms(rules, open_site, misfits)
+        unfit += [Unfit(rule, node, reason) for rule, reason in misfits if reason.en]
+        if not forms:
+            return False
+        form = cheapest(forms, work, writer.graph, self._conditions.soc)
+        if len(forms) > 1:
+            self._chosen[node.index] = (node.index, (*before, form.rule.name))
+        absorbed = form.site.absorbed
+        if absorbed:
+            self._readers.taken.update(each.node for each in absorbed)
+            self._pending[absorbed[-1].node] = (form, work, node)
+        else:
+            self._write(writer, form, work, node)
+        return True
 
-
-def _known(graph: WorkGraph, name: str) -> NDArray[Any] | None:
-    """Return the data of a constant."""
-    found = graph.consts.get(name)
-    return None if found is None else found.numpy()
+    def _write(self, writer: Writer, form: FittingForm, work: WorkNode, node: SourceNode) -> None:
+        """Write a form in the place of a node, or of the last of the nodes that go along with it."""
+        site, start = form.site, len(writer.nodes)
+        chain = tuple(each.work for each in site.absorbed)
+        origin = replace(work, outputs=chain[-1].outputs) if chain else work
+        made = splice(writer, origin, site, form.results)
+        chain = (*chain[:-1], *site.beside, *chain[-1:])
+        step = step_of(writer.graph, (work, *chain), node, writer.nodes[start:], self._ranges)
+        before = self._lineage.of(work.writes)
+        names = (*origin.writes, *(name for each in made for name in each.outputs))
+        self._lineage.note(before, form.rule, names)
+        self._applied.append(Applied(form.rule, node, made, step))
 
 
 def _bind(graph: WorkGraph, values: Mapping[str, float]) -> None:

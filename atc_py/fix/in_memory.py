@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from atc_py.check.bound_node import Conditions
+    from atc_py.fix.engine import Applied
     from atc_py.frontend.reading.onnx_file import OnnxFile
     from atc_py.options.fix_rules import FixRules
     from atc_py.spec import Library
@@ -25,8 +26,10 @@ def fixed_file(
     library: Library,
     rules: FixRules,
     shapes: Mapping[str, Shape],
-) -> OnnxFile:
-    """Return `file` with its refused nodes replaced; new nodes have the places of the old ones.
+) -> tuple[OnnxFile, tuple[Applied, ...]]:
+    """Return `file` with its refused nodes replaced, and the rules that did so.
+
+    New nodes have the places of the old ones.
 
     Args:
         file: the model, read leniently.
@@ -37,16 +40,18 @@ def fixed_file(
 
     Raises:
         AtcError: BAD_INPUT_SHAPE for shapes that fit no input; BAD_OPTION for an unknown rule, and
-            for a value that an input cannot be bound to.
+            for a value that an input cannot be bound to; FIX_NOT_SETTLED for rules without end.
     """
     found = Fixer(file, conditions, library, rules).fix(shapes)
+    found.require_settled()
     if not found.applied and not rules.bind:
-        return file
+        return file, ()
     graph = found.graph
-    return replace(
+    fixed = replace(
         file,
         nodes=tuple(graph.nodes),
         inputs=tuple(each for each in file.inputs if each.name not in rules.bind),
         contents=replace(file.contents, weights=dict(graph.consts)),
         opsets=graph.opsets,
     )
+    return fixed, found.applied

@@ -1,44 +1,49 @@
-"""Neighbors of a node: what makes and what reads its values, for rules that replace a chain of nodes."""
+"""Readers of values, for rules that replace a chain of nodes."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
     from atc_py.source import SourceModel, SourceNode
 
-__all__ = ["Neighbors"]
+__all__ = ["Readers", "ValueReader"]
 
 
-class Neighbors:
-    """The makers and readers of the values of one model, while one round of rules is applied.
+class ValueReader(NamedTuple):
+    """A node that reads a value.
+
+    Attributes:
+        node: the node.
+        work: the same in the graph.
+    """
+
+    node: SourceNode
+    work: WorkNode
+
+
+class Readers:
+    """The readers of the values of one model, while one round of rules is applied.
 
     Attributes:
         taken: nodes that a rule replaces along with another one.
     """
 
-    def __init__(self, model: SourceModel) -> None:
+    def __init__(self, graph: WorkGraph, model: SourceModel) -> None:
         self.taken: set[SourceNode] = set()
-        self._makers: dict[str, SourceNode] = {}
-        self._readers: dict[str, list[SourceNode]] = {}
+        self._readers: dict[str, list[ValueReader]] = {}
         self._results = {each.name for each in model.outputs}
-        for node in model.nodes:
-            for written in node.outputs:
-                if written is not None:
-                    self._makers[written.name] = node
+        for work, node in zip(graph.nodes, model.nodes, strict=True):
             for read in node.reads:
-                self._readers.setdefault(read.name, []).append(node)
+                self._readers.setdefault(read.name, []).append(ValueReader(node, work))
 
-    def maker(self, name: str) -> SourceNode | None:
-        """Return the node that makes a value; None for inputs and constants."""
-        return self._makers.get(name)
-
-    def reader(self, name: str) -> SourceNode | None:
+    def only(self, name: str) -> ValueReader | None:
         """Return the only reader of a value.
 
         It is None if others read the value too, the model returns it, or the node is replaced already.
         """
         found = self._readers.get(name, [])
-        if len(found) != 1 or name in self._results or found[0] in self.taken:
+        if len(found) != 1 or name in self._results or found[0].node in self.taken:
             return None
         return found[0]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from atc_py.frontend.rewriting.graph_body import is_message
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -26,3 +28,12 @@ class NewNode:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     attributes: Mapping[str, Any]
+
+    @property
+    def plain(self) -> dict[str, object]:
+        """The attributes that are not tensors; those stay in the form of the node that is replaced."""
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in self.attributes.items()
+            if isinstance(value, int | float | str | list | tuple) or is_message(value)
+        }

@@ -128,6 +128,7 @@ def _restate(  # noqa: PLR0911  (one return a reason)
         names += [""] * (max(moved, default=-1) + 1 - len(names))
         for position, name in moved.items():
             names[position] = name
+        _fill_required(site, after, names)
         results = site.ops(node.op_type, names, len(node.outputs), **attributes)
     splice(writer, work, site, results)
     return None
@@ -154,6 +155,14 @@ def _attributes_as_inputs(site: Site, after: OperatorSchema) -> Mapping[int, str
             position = names.index(name)
             moved[position] = site.const(value, _dtype(site, after, position, value), name)
     return moved
+
+
+def _fill_required(site: Site, after: OperatorSchema, names: list[str]) -> None:
+    """Give absent inputs that `after` requires as empty constants: ROI and scales of Resize."""
+    for position, (name, formal) in enumerate(zip(names, after.inputs, strict=False)):
+        if not name and not formal.optional:
+            element = DType.FLOAT32 if "float32" in formal.elements else DType.INT64
+            names[position] = site.const([], element, formal.name)
 
 
 def _dtype(site: Site, after: OperatorSchema, position: int, value: Any) -> DType:

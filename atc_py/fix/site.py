@@ -13,8 +13,7 @@ from atc_py.fix.new_node import NewNode
 from atc_py.fix.unfit import require
 from atc_py.frontend.reading.history import history
 from atc_py.frontend.rewriting.function_body import function_body
-from atc_py.frontend.rewriting.graph_body import graph_bodies
-from atc_py.frontend.rewriting.loop_count import count_steps
+from atc_py.frontend.rewriting.graph_body import renamed_attributes
 from atc_py.ir import DeferredConst, DenseConst
 from atc_py.tensor.dtypes import DType
 
@@ -23,8 +22,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from atc_py.fix.neighbors import Neighbors
+    from atc_py.fix.neighbors import ValueReader
     from atc_py.fix.ranges import Range, Ranges
+    from atc_py.fix.surroundings import Surroundings
     from atc_py.frontend.folding.graph import WorkNode
     from atc_py.frontend.rewriting.function_body import BodyNode
     from atc_py.frontend.rewriting.graph_body import GraphBody
@@ -49,23 +49,24 @@ class Site:
 
     Attributes:
         node: the node.
+        work: the node with its graphs; None where a node is only restated.
+        around: the graph around it; None where a node is only restated.
         opset: the version of ONNX's operators at which new nodes are written.
         made: the new nodes, producers first.
         consts: data of new constants by name.
-        neighbors: makers and readers of the model's values; None where only the node is known.
         absorbed: nodes that go along with the node, each reading the one before it; the results
             are then those of the last.
+        beside: nodes that stay, whose results the absorbed ones read and what is written does not.
     """
 
-    def __init__(  # noqa: PLR0913  (what is known of the node)
+    def __init__(
         self,
         node: SourceNode,
         opset: int,
         fresh: Callable[[str], str],
         ranges: Ranges | None = None,
         work: WorkNode | None = None,
-        known: Callable[[str], NDArray[Any] | None] = lambda _name: None,
-        neighbors: Neighbors | None = None,
+        around: Surroundings | None = None,
     ) -> None:
         """Open a site.
 
@@ -75,14 +76,13 @@ class Site:
             fresh: returns an unused name, given a base.
             ranges: ranges of the model's integers.
             work: the node with its graphs.
-            known: returns the data of a constant of the model by its name.
-            neighbors: makers and readers of the model's values.
+            around: the graph around it.
         """
-        self.neighbors = neighbors
-        self.absorbed: tuple[SourceNode, ...] = ()
-        self._known = known
+        self.around = around
+        self.absorbed: tuple[ValueReader, ...] = ()
+        self.beside: tuple[WorkNode, ...] = ()
         self._ranges = ranges
-        self._work = work
+        self.work = work
         self.node = node
         self.opset = opset
         self.made: list[NewNode] = []
@@ -297,38 +297,6 @@ class Site:
             for at, each in enumerate(node.outputs)
         )
 
-    def graph(self, attribute: str) -> GraphBody:
-        """Return a graph that the node holds.
-
-        Raises:
-            UnfitError: it holds none of that name, or one with graphs inside in turn.
-        """
-        found = {} if self._work is None else graph_bodies(self._work)
-        require(attribute in found, f"the node has {attribute}", f"节点有 {attribute}")
-        body = found[attribute]
-        require(not body.nested, "no node of the graph holds a graph", "子图内不再含子图")
-        return body
-
-    def count_steps(self, most: int, *, going: bool, first: int) -> int | None:
-        """Return how often the body of a Loop runs, one more than `most` at most.
-
-        It is None where values that are not constant decide it.
-
-        Args:
-            most: limit of the steps.
-            going: the condition before the first step.
-            first: position of the first state among the inputs.
-        """
-        if self._work is None:
-            return None
-        states = [
-            None if each is None or each.const is None else each.const.numpy()
-            for each in self.node.inputs[first:]
-        ]
-        known = {name: self._known(name) for name in self._work.captured}
-        constants = {name: value for name, value in known.items() if value is not None}
-        return count_steps(self._work, constants, states, most, condition=going)
-
     def inline(self, body: GraphBody, inputs: Sequence[str]) -> tuple[str, ...]:
         """Write the nodes of a graph, given values for its inputs; return its outputs.
 
@@ -355,7 +323,8 @@ class Site:
                 names[each.outputs[0]] = self._const_of(each.value)
                 continue
             inputs = [names.get(name, name if around else "") for name in each.inputs]
-            made = self.ops(each.op_type, inputs, len(each.outputs), **each.attributes)
+            attributes = renamed_attributes(each.attributes, names, self._fresh)
+            made = self.ops(each.op_type, inputs, len(each.outputs), **attributes)
             names.update((name, new) for name, new in zip(each.outputs, made, strict=True) if name)
 
     def _const_of(self, value: NDArray[Any]) -> str:

@@ -39,6 +39,7 @@ def splice(
         else:
             copies.append((names.get(result, result), output))
     done = [_renamed(node, names) for node in site.made]
+    origin = replace(origin, replaces=origin.replaces or origin.op_type)
     for node in done:
         own = node.op_type == origin.op_type and not origin.domain
         without = [each.name for each in origin.proto.attribute if each.name not in node.attributes]
@@ -49,20 +50,11 @@ def splice(
             node.outputs,
             with_own=own,
             without=without,
-            **_plain(node),
+            **node.plain,
         )
     for source, output in copies:
         writer.op(origin, "Identity", [source], output)
     return tuple(done)
-
-
-def _plain(node: NewNode) -> dict[str, object]:
-    """Return the attributes of a new node that are not tensors; those stay in the old node's form."""
-    return {
-        name: list(value) if isinstance(value, tuple) else value
-        for name, value in node.attributes.items()
-        if isinstance(value, int | float | str | list | tuple)
-    }
 
 
 def _renamed(node: NewNode, names: dict[str, str]) -> NewNode:

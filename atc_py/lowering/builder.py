@@ -54,7 +54,7 @@ class Builder:
         self.scope = scope
         self.node = node
         self._work = work
-        self._origins = (Origin(node.index, node.name, node.op_type),)
+        self._origins = (Origin(node.index, node.name, node.replaces or node.op_type),)
 
     def with_node(self, node: SourceNode) -> Builder:
         """Return a builder for `node` that adds to the same graph."""

@@ -12,9 +12,11 @@ from atc_py.options.compile_options import (
     AUTO,
     DEFAULT_LIST,
     LIST_VARIABLE,
+    NEWEST_CANN,
     PrecisionMode,
     PrecisionOptions,
     QuantBias,
+    Semantics,
 )
 from atc_py.options.fix_rules import FixRules
 from atc_py.options.input_shapes import parse_input_shapes
@@ -33,6 +35,7 @@ __all__ = [
     "RuleChoice",
     "chosen_list",
     "chosen_mode",
+    "chosen_rules",
     "fix_rules",
     "input_shapes",
     "optional_path",
@@ -60,6 +63,8 @@ class PrecisionSettings(TypedDict, total=False):
             form; `auto`, the default, goes by the file's metadata.
         operator_list: the list of operators that a model must keep to, such as `cann-9.0`; by
             default that of the environment's ATC_PY_LIST, else `base`.
+        cann: generation of CANN, 5 to 9, whose deviations from ONNX count.
+        semantics: `onnx`, the default, or `cann`: nodes compute what CANN's parser makes of them.
     """
 
     precision_mode_v2: str | None
@@ -74,6 +79,8 @@ class PrecisionSettings(TypedDict, total=False):
     only_atc_passes: bool
     quant_bias: str
     operator_list: str | None
+    cann: int
+    semantics: str
 
 
 class PrecisionChoice(PrecisionSettings, total=False):
@@ -183,6 +190,16 @@ def fix_rules(given: RuleChoice) -> FixRules:
     )
 
 
+def chosen_rules(function: str, given: RuleChoice) -> FixRules:
+    """Return the choice of rules that the keyword `fix` of a function has.
+
+    Raises:
+        TypeError: a key is unknown.
+    """
+    reject_unknown(f"{function}(fix=...)", given, RuleChoice)
+    return fix_rules(given)
+
+
 def optional_path(file: str | os.PathLike[str] | None) -> Path | None:
     """Return a file's name as a path; None where there is none."""
     return None if file is None else Path(file)
@@ -202,12 +219,22 @@ def precision_options(given: PrecisionSettings) -> PrecisionOptions:
         only_atc_passes=given.get("only_atc_passes", False),
         quant_bias=QuantBias.chosen(given.get("quant_bias", AUTO)),
         operator_list=chosen_list(given.get("operator_list")),
+        cann=given.get("cann", NEWEST_CANN),
+        semantics=_semantics(given.get("semantics", Semantics.ONNX.value)),
     )
 
 
 def chosen_list(name: str | None) -> str:
     """Return the operator list that a caller names, else that of the environment or the default."""
     return name or os.environ.get(LIST_VARIABLE) or DEFAULT_LIST
+
+
+def _semantics(name: str) -> Semantics:
+    """Return the reading of nodes that is called `name`."""
+    known = {each.value: each for each in Semantics}
+    if name not in known:
+        raise BAD_OPTION.error(f"semantics must be one of {', '.join(known)}, found {name!r}")
+    return known[name]
 
 
 def chosen_mode(given: PrecisionChoice) -> PrecisionMode:

@@ -19,11 +19,13 @@ __all__ = [
     "AUTO",
     "DEFAULT_LIST",
     "LIST_VARIABLE",
+    "NEWEST_CANN",
     "CheckOptions",
     "CompileOptions",
     "PrecisionMode",
     "PrecisionOptions",
     "QuantBias",
+    "Semantics",
 ]
 
 AUTO = "auto"
@@ -34,6 +36,10 @@ DEFAULT_LIST = "base"
 
 LIST_VARIABLE = "ATC_PY_LIST"
 """Environment variable that chooses the operator list where the call does not."""
+
+
+NEWEST_CANN = 9
+"""Generation of CANN whose deviations from ONNX are reported where none is chosen."""
 
 
 class PrecisionMode(Enum):
@@ -74,6 +80,16 @@ class PrecisionMode(Enum):
     def is_bfloat16(self) -> bool:
         """True if it makes floats bfloat16."""
         return self.value.endswith("bf16")
+
+
+class Semantics(Enum):
+    """Reading of a model's nodes."""
+
+    ONNX = "onnx"
+    """Nodes compute what ONNX defines."""
+
+    CANN = "cann"
+    """Nodes compute what CANN's parser makes of them, deviations included."""
 
 
 class QuantBias(Enum):
@@ -121,6 +137,8 @@ class PrecisionOptions:
         only_atc_passes: whether rewrites that no known pass of ATC does are left out.
         quant_bias: the convention of biases of int8 layers; None to use the file's.
         operator_list: name of the list of operators that the model must keep to.
+        cann: generation of CANN whose deviations from ONNX count.
+        semantics: whether nodes mean what ONNX says, or what CANN makes of them.
     """
 
     keep_dtype: Path | None = None
@@ -134,6 +152,8 @@ class PrecisionOptions:
     only_atc_passes: bool = False
     quant_bias: QuantBias | None = None
     operator_list: str = DEFAULT_LIST
+    cann: int = NEWEST_CANN
+    semantics: Semantics = Semantics.ONNX
 
     def given(self) -> dict[str, str]:
         """Return the controls that differ from their defaults, as texts by name."""

@@ -22,6 +22,8 @@ class FixOptions:
         rules: the rules that apply.
         dry_run: whether nothing is written.
         seeds: number of random inputs on which both models run; 0 for no proof.
+        data: files with data of inputs, as `name=file`, a lone file, or a folder of files.
+        target: whether the fixed model also runs in the target's precision.
         external: whether weights go into a file beside the model.
     """
 
@@ -29,4 +31,6 @@ class FixOptions:
     rules: FixRules = field(default_factory=FixRules)
     dry_run: bool = False
     seeds: int = SEEDS
+    data: tuple[str, ...] = ()
+    target: bool = True
     external: bool = False

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from atc_py.passes.precision.controls import Controls
     from atc_py.pipeline.proposal.judging import Judgment
     from atc_py.source import SourceModel
+    from atc_py.spec import Library
+    from atc_py.target import Soc
     from atc_py.tensor.shapes import Shape
 
 __all__ = ["check_files"]
@@ -71,16 +73,13 @@ def check_files(models: Sequence[Path], options: CheckOptions) -> CheckReport:
         if len(models) > 1:
             shapes = {name: shape for name, shape in shapes.items() if name in names}
         unused -= names
-        judge = Judge(Conditions(options.precision_mode, soc), specs, options.precision.quant_bias)
+        judge = _judge(options, soc, specs)
         suggest = partial(advise, file, shapes, judge)
         survey = surveyed(file, shapes, quant_bias=options.precision.quant_bias, suggest=suggest)
         controls = _controls(options, file, survey.model, unmatched)
+        only_atc = options.precision.only_atc_passes
         trial = TrialCompilation(
-            soc,
-            options.precision_mode,
-            controls,
-            specs,
-            only_atc_passes=options.precision.only_atc_passes,
+            soc, options.precision_mode, controls, specs, only_atc_passes=only_atc
         )
         check = _apply_rules(trial, file, shapes, judge, survey)
         judged = with_other_lists(check, survey.model, judge.conditions, options)
@@ -94,7 +93,14 @@ def check_files(models: Sequence[Path], options: CheckOptions) -> CheckReport:
         soc.name,
         _other_options(options),
         options.precision.operator_list,
+        options.precision.cann,
     )
+
+
+def _judge(options: CheckOptions, soc: Soc, specs: Library) -> Judge:
+    """Return the operator list, and the conditions under which models are judged by it."""
+    conditions = Conditions(options.precision_mode, soc, options.precision.cann)
+    return Judge(conditions, specs, options.precision.quant_bias)
 
 
 def _controls(

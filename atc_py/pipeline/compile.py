@@ -26,6 +26,7 @@ from atc_py.ir.printer import print_graph
 from atc_py.lowering.coverage import not_lowered
 from atc_py.lowering.lower import lower_model
 from atc_py.lowering.restated import restated
+from atc_py.options.compile_options import Semantics
 from atc_py.package.contents import PackageContents
 from atc_py.package.schema import FIXED
 from atc_py.package.writer import write_model
@@ -36,6 +37,7 @@ from atc_py.passes.layout.reasons import layout_record
 from atc_py.passes.manager import PIPELINE, check_names, run_passes
 from atc_py.passes.precision.control_files import read_controls
 from atc_py.passes.precision.model_names import ModelNames, check_soc
+from atc_py.pipeline.fixed_nodes import fixed_nodes
 from atc_py.pipeline.proposal.advice import advise
 from atc_py.pipeline.proposal.judging import Judge
 from atc_py.pipeline.proposal.misfit import misfits_explained
@@ -58,9 +60,9 @@ if TYPE_CHECKING:
     from atc_py.frontend.reading.onnx_file import OnnxFile
     from atc_py.ir import Graph
     from atc_py.options.compile_options import CompileOptions
-    from atc_py.options.fix_rules import FixRules
     from atc_py.passes.manager import PassRun
     from atc_py.passes.precision.controls import Controls
+    from atc_py.results.fixed_nodes import FixedNode
     from atc_py.source import SourceModel
     from atc_py.target import Soc
 
@@ -85,10 +87,10 @@ def compile_model(
     clock = _Clock(on_stage)
     with clock.stage("read"):
         file = read_model(model)
-    judge = Judge(Conditions(options.precision_mode, soc), specs, options.precision.quant_bias)
-    if options.fix is not None:
-        with clock.stage("fix"):
-            file, options = _fixed(file, options, options.fix, judge)
+    conditions = Conditions(options.precision_mode, soc, options.precision.cann)
+    judge = Judge(conditions, specs, options.precision.quant_bias)
+    file, options, fixed = _fixed(file, options, judge, clock)
+    file, semantics = _with_semantics(file, options, judge, clock)
     with misfits_explained(file, options.input_shapes, judge):
         checked, source, controls = _checked_source(file, options, judge, clock)
     with clock.stage("lower"):
@@ -99,6 +101,7 @@ def compile_model(
     with clock.stage("emit"):
         kernels = _emit(graph, soc, options)
     facts = _facts(source, graph, kernels, passed, options, checked.check)
+    facts = replace(facts, fixed=fixed, semantics=semantics)
     contents = _contents(kernels, facts)
     with clock.stage("rehearse"):
         rehearse(graph, contents, str(model))
@@ -137,12 +140,32 @@ class _Clock:
 
 
 def _fixed(
-    file: OnnxFile, options: CompileOptions, rules: FixRules, judge: Judge
-) -> tuple[OnnxFile, CompileOptions]:
+    file: OnnxFile, options: CompileOptions, judge: Judge, clock: _Clock
+) -> tuple[OnnxFile, CompileOptions, tuple[FixedNode, ...] | None]:
     """Return the file in the form that rules give it; inputs that are bound have no dims."""
-    found = fixed_file(file, judge.conditions, judge.specs, rules, options.input_shapes)
-    shapes = {name: each for name, each in options.input_shapes.items() if name not in rules.bind}
-    return found, replace(options, input_shapes=shapes)
+    rules, shapes = options.fix, options.input_shapes
+    if rules is None:
+        return file, options, None
+    with clock.stage("fix"):
+        found, applied = fixed_file(file, judge.conditions, judge.specs, rules, shapes)
+    shapes = {name: each for name, each in shapes.items() if name not in rules.bind}
+    return found, replace(options, input_shapes=shapes), fixed_nodes(applied)
+
+
+def _with_semantics(
+    file: OnnxFile, options: CompileOptions, judge: Judge, clock: _Clock
+) -> tuple[OnnxFile, str]:
+    """Return the file with the deviations of a generation of CANN written out, and its name.
+
+    The name is empty where ONNX's semantics are chosen, and where no node deviates.
+    """
+    if options.precision.semantics is Semantics.ONNX:
+        return file, ""
+    from atc_py.fix.as_cann import file_as_cann
+
+    with clock.stage("semantics"):
+        found = file_as_cann(file, judge.conditions, judge.specs, options.input_shapes)
+    return found, "" if found is file else f"cann {options.precision.cann}"
 
 
 def _checked_source(
@@ -287,7 +310,6 @@ def _facts(
         launches=_launches(graph),
         launches_unfused=passed.launches_before,
         bias_convention=checked.bias_convention,
-        fixed=options.fix is not None,
     )
 
 
@@ -330,8 +352,10 @@ def _contents(kernels: KernelSet, facts: Facts) -> PackageContents:
 def _recorded_options(facts: Facts) -> dict[str, str]:
     """Return the options that decide what the offline model computes."""
     options = {"precision_mode": facts.precision_mode}
-    if facts.fixed:
+    if facts.fixed is not None:
         options[FIXED] = "rules"
+    if facts.semantics:
+        options["semantics"] = facts.semantics
     if facts.bias_convention is not None:
         options["quant_bias"] = facts.bias_convention.form.value
     return options

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from atc_py.options.choices import (
     ConvertChoice,
-    RuleChoice,
     chosen_mode,
-    fix_rules,
+    chosen_rules,
     input_shapes,
     optional_path,
     precision_options,
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from atc_py.options.fix_rules import FixRules
     from atc_py.results.conversion import Conversion
 
 __all__ = ["convert"]
@@ -62,6 +60,7 @@ def convert(  # noqa: PLR0913  (the options of the tool's main job)
     from atc_py.pipeline.compile import compile_model
 
     reject_unknown("convert", choice, ConvertChoice)
+    rules = choice.get("fix")
     options = CompileOptions(
         soc=soc,
         precision_mode=chosen_mode(choice),
@@ -76,18 +75,6 @@ def convert(  # noqa: PLR0913  (the options of the tool's main job)
         small_channel=choice.get("enable_small_channel", False),
         op_specs=optional_path(op_specs),
         precision=precision_options(choice),
-        fix=_rules(choice.get("fix")),
+        fix=None if rules is None else chosen_rules("convert", rules),
     )
     return compile_model(Path(model), default_output(Path(model), output), options, on_stage)
-
-
-def _rules(given: RuleChoice | None) -> FixRules | None:
-    """Return the choice of rules; None where the model is compiled as it is.
-
-    Raises:
-        TypeError: a key is unknown.
-    """
-    if given is None:
-        return None
-    reject_unknown("convert(fix=...)", given, RuleChoice)
-    return fix_rules(given)

@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING
 from atc_py.check.bound_node import Conditions
 from atc_py.check.findings import OtherVerdict, Standing
 from atc_py.diag.codes import BAD_OPTION
+from atc_py.fix.engine import Fixer
+from atc_py.fix.listed_opset import state_at_listed_opset
+from atc_py.fix.restate import changed_operators
 from atc_py.frontend.folding.survey import surveyed
 from atc_py.frontend.reading.read import read_model
-from atc_py.frontend.rewriting.qdq.rewriting import FORMS, rewrite_file
+from atc_py.frontend.rewriting.qdq.rewriting import FORMS, FixedGraph, rewrite_file
 from atc_py.options.compile_options import AUTO, DEFAULT_LIST, CheckOptions, QuantBias
 from atc_py.options.output_paths import rewritten_output
+from atc_py.pipeline.fixed_nodes import fixed_nodes
 from atc_py.pipeline.proposal.judging import Judge
 from atc_py.results.quantization import Quantization
 from atc_py.spec import specifications
@@ -23,6 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from atc_py.fix.engine import Applied
+    from atc_py.frontend.reading.onnx_file import OnnxFile
+    from atc_py.options.fix_rules import FixRules
     from atc_py.spec import Library
 
 __all__ = ["Rewriting", "rewrite_quantized"]
@@ -37,12 +44,14 @@ class Rewriting:
         quant_bias: name of the convention of biases of int8 layers in the model.
         external: put weights into a file beside the model.
         operator_list: the list whose rules what is written is compared with, which fails nothing.
+        fix: the rules by which refused nodes are replaced first, or None.
     """
 
     form: str
     quant_bias: str = AUTO
     external: bool = False
     operator_list: str = DEFAULT_LIST
+    fix: FixRules | None = None
 
 
 def rewrite_quantized(
@@ -69,7 +78,10 @@ def rewrite_quantized(
     tell("read")
     file = read_model(model)
     tell("rewrite")
-    done = rewrite_file(file, path, form, external=chosen.external, quant_bias=convention)
+    fixing = None if chosen.fix is None else _Fixing(file, chosen.fix, specs, form)
+    done = rewrite_file(
+        file, path, form, external=chosen.external, quant_bias=convention, fix=fixing
+    )
     tell("check")
     return Quantization(
         model=model,
@@ -83,7 +95,38 @@ def rewrite_quantized(
         read_as=done.read_as,
         written_as=done.written_as,
         listed=_verdict(path, specs, chosen.operator_list),
+        fixed=None if fixing is None else fixed_nodes(fixing.applied),
     )
+
+
+class _Fixing:
+    """Rules that replace what the list refuses before a model is written in another form.
+
+    Attributes:
+        applied: the rules that were applied; known after the call.
+    """
+
+    def __init__(self, file: OnnxFile, rules: FixRules, specs: Library, form: str) -> None:
+        self._file, self._rules, self._specs, self._form = file, rules, specs, form
+        self.applied: tuple[Applied, ...] = ()
+
+    def __call__(self) -> FixedGraph:
+        """Return the graph in its new form; that of ONNX runtimes keeps its opset.
+
+        Raises:
+            AtcError: what fixing and restating raise.
+        """
+        options, file = CheckOptions(), self._file
+        conditions = Conditions(options.precision_mode, find_soc(options.soc))
+        found = Fixer(file, conditions, self._specs, self._rules).fix({})
+        found.require_settled()
+        before = after = found.graph.opsets.get("", 0)
+        if self._form == "ascend":
+            after = state_at_listed_opset(found, self._specs)
+        self.applied = found.applied
+        gone = changed_operators({node.op_type for node in file.nodes}, before, after)
+        layers = () if found.model is None else found.model.quantized
+        return FixedGraph(found.graph, layers, gone, frozenset(self._rules.bind))
 
 
 def _verdict(path: Path, specs: Library, operator_list: str) -> OtherVerdict:

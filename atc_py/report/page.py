@@ -20,10 +20,15 @@ if TYPE_CHECKING:
 __all__ = ["render_page"]
 
 
-def render_page(name: str, **context: Any) -> str:
+def render_page(name: str, *, base: str = "", **context: Any) -> str:
     """Render `templates/report/<name>.html.j2` with `<name>.css` and `<name>.js` inlined.
 
     The template has these as `style` and `script`, and as `policy` what a browser may load.
+
+    Args:
+        name: of the page.
+        base: page whose style comes before that of the page, and whose script is used; "" for none.
+        **context: what the template shows.
 
     Raises:
         AtcError: BAD_TEMPLATE where the template is missing or does not render.
@@ -38,7 +43,8 @@ def render_page(name: str, **context: Any) -> str:
         finalize=_shown_names,
     )
     try:
-        style, script = _source(folder / f"{name}.css"), _source(folder / f"{name}.js")
+        style, script = _source(folder / f"{name}.css"), _source(folder / f"{base or name}.js")
+        style = _source(folder / f"{base}.css") + style if base else style
         page = environment.get_template(template)
         return page.render(style=style, script=script, policy=_policy(style, script), **context)
     except (TemplateError, OSError) as error:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from atc_py.check.findings import ModelCheck
     from atc_py.cost.network import TimeRange
     from atc_py.diag import Diagnostic
+    from atc_py.results.fixed_nodes import FixedNode
     from atc_py.results.fusions import FusionEffect
     from atc_py.results.memory_facts import MemoryFacts
     from atc_py.source import BiasConvention
@@ -58,7 +59,8 @@ class Facts:
         launches: kernel launches of a run.
         launches_unfused: kernels of the graph as it was lowered, before any pass.
         bias_convention: of a model whose layers were int8 already, how their biases were read.
-        fixed: whether rules rewrote the source model before it was compiled.
+        fixed: the nodes that rules rewrote before compilation; None where no rule could apply.
+        semantics: `cann 9` where nodes compute what that generation makes of them; "" for ONNX's.
     """
 
     soc: str
@@ -76,7 +78,8 @@ class Facts:
     launches: int = 0
     launches_unfused: int = 0
     bias_convention: BiasConvention | None = None
-    fixed: bool = False
+    fixed: tuple[FixedNode, ...] | None = None
+    semantics: str = ""
 
     def as_json(self) -> dict[str, object]:
         """Return the facts as JSON values; this is the offline model's own report."""
@@ -97,6 +100,7 @@ class Facts:
             "launches_unfused": self.launches_unfused,
             "fusion_result": fusions_json(self.fusions),
             **({} if convention is None else {"quant_bias": convention.as_json()}),
+            **({} if self.fixed is None else {"fixed": [each.as_json() for each in self.fixed]}),
         }
 
 

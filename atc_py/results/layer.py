@@ -147,6 +147,7 @@ class Layer:
         shape: its dims; None for one that is known only at run time.
         source: name of the original node whose value it is; of an input, the input's name.
         source_op: operator of that node, "" for an input.
+        source_at: position of that node in the original's file; None for an input.
         value: name of the value in the original.
         is_float: True if it holds floats.
         figures: how far it is from the original.
@@ -185,6 +186,7 @@ class Layer:
     grid: QuantizedGrid | None = None
     own: OwnError | None = None
     rolled_back: bool = False
+    source_at: int | None = None
 
     @property
     def judged(self) -> Judged:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from atc_py.check.findings import OtherVerdict
     from atc_py.options.compile_options import QuantBias
+    from atc_py.results.fixed_nodes import FixedNode
     from atc_py.source import BiasConvention, QuantizedNode
 
 __all__ = ["Quantization"]
@@ -34,6 +35,7 @@ class Quantization:
         read_as: the convention of the biases that were read; None where no layer was int8.
         written_as: the convention of those that were written; None where no layer is int8.
         listed: what the rules of an operator list say of the model that was written.
+        fixed: the nodes that rules rewrote first; None where no rule could apply.
     """
 
     model: Path
@@ -47,6 +49,7 @@ class Quantization:
     listed: OtherVerdict
     read_as: BiasConvention | None = None
     written_as: QuantBias | None = None
+    fixed: tuple[FixedNode, ...] | None = None
 
     @property
     def integer_layers(self) -> int:
@@ -89,6 +92,7 @@ class Quantization:
                 "read": None if self.read_as is None else self.read_as.as_json(),
                 "written": None if self.written_as is None else self.written_as.value,
             },
+            **({} if self.fixed is None else {"fixed": [each.as_json() for each in self.fixed]}),
         }
 
 

@@ -153,6 +153,7 @@ class SourceNode:
         open_inputs: names of the model's inputs that it depends on and whose shape is open.
         vanishes: whether it may fold away, or nothing may need it, once every dim is known.
         branches: the graphs of an If by the names of their attributes.
+        replaces: operator of the file's node that a rule wrote it in place of; "" where none did.
     """
 
     index: int
@@ -168,6 +169,7 @@ class SourceNode:
     open_inputs: tuple[str, ...] = ()
     vanishes: bool = False
     branches: Mapping[str, SourceBranch] = field(default_factory=dict)
+    replaces: str = ""
 
     @property
     def with_inner(self) -> Iterator[SourceNode]:

@@ -33,6 +33,7 @@ def find_problems(spec: OpSpec) -> Iterator[Problem]:
     yield from _opsets(spec)
     yield from _operands(spec)
     yield from _attributes(spec)
+    yield from _deviations(spec)
     yield from check_references(spec)
     yield from check_rewrites(spec)
 
@@ -188,6 +189,19 @@ def _span(path: DataPath, row: AttributeSpec | OperandSpec) -> Iterator[Problem]
     if row.since is not None and row.until is not None and row.since > row.until:
         message = f"since {row.since} is after until {row.until}"
         yield Problem((*path, "since"), message, "both are opsets that still have it")
+
+
+def _deviations(spec: OpSpec) -> Iterator[Problem]:
+    """Yield problems with the names and editions of deviations."""
+    yield from _repeated_names(("deviations",), [row.name for row in spec.deviations])
+    for position, row in enumerate(spec.deviations):
+        path = ("deviations", position)
+        if not row.proven and not row.inferred:
+            message = f"{row.name} names no edition"
+            yield Problem((*path, "name"), message, "add proven or inferred, lists of years")
+        for year in sorted({*row.proven} & {*row.inferred}):
+            message = f"{row.name} is both proven and inferred for {year}"
+            yield Problem((*path, "inferred"), message, "delete one of the two")
 
 
 def _repeated_names(path: DataPath, names: Sequence[str]) -> Iterator[Problem]:

@@ -3,7 +3,7 @@
 `like: base` at the top of a file inherits the data of the same operator's file in that list. Keys
 of the file replace inherited ones, with these exceptions:
 
-- inputs, outputs and attributes are matched by name: the keys of an item replace those of its
+- inputs, outputs, attributes and deviations are matched by name: the keys of an item replace those of its
   namesake, items with new names come last, `drop: true` leaves one out;
 - constraints are added after inherited ones; `dropped_rules` lists parts of those that do not
   hold, each of which must match one or more;
@@ -28,10 +28,10 @@ __all__ = ["LIKE", "SECTIONS", "merged"]
 LIKE = "like"
 """The key that names the list whose file this one is like."""
 
-SECTIONS = ("inputs", "outputs", "attributes", "constraints")
+SECTIONS = ("inputs", "outputs", "attributes", "deviations", "constraints")
 """Lists whose items remember their line."""
 
-_NAMED = SECTIONS[:3]
+_NAMED = SECTIONS[:4]
 _OWN = {LIKE, "dropped_rules", "without"}
 
 

@@ -1,4 +1,4 @@
-"""Levels of rows and rules: those with a rewrite and its name, and those with a deviation."""
+"""Levels of rows and rules, and the rewrites named beside them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def check_rewrites(spec: OpSpec) -> Iterator[Problem]:
 
 
 def check_levels(spec: OpSpec) -> Iterator[Problem]:
-    """Yield levels, rewrites and deviations that do not go together."""
+    """Yield levels and rewrites that do not go together."""
     for row in _rows(spec):
         if row.level is Level.REWRITE and row.rewrite is None:
             message = f"{row.key}: rewrite does not say which rewrite"
@@ -47,11 +47,6 @@ def check_levels(spec: OpSpec) -> Iterator[Problem]:
             message = f"rewrite is given, but {row.key} is {row.level.value}"
             help_ = f"write {row.key}: rewrite, or delete the key rewrite"
             yield Problem((*row.path, "rewrite"), message, help_, key=True)
-    for position, rule in enumerate(spec.constraints):
-        if rule.deviation is not None and rule.level is not Level.ACCURACY:
-            message = f"deviation is given, but level is {rule.level.value}"
-            where = ("constraints", position, "deviation")
-            yield Problem(where, message, "write level: accuracy, or delete the key", key=True)
 
 
 def _rows(spec: OpSpec) -> Iterator[_Row]:

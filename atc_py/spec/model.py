@@ -11,6 +11,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
+from atc_py.spec.deviations import Deviation, Registered
 from atc_py.spec.rules import Constraint, Level, Number, RewriteName, Scalar
 from atc_py.tensor.dtypes import DType
 
@@ -271,6 +272,8 @@ class OpSpec(_Part, frozen=True, kw_only=True):
         outputs: by position.
         attributes: as the file orders them.
         constraints: rules on whole nodes.
+        deviations: nodes to which CANN gives another meaning, or which it refuses.
+        registered: opsets at which CANN's parser has the operator, where they are not those of most.
         quantized: dtypes of the operands of a node on int8, an integer layer; none where the
             operator is not one.
         target: the target operator, or None when a lowering function makes the nodes.
@@ -299,6 +302,8 @@ class OpSpec(_Part, frozen=True, kw_only=True):
     outputs: tuple[OperandSpec, ...]
     attributes: tuple[AttributeSpec, ...] = ()
     constraints: tuple[Constraint, ...] = ()
+    deviations: tuple[Deviation, ...] = ()
+    registered: tuple[Registered, ...] = ()
     quantized: dict[_Name, DType] = {}
     target: Target | None = None
     notes: Notes | None = None

@@ -42,12 +42,17 @@ _NUMBERS = {AttributeType.INT, AttributeType.FLOAT}
 
 
 def check_references(spec: OpSpec) -> Iterator[Problem]:
-    """Yield names in constraints and in the target that the operator does not have."""
+    """Yield names in rules and in the target that the operator does not have."""
     for position, rule in enumerate(spec.constraints):
         path = ("constraints", position)
         yield from _arguments(spec, path, rule)
         if rule.when is not None:
             yield from _conditions(spec, (*path, "when"), rule.when)
+    for position, row in enumerate(spec.deviations):
+        path = ("deviations", position, "unless")
+        yield from _arguments(spec, path, row.unless)
+        if row.unless.when is not None:
+            yield from _conditions(spec, (*path, "when"), row.unless.when)
     if spec.target is not None:
         for name, source in spec.target.attributes.items():
             yield from _attribute(spec, ("target", "attributes", name), source)
@@ -86,6 +91,9 @@ def _conditions(spec: OpSpec, path: DataPath, when: When) -> Iterator[Problem]:
     if when.opsets is not None and when.opsets[0] > when.opsets[1]:
         message = f"the first opset {when.opsets[0]} is after the last {when.opsets[1]}"
         yield Problem((*path, "opsets"), message, "write [first, last]")
+    if when.written is not None and when.written[0] > when.written[1]:
+        message = f"the first opset {when.written[0]} is after the last {when.written[1]}"
+        yield Problem((*path, "written"), message, "write [first, last]")
     for position, attribute in enumerate(when.attributes):
         yield from _attribute(spec, (*path, "attributes", position, "name"), attribute.name)
     for position, name in enumerate(when.present):

@@ -1,4 +1,4 @@
-"""Facts of every rule beside its arguments: level, conditions, place, how CANN departs from ONNX."""
+"""Facts of every rule beside its arguments: level, conditions, place."""
 
 # Annotations are not postponed here: msgspec reads them when the structs are made.
 from enum import Enum
@@ -12,7 +12,6 @@ from atc_py.tensor.dtypes import DType
 
 __all__ = [
     "AttrIs",
-    "Deviation",
     "DimIs",
     "DimName",
     "Level",
@@ -80,13 +79,6 @@ class OfRank(_Struct, frozen=True, kw_only=True):
     rank: Annotated[int, msgspec.Meta(ge=0, le=8)]
 
 
-class Deviation(_Struct, frozen=True, kw_only=True):
-    """Deviation of CANN where a rule does not hold, and since when; atc-py follows ONNX."""
-
-    en: Text
-    zh: Text
-
-
 class When(_Struct, frozen=True, kw_only=True):
     """Conditions under which a rule applies; every one that is given must hold.
 
@@ -95,6 +87,7 @@ class When(_Struct, frozen=True, kw_only=True):
         cube_float32: whether the SoC's cube multiplies float32.
         families: families of SoCs by CANN's short names, of which the SoC's is one.
         opsets: first and last opset.
+        written: first and last opset of the file, which a list need not have.
         attributes: values of attributes.
         dims: the shape of tensors.
         ranks: the number of their dimensions.
@@ -107,6 +100,7 @@ class When(_Struct, frozen=True, kw_only=True):
     cube_float32: bool | None = None
     families: tuple[Text, ...] = ()
     opsets: tuple[int, int] | None = None
+    written: tuple[int, int] | None = None
     attributes: tuple[AttrIs, ...] = ()
     dims: tuple[DimIs, ...] = ()
     ranks: tuple[OfRank, ...] = ()
@@ -130,14 +124,12 @@ class Rule(_Struct, frozen=True, kw_only=True, tag_field="rule", tag=stem_of):
         level: the consequence if it does not hold.
         rewrite: name of the rewrite into what the list allows, where that is the level.
         when: conditions, or None when it is always asked.
-        deviation: how CANN departs from ONNX there, where that is why its level is accuracy.
         line: its line in the file; below 0, in the file of another list that this one is like.
     """
 
     level: Level = Level.ERROR
     rewrite: RewriteName | None = None
     when: When | None = None
-    deviation: Deviation | None = None
     line: int = msgspec.field(default=0, name="@line")
 
     @property

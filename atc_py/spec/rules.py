@@ -15,7 +15,6 @@ import msgspec
 
 from atc_py.spec.rule import (
     AttrIs,
-    Deviation,
     DimIs,
     DimName,
     Level,
@@ -35,7 +34,6 @@ __all__ = [
     "OPERAND_ARGUMENTS",
     "AttrIs",
     "Constraint",
-    "Deviation",
     "DimIs",
     "Level",
     "Number",

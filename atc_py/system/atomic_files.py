@@ -16,11 +16,11 @@ from atc_py.system.file_locks import create_locked, remove_if_unlocked
 from atc_py.system.signal_guard import undisturbed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from _typeshed import ReadableBuffer
 
-__all__ = ["atomic_write"]
+__all__ = ["atomic_write", "put_in_place"]
 
 _BUFFER = 1 << 18
 _NAME_PART = 40
@@ -74,6 +74,28 @@ def atomic_write(path: Path, *, durable: bool = True) -> Iterator[io.BufferedWri
     except BaseException:
         _discard(file, temporary)
         raise
+
+
+def put_in_place(files: Iterable[tuple[Path, Path]]) -> None:
+    """Give whole files on the same disk the names that they are to have, in order.
+
+    Each name holds what it held before until then; a link is followed, and permissions of a file that
+    is replaced are kept.
+
+    Args:
+        files: the present path and the final one of each; the one that refers to others comes last.
+
+    Raises:
+        AtcError: CANNOT_WRITE; files before that one have their names by then.
+    """
+    for source, path in files:
+        with _refusals(path):
+            target = Path(os.path.realpath(path))
+            mode = _mode_of_old(path, target)
+            if mode is not None:
+                source.chmod(mode)
+            source.replace(target)
+            _sync_folder(target.parent)
 
 
 class _Output(io.FileIO):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["create_locked", "remove_if_unlocked"]
+__all__ = ["create_locked", "lock_stale", "remove_if_unlocked"]
 
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL
 _OPEN = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -69,6 +69,20 @@ def remove_if_unlocked(path: Path) -> bool:
         with suppress(OSError):
             os.close(handle)
     return True
+
+
+def lock_stale(path: Path) -> int | None:
+    """Return the descriptor of an existing file that no process held, locked; None for others."""
+    if sys.platform == "win32":
+        return None
+    try:
+        handle = os.open(path, _OPEN | _FLAGS)
+    except OSError:
+        return None
+    if _try_lock(handle) and _is_named(handle, path):
+        return handle
+    os.close(handle)
+    return None
 
 
 def _try_lock(handle: int) -> bool | None:

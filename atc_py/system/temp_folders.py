@@ -12,9 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from atc_py.diag import AtcError
+from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import CANNOT_WRITE
-from atc_py.system.file_locks import create_locked, remove_if_unlocked
+from atc_py.system.file_locks import create_locked, lock_stale
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,26 +32,31 @@ _UNHELD_FOR = 3600
 
 
 @contextmanager
-def work_folder() -> Iterator[Path]:
+def work_folder(base: Path | None = None) -> Iterator[Path]:
     """Create a folder of this process and remove it when the block ends.
 
     Folders that killed processes of this user left are removed first.
 
+    Args:
+        base: the folder that it is made in, for files that are moved from there to their place; the
+            system's folder of temporary files by default.
+
     Raises:
-        AtcError: CANNOT_WRITE where the system has no room for temporary files.
+        AtcError: CANNOT_WRITE where there is no room for temporary files.
     """
     try:
-        _remove_stale(Path(tempfile.gettempdir()))
-        folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        _remove_stale(base or Path(tempfile.gettempdir()))
+        folder, handle = _held_folder(base)
     except OSError as error:
+        if base is not None:
+            raise _cannot_write(base, error) from error
         message = f"there is no room for temporary files: {error.strerror or error}"
         raise CANNOT_WRITE.error(message, help=_ELSEWHERE) from error
-    handle: int | None = None
     try:
-        with suppress(OSError):
-            handle = create_locked(folder / _HOLD)
         yield folder
     except AtcError as error:
+        if base is not None:
+            raise
         found = [_as_temporary(each, folder) for each in error.diagnostics]
         if found == list(error.diagnostics):
             raise
@@ -59,12 +64,42 @@ def work_folder() -> Iterator[Path]:
     except OSError as error:
         if error.errno not in _FULL:
             raise
+        if base is not None:
+            raise _cannot_write(base, error) from error
         message = f"there is no more room for temporary files in {folder.parent}: {error.strerror}"
         raise CANNOT_WRITE.error(message, help=_ELSEWHERE) from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         if handle is not None:
             os.close(handle)
+
+
+def _cannot_write(folder: Path, error: OSError) -> AtcError:
+    """Return the refusal to write into the folder of an output."""
+    return CANNOT_WRITE.error(
+        f"cannot write to {folder}: {error.strerror or error}",
+        place=Place(str(folder)),
+        help="check the permissions of the folder and the room on its disk, or choose another place",
+    )
+
+
+def _held_folder(base: Path | None) -> tuple[Path, int | None]:
+    """Return a new folder and the descriptor of its lock file; None where there can be no such file.
+
+    Until the file is locked, another process may take the folder for one that was left; then that
+    process has it, and this one makes another.
+    """
+    prefix = _PREFIX if base is None else f".{_PREFIX}"
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=prefix, dir=base))
+        try:
+            handle = create_locked(folder / _HOLD)
+        except FileNotFoundError:
+            continue
+        except OSError:
+            return folder, None
+        if handle is not None:
+            return folder, handle
 
 
 def _as_temporary(found: Diagnostic, folder: Path) -> Diagnostic:
@@ -77,16 +112,24 @@ def _as_temporary(found: Diagnostic, folder: Path) -> Diagnostic:
 
 def _remove_stale(base: Path) -> None:
     """Remove the folders in `base` that are this user's and that no process holds any more."""
-    for folder in base.glob(f"{_PREFIX}*"):
+    for folder in (*base.glob(f"{_PREFIX}*"), *base.glob(f".{_PREFIX}*")):
         with suppress(OSError):
             facts = folder.lstat()
             mine = not hasattr(os, "getuid") or facts.st_uid == os.getuid()
-            if mine and not folder.is_symlink() and _is_stale(folder, facts.st_mtime):
-                shutil.rmtree(folder, ignore_errors=True)
+            if mine and not folder.is_symlink():
+                _remove_if_stale(folder, facts.st_mtime)
 
 
-def _is_stale(folder: Path, changed: float) -> bool:
-    """Return True if the process that made `folder` is gone."""
-    if (folder / _HOLD).exists():
-        return remove_if_unlocked(folder / _HOLD)
-    return time.time() - changed > _UNHELD_FOR
+def _remove_if_stale(folder: Path, changed: float) -> None:
+    """Remove a folder whose process is gone; its lock file stays locked until nothing is left."""
+    hold = folder / _HOLD
+    if not hold.exists():
+        if time.time() - changed > _UNHELD_FOR:
+            shutil.rmtree(folder, ignore_errors=True)
+        return
+    handle = lock_stale(hold)
+    if handle is not None:
+        try:
+            shutil.rmtree(folder, ignore_errors=True)
+        finally:
+            os.close(handle)

@@ -220,3 +220,40 @@ def test_the_python_interface_refuses_unknown_keywords() -> None:
         atc_py.fix_model(signals(), seed=1)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="ranges"):
         atc_py.convert(signals(), fix={"range": {}})  # type: ignore[arg-type]
+
+
+def test_the_record_names_new_nodes_assumptions_and_limits(atc: Atc) -> None:
+    inputs = [
+        helper.make_tensor_value_info("ids", TensorProto.INT64, [4]),
+        helper.make_tensor_value_info("base", TensorProto.INT64, []),
+        helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 16]),
+    ]
+    weights = numpy_helper.from_array(np.ones((4, 3, 3), np.float32), "w")
+    nodes = [
+        node("Sub", ["ids", "base"], ["y"], "shift"),
+        node("Conv", ["x", "w"], ["z"], "conv"),
+    ]
+    outputs = [onnx.ValueInfoProto(name=name) for name in "yz"]
+    graph = helper.make_graph(nodes, "m", inputs, outputs, [weights])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    onnx.save(onnx.shape_inference.infer_shapes(model), "m.onnx")
+    done = json.loads(
+        atc("fix", "m.onnx", "--range", "ids=0:30521", "--bind", "base=7", "--json").out
+    )
+    shift, conv = done["rewrites"]
+    said = [each["en"] for each in shift["assumptions"]]
+    assert said[:2] == ["base = 7", "ids in [0, 30521]"]
+    assert len(said) > 2, "the condition of the rule"
+    assert all("30521" not in each["en"] for each in conv["assumptions"])
+    assert (shift["limit"], conv["limit"]) == (0.0, 1e-5)
+    written = onnx.load("m.fixed.onnx").graph.node
+    for each in (shift, conv):
+        assert [new["operator"] for new in each["new"]] == each["after"]
+        assert all(
+            (written[new["position"]].name, written[new["position"]].op_type)
+            == (new["name"], new["operator"])
+            for new in each["new"]
+        )
+    assert done["verdicts"]["before"] == "error"
+    assert done["verdicts"]["after"] != "error"
+    assert (done["bound"], done["ranges"]) == ({"base": 7}, {"ids": [0, 30521]})

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import onnx
 from onnx import helper
 
-from atc_py.fix.case import CaseGraph, ConstInput, Fed
+from atc_py.fix.case import CaseGraph, ConstInput, Fed, MadeInput
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from atc_py.fix.case import RuleCase
@@ -23,19 +25,20 @@ def write_case(case: RuleCase, path: Path) -> Path:
     for position, each in enumerate(case.inputs):
         name = "" if each is None else f"x{position}"
         names.append(name)
+        if isinstance(each, MadeInput):
+            names[-1] = each.name
         if isinstance(each, Fed):
             element = helper.np_dtype_to_tensor_dtype(each.dtype.numpy)
             inputs.append(helper.make_tensor_value_info(name, element, each.dims))
         elif isinstance(each, ConstInput):
             constants.append(onnx.numpy_helper.from_array(each.value, name))
     outputs = [f"y{position}" for position in range(case.outputs)]
-    attributes = {
-        name: graph_of(value, name) if isinstance(value, CaseGraph) else value
-        for name, value in case.attributes.items()
-    }
+    attributes = _messages(case.attributes)
     node = helper.make_node(case.op_type, names, outputs, "node", domain=case.domain, **attributes)
+    before = graph_of(case.before or CaseGraph({}, (), ()), "before")
+    nodes, inputs = [*before.node, node], [*inputs, *before.input]
     graph = helper.make_graph(
-        [node], "case", inputs, [onnx.ValueInfoProto(name=name) for name in outputs], constants
+        nodes, "case", inputs, [onnx.ValueInfoProto(name=name) for name in outputs], constants
     )
     opsets = [helper.make_opsetid("", 17 if case.domain else case.opset)]
     if case.domain:
@@ -47,6 +50,18 @@ def write_case(case: RuleCase, path: Path) -> Path:
     return path
 
 
+def _messages(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return attributes whose graphs and arrays are messages."""
+    found: dict[str, Any] = {}
+    for name, value in attributes.items():
+        found[name] = value
+        if isinstance(value, CaseGraph):
+            found[name] = graph_of(value, name)
+        elif isinstance(value, np.ndarray):
+            found[name] = onnx.numpy_helper.from_array(value)
+    return found
+
+
 def graph_of(graph: CaseGraph, name: str) -> onnx.GraphProto:
     """Return the message of a graph that is an attribute."""
     inputs = [
@@ -56,7 +71,7 @@ def graph_of(graph: CaseGraph, name: str) -> onnx.GraphProto:
         for each, fed in graph.inputs.items()
     ]
     nodes = [
-        helper.make_node(op, list(reads), list(writes), **attributes)
+        helper.make_node(op, list(reads), list(writes), **_messages(attributes))
         for op, reads, writes, attributes in graph.nodes
     ]
     outputs = [onnx.ValueInfoProto(name=each) for each in graph.outputs]

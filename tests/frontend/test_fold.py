@@ -411,3 +411,34 @@ def test_cast_within_the_range_of_integers_folds(tmp_path: Path) -> None:
     const = result(nodes, weights, tmp_path)
     assert const is not None
     assert const.numpy().tolist() == [-128, 127, 0]
+
+
+def bucketed(chosen: np.ndarray) -> list[onnx.NodeProto]:
+    """Return nodes that cast logarithms of positions, and choose from them and the positions."""
+    return [
+        constant("at", np.arange(4, dtype=np.float32)),
+        node("Log", ["at"], ["log"]),
+        node("Cast", ["log"], ["cast"], to=INT64),
+        constant("eight", ints(8)),
+        node("Add", ["cast", "eight"], ["far"]),
+        constant("near", ints(0, 1, 2, 3)),
+        constant("is_near", chosen),
+        node("Where", ["is_near", "near", "far"], ["k"]),
+    ]
+
+
+def test_where_that_hides_an_undefined_cast_folds(tmp_path: Path) -> None:
+    found = result(bucketed(np.array([True, False, True, False])), {}, tmp_path)
+    assert found is not None
+    assert found.numpy().tolist() == [0, 8, 2, 9]
+
+
+def test_where_that_shows_an_undefined_cast_stays(tmp_path: Path) -> None:
+    assert result(bucketed(np.array([False, True, True, True])), {}, tmp_path) is None
+
+
+def test_where_of_shapes_that_do_not_broadcast_stays(tmp_path: Path) -> None:
+    nodes = bucketed(np.ones(3, np.bool_))
+    proto = onnx_files.model(nodes, {"x": (FLOAT, [1])}, ["k"], {}, {"": 13})
+    (path := tmp_path / "model.onnx").write_bytes(proto.SerializeToString())
+    assert read_model(path).inputs

@@ -80,6 +80,7 @@ def test_finding_carries_everything() -> None:
         "known": False,
         "taken_by": [],
         "fixed_by": [],
+        "certainty": "",
     }
 
 

@@ -224,9 +224,10 @@ def test_json_has_sentences_and_versions() -> None:
 
 def test_json_of_a_rule_has_its_name_and_conditions() -> None:
     data = json.loads(json.dumps(operator_json("gemm")))
-    alpha, beta, rule = data["constraints"]
-    assert set(alpha["deviation"]) == {"en", "zh"}
-    assert beta["when"] == {"present": ["C"]}
+    (rule,) = data["constraints"]
+    alpha, _, beta = data["deviations"]
+    assert set(alpha["effect"]) == {"en", "zh"}
+    assert beta["unless"]["when"] == {"present": ["C"]}
     assert rule["rule"] == "dtype_excluded"
     assert rule["when"] == {
         "precision_mode": "must_keep_origin_dtype",

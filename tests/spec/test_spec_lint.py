@@ -120,12 +120,6 @@ FAULTS = {
         "but otherwise is aicpu",
         "delete the key",
     ),
-    "deviation at another level": (
-        "level: rewrite, rewrite: split-groups",
-        "level: aicpu, ¦deviation: {en: It adds, zh: 相加}",
-        "deviation is given, but level is aicpu",
-        "write level: accuracy",
-    ),
     "unknown rewrite": (
         "level: rewrite, rewrite: split-groups",
         "level: rewrite, rewrite: ¦split-group",

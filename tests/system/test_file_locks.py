@@ -14,6 +14,7 @@ import pytest
 from atc_py.diag import AtcError
 from atc_py.diag.codes import CANNOT_WRITE
 from atc_py.system import file_locks as held_files
+from atc_py.system import temp_folders
 from atc_py.system.atomic_files import atomic_write
 from atc_py.system.file_locks import create_locked, remove_if_unlocked
 from atc_py.system.temp_folders import work_folder
@@ -150,6 +151,27 @@ def test_folder_that_a_killed_process_left_is_removed_by_the_next(
         with work_folder() as other:
             assert {alive, other} == set(tmp_path.iterdir())
         assert list(tmp_path.iterdir()) == [alive]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_folder_that_another_process_takes_for_stale_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    lock, seen = held_files._try_lock, list[int]()
+
+    def try_lock(handle: int) -> bool | None:
+        """Lock a file; before the first one is locked, another process cleans up."""
+        if not seen:
+            seen.append(handle)
+            temp_folders._remove_stale(tmp_path)
+        return lock(handle)
+
+    monkeypatch.setattr(held_files, "_try_lock", try_lock)
+    with work_folder() as made:
+        assert [path.name for path in made.iterdir()] == [".held"]
+        temp_folders._remove_stale(tmp_path)
+        assert made.exists()
     assert list(tmp_path.iterdir()) == []
 
 

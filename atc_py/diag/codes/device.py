@@ -134,7 +134,7 @@ FIX_NOT_SETTLED = add_code(
     7031,
     "fix-not-settled",
     ExitCode.DEVICE,
-    "Rules of `atc-py fix` still changed the model after the most rounds allowed: they undo each "
-    "other. That is a fault of atc-py; nothing was written.",
+    "Rules of `atc-py fix` went on changing the model beyond the rounds, or writing nodes beyond the "
+    "number, that are allowed: they undo each other. That is a fault of atc-py; nothing was written.",
     "Leave one of the rules that the message names out with --skip, and report the model.",
 )

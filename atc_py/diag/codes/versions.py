@@ -7,6 +7,7 @@ from atc_py.diag.diagnostic import ExitCode, Severity
 
 __all__ = [
     "BAD_MODEL",
+    "DEVIATES_ON_CANN",
     "FOLD_TOO_LARGE",
     "FREE_DIMENSION",
     "LAYER_ON_FLOATS",
@@ -15,10 +16,12 @@ __all__ = [
     "NOT_LOWERED",
     "NOT_PUBLISHED",
     "NOT_QUANTIZED",
+    "NO_CANN_ARITHMETIC",
     "NO_QDQ_FORM",
     "OPERATOR_RESTATED",
     "QUANT_ROOT_RESET",
     "QUANT_ROUND_MODE",
+    "REFUSED_BY_PARSER",
     "UNKNOWN_OPERATOR",
     "UNKNOWN_SHAPE",
     "UNSUPPORTED_OPSET",
@@ -159,4 +162,32 @@ NO_QDQ_FORM = add_code(
     "DequantizeLinear cannot: another rounding mode, an offset that is not an integer within "
     "int8, int16, or computed factors.",
     "Follow the help line, or keep the model in the Ascend form: `check` and `convert` accept it.",
+)
+DEVIATES_ON_CANN = add_code(
+    3017,
+    "deviates-on-cann",
+    ExitCode.MODEL,
+    "The operator list takes the node, and CANN of the generation that --cann names computes "
+    "something else from it than ONNX defines, because its parser drops an attribute or reads an "
+    "input otherwise. Nothing in CANN's own output says so.",
+    "Follow the help line, which says what is computed; `--semantics cann` of convert, compare and "
+    "run shows what it costs, and `atc-py fix --for cann` writes nodes that both read alike.",
+    severity=Severity.WARNING,
+)
+REFUSED_BY_PARSER = add_code(
+    3018,
+    "refused-by-parser",
+    ExitCode.MODEL,
+    "The operator list takes the node, and the ONNX parser of CANN of the generation that --cann "
+    "names refuses it.",
+    "Follow the help line; `atc-py fix --for cann` writes nodes that the parser takes, where there "
+    "are such.",
+)
+NO_CANN_ARITHMETIC = add_code(
+    3019,
+    "no-cann-arithmetic",
+    ExitCode.MODEL,
+    "With --semantics cann, a node computes what CANN makes of it; what CANN makes of this one depends "
+    "on other nodes, on the process or on values that are known at run time only.",
+    "Leave --semantics out, which computes what ONNX defines, or rewrite the node.",
 )

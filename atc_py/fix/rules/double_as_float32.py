@@ -81,8 +81,9 @@ def double_as_float32(site: Site) -> Sequence[str]:
 
 def _single(site: Site, tensor: SourceTensor) -> str:
     """Return a tensor in float32: what it was cast from, or a Cast."""
-    maker = None if site.neighbors is None else site.neighbors.maker(tensor.name)
-    first = maker.inputs[0] if maker is not None and maker.op_type == "Cast" else None
+    maker = None if site.around is None else site.around.makers.get(tensor.name)
+    made = None if maker is None else maker.node
+    first = made.inputs[0] if made is not None and made.op_type == "Cast" else None
     if first is not None and first.dtype is DType.FLOAT32:
         return first.name
     return site.cast(tensor.name, DType.FLOAT32)

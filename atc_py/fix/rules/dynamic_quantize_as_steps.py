@@ -27,14 +27,14 @@ __all__: list[str] = []
 @fix_rule(
     "dynamic-quantize-as-steps",
     ("DynamicQuantizeLinear",),
-    Exactness.EQUAL,
+    Exactness.REORDERED,
     RuleText(
         before=Words("DynamicQuantizeLinear", "DynamicQuantizeLinear"),
         after=Words(
             "ReduceMax, ReduceMin, the step, Div, Round, Clip, Cast",
             "ReduceMax、ReduceMin、步长、Div、Round、Clip、Cast",
         ),
-        condition=Words("x is float32 of known rank", "x 为 float32 且秩已知"),
+        condition=Words("x is float32 of known rank, and finite", "x 为 float32、秩已知且数值有限"),
         float16=Words(
             "a quotient may round to the next code; steps below 6e-5 lose digits",
             "商可能舍入到相邻编码；小于 6e-5 的步长会损失精度",

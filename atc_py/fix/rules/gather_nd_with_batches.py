@@ -30,9 +30,12 @@ __all__: list[str] = []
         condition=Words("the dims of indices are known", "indices 的形状已知"),
     ),
     example=RuleCase(
-        "GatherND", (Fed((2, 3, 4)), ConstInput(np.array([[[1]], [[0]]]))), {"batch_dims": 1}
+        "GatherND", (Fed((2, 3, 4)), ConstInput(np.array([[[1]], [[0]]]))), {"batch_dims": 1},
+        operator_list="cann-9.0",
     ),
-    near_miss=RuleCase("GatherND", (Fed((2, 3, 4)), ConstInput(np.array([[5]])))),
+    near_miss=RuleCase(
+        "GatherND", (Fed((2, 3, 4)), ConstInput(np.array([[1]]))), operator_list="cann-9.0"
+    ),
 )  # fmt: skip
 def gather_nd_with_batches(site: Site) -> Sequence[str]:
     """Write GatherND of whole positions."""

@@ -19,8 +19,8 @@ from atc_py.tensor.dtypes import DType
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from atc_py.fix.neighbors import ValueReader
     from atc_py.fix.site import Site
-    from atc_py.source import SourceNode
 
 __all__: list[str] = []
 
@@ -81,36 +81,36 @@ def integer_sum_as_product(site: Site) -> Sequence[str]:
     whole = 1 / (DATA_SHARE * WEIGHT_SHARE)
     if chain is None:
         return [site.cast(scaled(site, y, whole), DType.INT32)]
+    site.absorbed = chain
     cast, scale = chain
-    site.absorbed = (cast, scale)
-    (factor,) = [each.name for each in scale.inputs if each is not None and each != cast.outputs[0]]
+    (factor,) = [name for name in scale.work.inputs if name not in cast.work.outputs]
     return [site.op("Mul", [y, _grown(site, factor)])]
 
 
-def _scaling(site: Site) -> tuple[SourceNode, SourceNode] | None:
+def _scaling(site: Site) -> tuple[ValueReader, ValueReader] | None:
     """Return the Cast of the sums and the Mul by scales, if nothing else reads the sums."""
-    known = site.neighbors
+    known = None if site.around is None else site.around.readers
     sums = site.output(0)
     if known is None or sums is None:
         return None
-    cast = known.reader(sums.name)
-    if cast is None or cast.op_type != "Cast" or cast.attributes.get("to") != _FLOAT:
+    cast = known.only(sums.name)
+    if cast is None or cast.node.op_type != "Cast" or cast.node.attributes.get("to") != _FLOAT:
         return None
-    real = cast.outputs[0]
-    scale = None if real is None else known.reader(real.name)
-    if scale is None or scale.op_type != "Mul" or scale.inputs[0] == scale.inputs[1]:
+    (real,) = cast.work.outputs
+    scale = known.only(real)
+    if scale is None or scale.node.op_type != "Mul" or len({*scale.work.inputs}) == 1:
         return None
     return cast, scale
 
 
 def _grown(site: Site, scale: str) -> str:
     """Write a scale times 2^15; the two factors of a product get their shares before it is formed."""
-    maker = None if site.neighbors is None else site.neighbors.maker(scale)
-    if maker is None or maker.op_type != "Mul":
+    maker = None if site.around is None else site.around.makers.get(scale)
+    if maker is None or maker.node.op_type != "Mul":
         return scaled(site, scale, 1 / (DATA_SHARE * WEIGHT_SHARE))
-    parts = [each.name for each in maker.inputs if each is not None]
+    site.beside = (maker.work,)
     first, second = (
         scaled(site, part, 1 / share)
-        for part, share in zip(parts, (DATA_SHARE, WEIGHT_SHARE), strict=True)
+        for part, share in zip(maker.work.inputs, (DATA_SHARE, WEIGHT_SHARE), strict=True)
     )
     return site.op("Mul", [first, second])

@@ -12,9 +12,11 @@ import numpy as np
 
 from atc_py.diag import Words
 from atc_py.fix.case import CaseGraph, ConstInput, Fed, RuleCase
-from atc_py.fix.parts.steps import MOST_STEPS
+from atc_py.fix.parts.bodies import body_of
+from atc_py.fix.parts.steps import FIRST_STATE, MOST_STEPS, check_room, loop_steps
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
+from atc_py.fix.surroundings import MOST_NODES
 from atc_py.fix.unfit import require
 from atc_py.tensor.dtypes import DType
 
@@ -24,9 +26,6 @@ if TYPE_CHECKING:
     from atc_py.fix.site import Site
 
 __all__: list[str] = []
-
-_FIRST_STATE = 2
-"""Inputs of a Loop before its states: the trip count and the condition."""
 
 _BODY = CaseGraph(
     {"step": Fed((), DType.INT64), "going": Fed((), DType.BOOL), "state": Fed((2,))},
@@ -50,8 +49,9 @@ _BODY = CaseGraph(
             "逐步展开循环体；扫描输出经 Unsqueeze 与 Concat 堆叠",
         ),
         condition=Words(
-            "constants decide the number of steps, which is 1 to 512; the body holds no graph",
-            "步数由常量决定，为 1 至 512；循环体不含子图",
+            f"constants decide the number of steps, which is at most {MOST_STEPS}; "
+            f"the model has at most {MOST_NODES} nodes then",
+            f"步数由常量决定，不超过 {MOST_STEPS}；展开后模型不超过 {MOST_NODES} 个节点",
         ),
     ),
     example=RuleCase(
@@ -69,18 +69,13 @@ _BODY = CaseGraph(
 )
 def loop_unroll(site: Site) -> Sequence[str]:
     """Write the steps one after the other."""
-    body = site.graph("body")
-    limit = MOST_STEPS
-    if site.tensor(0) is not None:
-        limit = min(limit, int(site.constant(0).reshape(-1)[0]))
-    going = site.tensor(1) is None or bool(site.constant(1).reshape(-1)[0])
-    found = site.count_steps(limit, going=going, first=_FIRST_STATE)
-    require(found is not None, "constants decide the number of steps", "步数由常量决定")
-    total = min(found or 0, limit)
-    bounded = site.tensor(0) is not None or (found or 0) <= MOST_STEPS
-    require(bounded and 0 < total <= MOST_STEPS, "1 to 512 steps", "1 至 512 步")
-    count = len(site.node.inputs) - _FIRST_STATE
-    states = [site.name(_FIRST_STATE + at) for at in range(count)]
+    body, total = body_of(site, "body"), loop_steps(site)
+    require(total <= MOST_STEPS, f"at most {MOST_STEPS} steps", f"不超过 {MOST_STEPS} 步")
+    check_room(site, body, total)
+    count = len(site.node.inputs) - FIRST_STATE
+    states = [site.name(FIRST_STATE + at) for at in range(count)]
+    if not total:
+        return [*states, *(_nothing(site, at) for at in range(count, len(site.node.outputs)))]
     true = site.const(np.ones((), np.bool_), DType.BOOL, "going")
     stacked: list[list[str]] = []
     for step in range(total):
@@ -90,3 +85,15 @@ def loop_unroll(site: Site) -> Sequence[str]:
     scanned = [[site.unsqueeze(each[at], [0]) for each in stacked] for at in range(len(stacked[0]))]
     joined = [rows[0] if len(rows) == 1 else site.op("Concat", rows, axis=0) for rows in scanned]
     return [*states, *joined]
+
+
+def _nothing(site: Site, position: int) -> str:
+    """Return what a scanned output is after no step; "" where nothing uses it."""
+    found = site.output(position)
+    if found is None:
+        return ""
+    require(found.dims and found.dtype, "the dims of what is scanned are known", "扫描输出形状已知")
+    rest = found.required_dims[1:]
+    require(None not in rest, "the dims of what is scanned are known", "扫描输出形状已知")
+    empty = np.zeros((0, *(each or 0 for each in rest)))
+    return site.const(empty, found.required_dtype, "nothing")

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag import Words
 from atc_py.fix.case import CaseGraph, Fed, RuleCase
-from atc_py.fix.parts.steps import MOST_STEPS
+from atc_py.fix.parts.bodies import body_of
+from atc_py.fix.parts.steps import MOST_STEPS, check_room
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
+from atc_py.fix.surroundings import MOST_NODES
 from atc_py.fix.unfit import require
 
 if TYPE_CHECKING:
@@ -43,8 +45,9 @@ _BODY = CaseGraph(
             "逐步 Gather 切片、展开循环体，结果经 Unsqueeze 与 Concat 堆叠",
         ),
         condition=Words(
-            "the dim that is scanned is known and at most 512; the body holds no graph",
-            "扫描轴大小已知且不超过 512；循环体不含子图",
+            f"the dim that is scanned is known and at most {MOST_STEPS}; "
+            f"the model has at most {MOST_NODES} nodes then",
+            f"扫描轴大小已知且不超过 {MOST_STEPS}；展开后模型不超过 {MOST_NODES} 个节点",
         ),
     ),
     example=RuleCase(
@@ -63,7 +66,7 @@ _BODY = CaseGraph(
 def scan_unroll(site: Site) -> Sequence[str]:
     """Write the steps one after the other."""
     require(site.node.opset >= _WITHOUT_BATCH, "the opset is 9 or more", "opset 不低于 9")
-    body, scanned = site.graph("body"), site.integer("num_scan_inputs", 0)
+    body, scanned = body_of(site, "body"), site.integer("num_scan_inputs", 0)
     count = len(site.node.inputs) - scanned
     states = [site.name(position) for position in range(count)]
     axes = _axes(site, "scan_input_axes", scanned)
@@ -74,6 +77,7 @@ def scan_unroll(site: Site) -> Sequence[str]:
     require(len(steps) == 1 and max(steps) <= MOST_STEPS, "at most 512 steps", "不超过 512 步")
     require(min(steps) > 0, "at least one step", "至少一步")
     (total,) = steps
+    check_room(site, body, total)
     stacked: list[list[str]] = []
     for step in range(total):
         slices = []

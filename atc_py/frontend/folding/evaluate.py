@@ -148,13 +148,17 @@ def _stays_in_range(node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]]) -> b
     targets = [each.i for each in node.proto.attribute if each.name == "to"]
     if source.dtype.kind not in "fV" or not targets or not source.size:
         return True
-    target = onnx.helper.tensor_dtype_to_np_dtype(targets[0])
-    if target.kind not in "iu":
-        return True
-    limits, values = np.iinfo(target), np.trunc(source.astype(np.float64))
+    return bool(fits_the_cast(source, targets[0]).all())
+
+
+def fits_the_cast(source: npt.NDArray[Any], target: int) -> npt.NDArray[np.bool_]:
+    """Return which elements ONNX defines a Cast of, given its number of the dtype that is made."""
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(target)
+    if dtype.kind not in "iu" or source.dtype.kind not in "fV":
+        return np.ones(source.shape, np.bool_)
+    limits, values = np.iinfo(dtype), np.trunc(source.astype(np.float64))
     # The greatest int64 is not a float64, but the next power of two is; NaN is in no range.
-    inside = (values >= float(limits.min)) & (values < float(int(limits.max) + 1))
-    return bool(inside.all())
+    return (values >= float(limits.min)) & (values < float(int(limits.max) + 1))
 
 
 def _run_reference(

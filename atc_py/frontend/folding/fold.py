@@ -11,7 +11,9 @@ from atc_py.diag.codes import FOLD_TOO_LARGE
 from atc_py.frontend.folding.evaluate import SLOW_LIMIT, can_evaluate, evaluate, is_slow
 from atc_py.frontend.folding.fold_views import VIEW_FOLDS, ints_of
 from atc_py.frontend.folding.inline_branches import inline_branches
+from atc_py.frontend.folding.masked_where import fold_masked_where
 from atc_py.frontend.reading.attributes import numeric_attributes
+from atc_py.frontend.reading.sparse import dense_array
 from atc_py.frontend.reading.tensors import dtype_of_element
 from atc_py.frontend.typing.infer import infer_node, infer_types, infer_what_can_be
 from atc_py.ir import ConstData, DenseConst, SplatConst
@@ -119,11 +121,13 @@ class _Folder:
         self._made = 0
         self._given_up: set[WorkNode] = set()
         self._too_large: dict[WorkNode, AtcError] = {}
+        self._producers: dict[str, WorkNode] = {}
 
     def fold(self) -> bool:
         """Return one walk over the nodes; whether anything folded."""
         graph = self._graph
         changed = False
+        self._producers = {}
         for node in graph.nodes:
             results = self._try(node)
             if results is not None:
@@ -160,7 +164,7 @@ class _Folder:
         if node.op_type in {"Shape", "Size"}:
             return self._fold_shape(node)
         if any(name not in self._graph.consts for name in node.reads):
-            return None
+            return self._masked(node) if node.op_type == "Where" else None
         try:
             results = self._fold(node)
             self._count(node, results)
@@ -173,6 +177,21 @@ class _Folder:
         if results is None:
             self._given_up.add(node)
         return results
+
+    def _masked(self, node: WorkNode) -> dict[str, ConstData] | None:
+        """Return the result of a Where whose condition chooses no undefined element."""
+        if node.inputs[0] not in self._graph.consts or not node.outputs:
+            return None
+        if not self._producers:
+            sound = (e for e in self._graph.nodes if e not in self._graph.unsound)
+            self._producers = {
+                name: each
+                for each in sound
+                if each.op_type not in self._held
+                for name in each.writes
+            }
+        found = fold_masked_where(self._graph, node, self._producers.get)
+        return None if found is None else {node.outputs[0]: DenseConst(found)}
 
     def _fold(self, node: WorkNode) -> dict[str, ConstData] | None:
         """Return the outputs of a node whose inputs are all constants."""
@@ -224,10 +243,15 @@ class _Folder:
         return {next(node.writes, ""): DenseConst(numbers)}
 
     def _constant(self, node: WorkNode) -> ConstData | None:
-        """Return the value of a Constant node; None for strings and sparse tensors."""
+        """Return the value of a Constant node; None for strings and unsound sparse tensors."""
         for attribute in node.proto.attribute:
             if attribute.name == "value":
                 return self._tensors.const(attribute.t, node.place)
+            if attribute.name == "sparse_value":
+                try:
+                    return DenseConst(dense_array(attribute.sparse_tensor))
+                except ValueError:
+                    return None
         attributes = numeric_attributes(node)
         for name, dtype in _VALUE_ATTRIBUTES.items():
             if name in attributes:

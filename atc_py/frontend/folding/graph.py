@@ -25,6 +25,8 @@ __all__ = [
     "ValueType",
     "WorkGraph",
     "WorkNode",
+    "captured_names",
+    "inner_names",
     "inner_nodes",
     "make_nodes",
     "normal_domain",
@@ -75,6 +77,7 @@ class WorkNode:
         outputs: names by position; "" for one that is not asked for.
         captured: names that its subgraphs take from around them.
         place: where it stands, for diagnostics.
+        replaces: operator of the file's node that a rule wrote it in place of; "" where none did.
     """
 
     index: int
@@ -87,6 +90,7 @@ class WorkNode:
     outputs: tuple[str, ...]
     captured: tuple[str, ...]
     place: Place
+    replaces: str = ""
 
     @property
     def reads(self) -> Iterator[str]:
@@ -222,9 +226,6 @@ def _node(index: int, proto: NodeProto, opsets: Mapping[str, int], path: Path) -
     name, op_type = text_of(proto.name, anywhere), text_of(proto.op_type, anywhere)
     place = Place(file=str(path), node=index, node_name=name, op_type=op_type)
     domain = normal_domain(text_of(proto.domain, place))
-    captured: dict[str, None] = {}
-    for graph in subgraphs(proto):
-        captured.update(dict.fromkeys(_captured(graph, place)))
     return WorkNode(
         index=index,
         proto=proto,
@@ -234,7 +235,7 @@ def _node(index: int, proto: NodeProto, opsets: Mapping[str, int], path: Path) -
         opset=opsets.get(domain, 0),
         inputs=texts_of(proto.input, place),
         outputs=texts_of(proto.output, place),
-        captured=tuple(captured),
+        captured=captured_names(proto, place),
         place=place,
     )
 
@@ -250,6 +251,25 @@ def subgraphs(node: NodeProto) -> Iterator[GraphProto]:
         if attribute.HasField("g"):
             yield attribute.g
         yield from attribute.graphs
+
+
+def captured_names(node: NodeProto, place: Place) -> tuple[str, ...]:
+    """Return the names that the graphs inside of a node take from around it, each once.
+
+    Raises:
+        AtcError: NOT_ONNX for names that are not text.
+    """
+    found = (name for graph in subgraphs(node) for name in _captured(graph, place))
+    return tuple(dict.fromkeys(found))
+
+
+def inner_names(node: NodeProto) -> Iterator[str]:
+    """Yield the names that the graphs inside of a node define."""
+    for graph in subgraphs(node):
+        yield from (each.name for each in (*graph.input, *graph.initializer))
+        for inner in graph.node:
+            yield from filter(None, inner.output)
+            yield from inner_names(inner)
 
 
 def _captured(graph: GraphProto, place: Place) -> Iterator[str]:

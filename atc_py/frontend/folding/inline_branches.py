@@ -11,6 +11,7 @@ from atc_py.frontend.folding.graph import WorkNode, inner_nodes
 from atc_py.frontend.reading.signatures import check_signatures
 from atc_py.frontend.reading.text import text_of
 from atc_py.frontend.reading.validate import sort_nodes
+from atc_py.frontend.rewriting.graph_body import renamed_graph
 
 if TYPE_CHECKING:
     from onnx import GraphProto
@@ -37,10 +38,10 @@ def inline_branches(graph: WorkGraph, tensors: TensorReader) -> bool:
     sink = Sink()
     for node in graph.nodes:
         branch = _branch(graph, node)
-        if branch is None or not _is_apart(branch, taken):
+        if branch is None or not _is_sound(branch):
             nodes.append(node)
             continue
-        taken |= set(_defined_names(branch))
+        branch = _apart(branch, taken)
         graph.consts.update(_constants(branch, node, tensors))
         inner = inner_nodes(branch, node, graph.opsets)
         check_signatures(inner, sink)
@@ -73,10 +74,30 @@ def _defined_names(branch: GraphProto) -> list[str]:
     return names + [name for node in branch.node for name in node.output if name]
 
 
-def _is_apart(branch: GraphProto, taken: set[str]) -> bool:
-    """Return True if the branch's names are its own, as ONNX demands."""
+def _is_sound(branch: GraphProto) -> bool:
+    """Return True if the branch defines each of its names once."""
     names = _defined_names(branch)
-    return len(set(names)) == len(names) and taken.isdisjoint(names)
+    return len(set(names)) == len(names)
+
+
+def _apart(branch: GraphProto, taken: set[str]) -> GraphProto:
+    """Return a branch whose names are its own, which are `taken` then.
+
+    Branches of different nodes may share names; so may copies of one node.
+    """
+    if not taken.isdisjoint(_defined_names(branch)):
+
+        def fresh(base: str) -> str:
+            name, count = base, 1
+            while name in taken:
+                count += 1
+                name = f"{base}_{count}"
+            taken.add(name)
+            return name
+
+        return renamed_graph(branch, {}, fresh)
+    taken |= set(_defined_names(branch))
+    return branch
 
 
 def _constants(branch: GraphProto, node: WorkNode, tensors: TensorReader) -> dict[str, ConstData]:

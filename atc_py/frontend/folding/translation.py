@@ -195,6 +195,7 @@ class _Translator:
                 )
                 for branch in branches
             },
+            replaces=node.replaces,
         )
 
     def _branch(

@@ -9,6 +9,8 @@ import numpy as np
 import onnx
 from onnx import helper, inliner, numpy_helper
 
+from atc_py.frontend.reading.sparse import dense_array
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -90,10 +92,12 @@ def _element(name: str) -> str:
 
 def body_node(node: onnx.NodeProto) -> BodyNode:
     """Return one node as plain values."""
-    attributes = {each.name: _plain(helper.get_attribute_value(each)) for each in node.attribute}
+    values = {each.name: _plain(helper.get_attribute_value(each)) for each in node.attribute}
+    # Of an empty list ONNX's messages do not keep the type; it means what an absent one does.
+    attributes = {name: value for name, value in values.items() if value not in ([], ())}
     value = None
     if node.op_type == "Constant":
-        value = _constant(attributes)
+        value = _constant(values)
         attributes = {}
     domain = "" if node.domain == "ai.onnx" else node.domain
     return BodyNode(node.op_type, tuple(node.input), tuple(node.output), attributes, domain, value)
@@ -104,6 +108,8 @@ def _constant(attributes: Mapping[str, Any]) -> NDArray[Any]:
     ((name, value),) = attributes.items()
     if isinstance(value, onnx.TensorProto):
         return numpy_helper.to_array(value)
+    if isinstance(value, onnx.SparseTensorProto):
+        return dense_array(value)
     return np.asarray(value, np.float32 if name.startswith("value_float") else np.int64)
 
 

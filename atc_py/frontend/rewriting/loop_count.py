@@ -1,13 +1,18 @@
-"""Number of steps of a Loop, found by running the part of its body that decides it."""
+"""Steps of a Loop, found by running the part of its body that decides them."""
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
+
+from atc_py.diag import Place
+from atc_py.frontend.folding.graph import captured_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,58 +21,119 @@ if TYPE_CHECKING:
 
     from atc_py.frontend.folding.graph import WorkNode
 
-__all__ = ["count_steps"]
+__all__ = ["LoopTrace", "trace_loop"]
+
+_BEFORE_STATES = 2
+"""Inputs of a body before its states: the step and the condition."""
 
 
-def count_steps(
+@dataclass(frozen=True, slots=True)
+class LoopTrace:
+    """The steps of a Loop.
+
+    Attributes:
+        steps: how often the body runs; one more than the limit for more.
+        seen: the values that were asked for, one a step, by name.
+        last: the states that take part, after the last step, by position among the states.
+    """
+
+    steps: int
+    seen: Mapping[str, list[NDArray[Any]]]
+    last: Mapping[int, NDArray[Any]]
+
+
+def trace_loop(
     node: WorkNode,
     known: Mapping[str, NDArray[Any]],
     start: Sequence[NDArray[Any] | None],
     most: int,
     *,
     condition: bool,
-) -> int | None:
-    """Return how often the body of a Loop runs; None if values of a run decide it.
+    wanted: Sequence[str] = (),
+) -> LoopTrace | None:
+    """Return the steps of a Loop; None if values of a run decide them or what is asked for.
 
     Args:
         node: the Loop.
         known: constants around it that the body reads, by name.
         start: data of the states before the first step; None for those that are not constant.
-        most: largest number of steps that counts; one more is returned for more.
+        most: largest number of steps that counts.
         condition: the condition before the first step.
+        wanted: values of the body.
     """
     body = next(each.g for each in node.proto.attribute if each.name == "body")
-    decided = _deciding_part(body, known, [each is not None for each in start])
+    decided = _deciding_part(body, known, [each is not None for each in start], wanted)
     if decided is None:
         return None
     nodes, states = decided
-    names = [each.name for each in body.input]
-    outputs = [body.output[0].name, *(body.output[1 + at].name for at in states)]
-    model = _model_of(body, nodes, outputs, node.opset, known)
+    results = [
+        body.output[0].name,
+        *wanted,
+        *(body.output[1 + at].name for at in states),
+    ]
+    try:
+        # The reference warns of overflow and the like; only its results count here.
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            model = _model_of(body, nodes, dict.fromkeys(results), node.opset, known)
+            return _run(model, body, results, {at: start[at] for at in states}, most, condition)
+    except Exception:  # noqa: BLE001  (the reference raises anything; such a Loop is not counted)
+        return None
+
+
+def _run(
+    model: onnx.ModelProto,
+    body: onnx.GraphProto,
+    results: Sequence[str],
+    states: Mapping[int, Any],
+    most: int,
+    going: bool,
+) -> LoopTrace:
+    """Run the deciding part step by step.
+
+    Args:
+        model: the part; the values of `results` are its outputs.
+        body: the whole body.
+        results: the condition, the values that were asked for, the states.
+        states: the states before the first step, by position.
+        most: largest number of steps that counts.
+        going: the condition before the first step.
+    """
     evaluator = ReferenceEvaluator(model)
-    values = {at: start[at] for at in states}
+    names = [each.name for each in body.input]
+    read = {each.name for each in model.graph.input}
+    places = list(states)
+    wanted = results[1 : len(results) - len(places)]
+    seen: dict[str, list[Any]] = {name: [] for name in wanted}
     steps = 0
-    while condition and steps <= most:
-        feeds: dict[str, Any] = {names[2 + at]: value for at, value in values.items()}
-        feeds |= {names[0]: np.array(steps, np.int64), names[1]: np.array(condition)}
-        wanted = {each.name for each in model.graph.input}
-        found = list(
-            evaluator.run(None, {name: each for name, each in feeds.items() if name in wanted})
-        )
-        condition = bool(np.asarray(found[0]).reshape(-1)[0])
-        values = dict(zip(states, map(np.asarray, found[1:]), strict=True))
+    while going and steps <= most:
+        feeds = {names[_BEFORE_STATES + at]: value for at, value in states.items()}
+        feeds |= {names[0]: np.array(steps, np.int64), names[1]: np.array(going)}
+        fed = {name: each for name, each in feeds.items() if name in read}
+        outputs = [each.name for each in model.graph.output]
+        found = dict(zip(outputs, map(np.asarray, evaluator.run(None, fed)), strict=True))
+        for name in wanted:
+            seen[name].append(found[name])
+        going = bool(found[results[0]].reshape(-1)[0])
+        states = {at: found[body.output[1 + at].name] for at in places}
         steps += 1
-    return steps
+    return LoopTrace(steps, seen, states)
 
 
 def _deciding_part(
-    body: onnx.GraphProto, known: Mapping[str, object], constant: Sequence[bool]
+    body: onnx.GraphProto,
+    known: Mapping[str, object],
+    constant: Sequence[bool],
+    wanted: Sequence[str],
 ) -> tuple[list[onnx.NodeProto], list[int]] | None:
-    """Return the nodes that the condition depends on, and the states; None where data decide it."""
+    """Return the nodes that the condition and `wanted` depend on, and the states.
+
+    It is None where data decide one of them.
+    """
     makers = {name: each for each in body.node for name in each.output}
     inputs = {each.name: at for at, each in enumerate(body.input)}
     own = {each.name for each in body.initializer} | set(known)
-    waiting, states = [body.output[0].name], set()
+    waiting, states = [body.output[0].name, *wanted], set()
     seen: set[str] = set()
     while waiting:
         name = waiting.pop()
@@ -75,9 +141,9 @@ def _deciding_part(
             continue
         seen.add(name)
         if name in makers:
-            waiting += makers[name].input
+            waiting += [*makers[name].input, *captured_names(makers[name], Place())]
         elif name in inputs:
-            at = inputs[name] - 2
+            at = inputs[name] - _BEFORE_STATES
             if at >= 0 and at not in states:
                 if at >= len(constant) or not constant[at]:
                     return None
@@ -92,12 +158,13 @@ def _deciding_part(
 def _model_of(
     body: onnx.GraphProto,
     nodes: Sequence[onnx.NodeProto],
-    outputs: Sequence[str],
+    outputs: Mapping[str, None],
     opset: int,
     known: Mapping[str, NDArray[Any]],
 ) -> onnx.ModelProto:
     """Return the deciding part as a model."""
-    read = {name for each in nodes for name in each.input} | set(outputs)
+    read = {name for each in nodes for name in (*each.input, *captured_names(each, Place()))}
+    read |= set(outputs)
     constants = [each for each in body.initializer if each.name in read]
     constants += [numpy_helper.from_array(known[name], name) for name in sorted(read & set(known))]
     inputs = [each for each in body.input if each.name in read]

@@ -61,10 +61,12 @@ class Written:
     Attributes:
         bytes: size of the model and of the file beside it.
         data: the file beside it; None where there is none.
+        nodes: the nodes of its graph, in order and with their final names.
     """
 
     bytes: int
     data: Path | None
+    nodes: tuple[NodeProto, ...] = ()
 
 
 def write_onnx(  # noqa: PLR0913  (a file and its variations)
@@ -76,6 +78,8 @@ def write_onnx(  # noqa: PLR0913  (a file and its variations)
     gone: Collection[str] = (),
     marks: Mapping[str, str | None] | None = None,
     bound: Collection[str] = (),
+    final: Path | None = None,
+    replaced: Collection[str] = (),
 ) -> Written:
     """Write `graph`, which was made from `file`, to the ONNX file `output`.
 
@@ -89,16 +93,21 @@ def write_onnx(  # noqa: PLR0913  (a file and its variations)
         gone: operators that were rewritten; they are not restored as sources of a constant.
         marks: metadata of the model by key, in place of those of the file; None as a value removes the key.
         bound: inputs that have become constants; they are no inputs of the written model.
+        final: the path that the file is moved to afterwards, if that is not `output`; its name is
+            the same.
+        replaced: results of nodes that were rewritten, which are not restored either.
 
     Raises:
         AtcError: CANNOT_WRITE; BAD_OPTION where the file beside the model would replace one of
             the model that was read.
     """
-    message = _Message(file, graph, unfolded(file, graph, gone), marks or {}, frozenset(bound))
+    message = _Message(
+        file, graph, unfolded(file, graph, gone, replaced), marks or {}, frozenset(bound)
+    )
     data = None
     if external or message.size > INLINE_LIMIT:
         data = output.with_name(f"{output.name}.data")
-        _refuse_own_data(file, data)
+        _refuse_own_data(file, (final or output).with_name(data.name))
         message.move_weights(data.name)
     with ExitStack() as stack:
         # Neither gets its name before both are written, and the model gets its own last: it must
@@ -110,7 +119,7 @@ def write_onnx(  # noqa: PLR0913  (a file and its variations)
         message.write(model)
         model.flush()
     written = message.size + sum(size for _, size in message.moved)
-    return Written(written, data)
+    return Written(written, data, tuple(message.protos))
 
 
 def _refuse_own_data(file: OnnxFile, data: Path) -> None:
@@ -151,6 +160,7 @@ class _Message:
         content: the nodes and constants that are written.
         marks: metadata by key.
         bound: inputs that have become constants.
+        protos: the messages of the nodes.
         moved: tensors whose data goes beside the model, and how many bytes that takes.
     """
 
@@ -159,6 +169,7 @@ class _Message:
     content: Unfolded
     marks: Mapping[str, str | None]
     bound: frozenset[str] = frozenset()
+    protos: list[NodeProto] = field(default_factory=list)
     moved: list[tuple[TensorPart, int]] = field(default_factory=list)
     _head: bytes = b""
     _body: bytes = b""
@@ -171,8 +182,8 @@ class _Message:
         body = _graph_frame(self.file.proto.graph, self.content, set(self.file.nodes), self.bound)
         self._head, self._body = model.SerializeToString(), body.SerializeToString()
         own = set(self.file.nodes)
-        protos = _named_apart(self.content.nodes, own)
-        for node, proto in zip(self.content.nodes, protos, strict=True):
+        self.protos += _named_apart(self.content.nodes, own)
+        for node, proto in zip(self.content.nodes, self.protos, strict=True):
             self._nodes.append(node_part(proto, self.file.tensors, node.place))
         self._weights = list(self._initializers())
 

@@ -34,6 +34,7 @@ __all__ = [
     "new_tensor",
     "node_part",
     "stored_tensor",
+    "whole_node",
 ]
 
 _CHUNK = 16 * 2**20
@@ -124,7 +125,7 @@ class NodePart:
 
     def write(self, out: ByteSink) -> None:
         """Write the node, its tensors within it."""
-        out.write(_whole_node(self.proto, self.tensors, self.place).SerializeToString())
+        out.write(whole_node(self.proto, self.tensors, self.place).SerializeToString())
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,10 +198,10 @@ def node_part(proto: NodeProto, tensors: TensorReader, place: Place) -> Part:
     """
     if not any(tensors.elsewhere(each, place) for each in _tensors_of(proto)):
         return TensorPart(proto.SerializeToString())
-    return NodePart(proto, tensors, place, _whole_node(proto, tensors, place).ByteSize())
+    return NodePart(proto, tensors, place, whole_node(proto, tensors, place).ByteSize())
 
 
-def _whole_node(proto: NodeProto, tensors: TensorReader, place: Place) -> NodeProto:
+def whole_node(proto: NodeProto, tensors: TensorReader, place: Place) -> NodeProto:
     """Return a node with all data of its tensors in it."""
     whole = NodeProto()
     whole.CopyFrom(proto)

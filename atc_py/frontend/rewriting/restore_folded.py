@@ -31,7 +31,9 @@ class Unfolded:
     constants: frozenset[str]
 
 
-def unfolded(file: OnnxFile, graph: WorkGraph, gone: Collection[str] = ()) -> Unfolded:
+def unfolded(
+    file: OnnxFile, graph: WorkGraph, gone: Collection[str] = (), replaced: Collection[str] = ()
+) -> Unfolded:
     """Return the needed nodes of `graph`, with the folded nodes of `file` restored.
 
     A node of the file comes back if a constant of the graph is its result and everything that it
@@ -41,9 +43,15 @@ def unfolded(file: OnnxFile, graph: WorkGraph, gone: Collection[str] = ()) -> Un
         file: what the graph was made from.
         graph: the graph as it has been rewritten.
         gone: operators of ONNX's own domain that do not come back.
+        replaced: results whose nodes do not come back, because they were written in another form.
     """
     graph.drop_dead_nodes()
-    work = _Unfolding(graph, frozenset(_initializers(file)), _producers(file, graph, gone))
+    producers = {
+        name: node
+        for name, node in _producers(file, graph, gone).items()
+        if set(node.writes).isdisjoint(replaced)
+    }
+    work = _Unfolding(graph, frozenset(_initializers(file)), producers)
     for node in graph.nodes:
         for name in node.reads:
             work.need(name)

@@ -81,6 +81,7 @@ def _node_json(node: Node, decision: Decision, rule: str) -> dict[str, object]:
         "name": node.name,
         "op": node.op,
         "from": [origin.name for origin in node.origins],
+        "positions": [origin.index for origin in node.origins],
         "engine": node.engine.value if node.engine else None,
         "origin": _dtypes(decision.origin),
         "chosen": _dtypes(decision.chosen),

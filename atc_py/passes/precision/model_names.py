@@ -55,7 +55,8 @@ class ModelNames:
         """
         found: dict[str, Sequence[str]] = {node.name: () for node in view.all_nodes if node.name}
         found |= {name: results for name, results in file_nodes if name}
-        types = {node.op_type for node in view.all_nodes} | {row.name for row in operators()}
+        own = {each for node in view.all_nodes for each in (node.op_type, node.replaces) if each}
+        types = own | {row.name for row in operators()}
         inputs = tuple(each.name for each in view.inputs)
         return cls(found, frozenset(types), inputs, tuple(outputs))
 

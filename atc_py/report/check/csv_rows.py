@@ -16,7 +16,7 @@ __all__ = ["COLUMNS", "check_csv"]
 COLUMNS = (
     "model", "level", "code", "name", "node", "node_name", "op", "scope", "field", "observed",
     "allowed", "when", "message", "help", "rule", "source", "fingerprint", "known",
-    "list", "taken_by", "fixed_by",
+    "list", "taken_by", "fixed_by", "certainty",
 )  # fmt: skip
 
 _FORMULA = ("=", "+", "-", "@")
@@ -49,6 +49,7 @@ def _row(document: CheckDocument, model: CheckedModel, found: Found) -> list[str
         "list": document.operator_list,
         "taken_by": " ".join(found.taken_by),
         "fixed_by": " ".join(found.fixed_by),
+        "certainty": found.certainty,
     }
     return [_cell(cells[name] if name in cells else getattr(found, name)) for name in COLUMNS]
 

@@ -8,7 +8,7 @@ import msgspec
 
 from atc_py.check.findings import Standing
 from atc_py.diag import LANGUAGES
-from atc_py.options.compile_options import DEFAULT_LIST, QuantBias
+from atc_py.options.compile_options import DEFAULT_LIST, NEWEST_CANN, QuantBias
 from atc_py.source import BiasSource
 
 __all__ = [
@@ -50,7 +50,7 @@ class Found(_Part, frozen=True, kw_only=True):
         fingerprint: stays the same when the same fault is found again, even with another value.
         code: `ATC4012`.
         name: the code's name, `attr-out-of-range`.
-        level: error, unknown, rewrite, aicpu or accuracy.
+        level: error, unknown, parser, rewrite, aicpu or accuracy.
         rule: what names the rule across versions, `Conv/attr_each_in_range/strides`.
         source: file and line where the rule stands.
         node: position in the file's graph; nodes of subgraphs have their outer node's.
@@ -66,6 +66,7 @@ class Found(_Part, frozen=True, kw_only=True):
         known: the baseline has it.
         taken_by: other operator lists by whose rules the node has no error.
         fixed_by: the rules of `atc-py fix` that rewrite the node so that the finding is gone.
+        certainty: of a deviation of CANN, proven or inferred; empty for every other finding.
     """
 
     fingerprint: str
@@ -87,6 +88,9 @@ class Found(_Part, frozen=True, kw_only=True):
     known: bool
     taken_by: tuple[str, ...] = ()
     fixed_by: tuple[str, ...] = ()
+    certainty: Annotated[
+        str, msgspec.Meta(extra_json_schema={"enum": ["", "proven", "inferred"]})
+    ] = ""
 
 
 class OperatorCount(_Part, frozen=True, kw_only=True):
@@ -174,7 +178,7 @@ class CheckedModel(_Part, frozen=True, kw_only=True):
     Attributes:
         path: the file, as the user gave it.
         name: the graph's name.
-        verdict: error, unknown, rewrite, aicpu, accuracy or supported.
+        verdict: error, unknown, parser, rewrite, aicpu, accuracy or supported.
         counts: findings of each level; faults are errors.
         node_counts: nodes of each verdict.
         opsets: imported version of each domain.
@@ -251,6 +255,7 @@ class CheckDocument(_Part, frozen=True, kw_only=True):
         baseline: how the findings compare with a baseline; null where none was given.
         models: in the order of the call.
         operator_list: name of the list that the models were compared with.
+        cann: generation of CANN whose deviations from ONNX are reported.
     """
 
     version: _Version
@@ -265,3 +270,4 @@ class CheckDocument(_Part, frozen=True, kw_only=True):
     models: tuple[CheckedModel, ...]
     soc_note: str = ""
     operator_list: str = DEFAULT_LIST
+    cann: int = NEWEST_CANN

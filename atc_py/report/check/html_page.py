@@ -67,7 +67,7 @@ def _page(document: CheckDocument, model: CheckedModel) -> dict[str, Any]:
     rows = groups(model.all_findings)
     return {
         "model": model,
-        "verdict": verdict_text(model, document.lang),
+        "verdict": verdict_text(model, document.lang, document.cann),
         "lists": lists_text(document, model, document.lang),
         "bar": list(_bar(model)),
         "hint": hint_text(model, document.lang),

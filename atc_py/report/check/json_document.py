@@ -69,6 +69,7 @@ def check_document(
         baseline=None if baseline is None else baseline.count,
         models=models,
         operator_list=report.operator_list,
+        cann=report.cann,
         soc_note=_soc_note(report.soc, language),
     )
 
@@ -204,6 +205,7 @@ def _finding(finding: Finding, language: str) -> Found:
         known=False,
         taken_by=finding.taken_by,
         fixed_by=finding.fixed_by,
+        certainty=finding.certainty,
     )
 
 

@@ -50,7 +50,7 @@ def _suite(document: CheckDocument, model: CheckedModel, fail_on: Standing) -> E
         "precision_mode": document.precision_mode,
         "soc": document.soc,
         "operator_list": document.operator_list,
-        "verdict": verdict_text(model, document.lang),
+        "verdict": verdict_text(model, document.lang, document.cann),
     }
     values |= {f"note.{note.name}": note.text for note in model.notes}
     for name, value in values.items():

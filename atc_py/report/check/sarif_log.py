@@ -30,6 +30,7 @@ _SCHEMA = (
 _LEVELS = {
     Standing.ERROR: "error",
     Standing.UNKNOWN: "warning",
+    Standing.PARSER: "warning",
     Standing.AICPU: "warning",
     Standing.ACCURACY: "warning",
     Standing.REWRITE: "note",
@@ -144,6 +145,8 @@ def _result(document: CheckDocument, found: Found, rule: int, location: Json) ->
     }
     if found.taken_by:
         result["properties"]["takenBy"] = list(found.taken_by)
+    if found.certainty:
+        result["properties"]["certainty"] = found.certainty
     if found.fixed_by:
         result["properties"]["fixedBy"] = list(found.fixed_by)
     if found.source:

@@ -132,7 +132,7 @@ def _model(document: CheckDocument, model: CheckedModel, *, verbose: bool) -> It
 
 def _verdict(document: CheckDocument, model: CheckedModel) -> str:
     """Return `resnet.onnx: supported: all 71 nodes`."""
-    verdict = verdict_text(model, document.lang)
+    verdict = verdict_text(model, document.lang, document.cann)
     return f"{visible(model.path)}{COLON.in_language(document.lang)}{verdict}"
 
 

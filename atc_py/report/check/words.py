@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from atc_py.check.findings import Standing
 from atc_py.diag import COLON, COMMA, SEMICOLON, Words
-from atc_py.diag.codes import BAD_INPUT_SHAPE
-from atc_py.options.compile_options import DEFAULT_LIST
+from atc_py.diag.codes import BAD_INPUT_SHAPE, DEVIATES_ON_CANN, REFUSED_BY_PARSER
+from atc_py.options.compile_options import DEFAULT_LIST, NEWEST_CANN
 from atc_py.report.check.open_dims import deciding_text
 from atc_py.report.escape import visible
 
@@ -34,6 +34,7 @@ __all__ = [
 LEVELS = {
     Standing.ERROR: Words("error", "错误"),
     Standing.UNKNOWN: Words("unknown", "待定"),
+    Standing.PARSER: Words("parser", "解析器"),
     Standing.REWRITE: Words("rewrite", "改写"),
     Standing.AICPU: Words("aicpu", "AI CPU"),
     Standing.ACCURACY: Words("accuracy", "精度"),
@@ -46,6 +47,7 @@ COLUMNS = {
     Standing.ACCURACY: Words("accuracy", "精度"),
     Standing.AICPU: Words("AI CPU", "AI CPU"),
     Standing.REWRITE: Words("rewritten", "改写"),
+    Standing.PARSER: Words("parser", "解析器"),
     Standing.UNKNOWN: Words("unknown", "待定"),
     Standing.ERROR: Words("unsupported", "不支持"),
 }
@@ -100,11 +102,19 @@ _TAILS = {
 }
 
 
-def verdict_text(model: CheckedModel, language: str) -> str:
-    """Return `not supported: 3 errors in 2 of 71 nodes; 4 rewritten, 1 on the AI CPU`."""
+def verdict_text(model: CheckedModel, language: str, cann: int = NEWEST_CANN) -> str:
+    """Return `not supported: 3 errors in 2 of 71 nodes; 4 rewritten, 1 on the AI CPU`.
+
+    Args:
+        model: the model.
+        language: en or zh.
+        cann: generation of CANN whose deviations were looked for.
+    """
     verdict = Standing(model.verdict)
     counts = {Standing(name): count for name, count in model.node_counts.items()}
-    head = _head(model, verdict, counts).in_language(language)
+    head = (_head(model, verdict, counts) + _on_cann(model, cann)).in_language(language)
+    deviating = _nodes_with(model, DEVIATES_ON_CANN.id, Standing.ACCURACY)
+    counts[Standing.ACCURACY] = counts.get(Standing.ACCURACY, 0) - deviating
     tails = [
         _TAILS[each].in_language(language).format(n=counts[each])
         for each in _BUSY
@@ -114,6 +124,43 @@ def verdict_text(model: CheckedModel, language: str) -> str:
     tail = COMMA.in_language(language).join(tails)
     texts = (head, tail, deciding_text(model, language))
     return SEMICOLON.in_language(language).join(text for text in texts if text)
+
+
+def _on_cann(model: CheckedModel, cann: int) -> Words:
+    """Return `, but 2 nodes compute something else on CANN 9 and 1 is refused by its parser`."""
+    other = _nodes_with(model, DEVIATES_ON_CANN.id)
+    refused = _nodes_with(model, REFUSED_BY_PARSER.id)
+    facts = []
+    if other:
+        verb = "computes" if other == 1 else "compute"
+        facts.append(
+            Words(
+                f"{_nodes(other)} {verb} something else on CANN {cann}",
+                f"其中 {other} 个节点在 CANN {cann} 上的结果与 ONNX 不同",
+            )
+        )
+    if refused:
+        verb = "is" if refused == 1 else "are"
+        whose = "its parser" if other else f"the parser of CANN {cann}"
+        what = str(refused) if other else _nodes(refused)
+        facts.append(
+            Words(
+                f"{what} {verb} refused by {whose}",
+                f"{refused} 个节点不被 CANN {cann} 的解析器接受",
+            )
+        )
+    return Words(", but ", "，但") + Words(" and ", "，").join(facts) if facts else Words("", "")
+
+
+def _nodes_with(model: CheckedModel, code: str, verdict: Standing | None = None) -> int:
+    """Return the number of nodes with a finding of a code, and with a verdict if one is given."""
+    nodes = {
+        (found.scope, found.node, found.node_name) for found in model.findings if found.code == code
+    }
+    if verdict is None:
+        return len(nodes)
+    rows = {(row.scope, row.index, row.name): row.verdict for row in model.network}
+    return sum(rows.get(node) == verdict.value for node in nodes)
 
 
 def lists_text(document: CheckDocument, model: CheckedModel, language: str) -> str:

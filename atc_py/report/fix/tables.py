@@ -4,77 +4,116 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.report.tables import Table
+from atc_py.diag import COLON, Words
+from atc_py.report.escape import visible
+from atc_py.report.fix.groups import rewrite_groups
+from atc_py.report.fix.nodes import node_list
+from atc_py.report.fix.words import HEADINGS, error_text, facts, headline, time_text
+from atc_py.report.tables import Table, plain_lines
 
 if TYPE_CHECKING:
-    from atc_py.diag import Words
-    from atc_py.results.fixing import Difference, Fixing
+    from atc_py.report.fix.groups import RewriteGroup
+    from atc_py.results.fixing import Fixing
 
-__all__ = ["fixing_tables"]
+__all__ = ["fixing_tables", "fixing_text", "left_rows", "title_line"]
+
+_MOST_OPERATORS = 8
+"""New operators that a row names."""
+
+
+def fixing_text(done: Fixing, language: str = "en") -> str:
+    """Return the whole report in plain text, for a file."""
+    lines = [title_line(done, language)]
+    for table in fixing_tables(done, language):
+        lines += ["", *plain_lines(table)]
+    return "\n".join([*lines, ""])
+
+
+def title_line(done: Fixing, language: str) -> str:
+    """Return the model and what became of its errors."""
+    return f"{visible(str(done.model))}{(COLON + headline(done)).in_language(language)}"
 
 
 def fixing_tables(done: Fixing, language: str = "en") -> list[Table]:
     """Return the tables that `fix` prints."""
-    tables = [_rewrites(done), _left(done, language), _result(done)]
+    tables = [
+        _rewrites(done, language),
+        _assumptions(done, language),
+        _left(done, language),
+        Table(HEADINGS["result"].in_language(language), ("", ""), tuple(facts(done, language))),
+    ]
     return [table for table in tables if table.rows]
 
 
-def _rewrites(done: Fixing) -> Table:
-    """Return the table of rewritten nodes; nodes alike share a row."""
-    rows: dict[tuple[str, ...], list[str]] = {}
-    worst: dict[tuple[str, ...], float] = {}
-    for each in done.rewrites:
-        key = (each.operator, ", ".join(each.rules), " ".join(each.after), each.exactness)
-        rows.setdefault(key, []).append(str(each.node))
-        error = each.difference.error if each.difference else float("nan")
-        worst[key] = max(worst.get(key, error), error)
-    return Table(
-        "Rewrites",
-        ("nodes>", "operator", "rule", "new nodes", "class", "largest error>"),
-        tuple(
-            (
-                str(len(nodes)),
-                *key,
-                "not shown" if worst[key] != worst[key] else f"{worst[key]:.2g}",
-            )
-            for key, nodes in rows.items()
-        ),
+def _heads(names: str, language: str) -> tuple[str, ...]:
+    """Return headings by their keys; those that end in `>` are aligned to the right."""
+    return tuple(
+        HEADINGS[name.rstrip(">")].in_language(language) + name[len(name.rstrip(">")) :]
+        for name in names.split()
     )
+
+
+def _rewrites(done: Fixing, language: str) -> Table:
+    """Return the table of rewritten nodes; nodes alike share a row."""
+    timed = any(each.microseconds is not None for each in done.rewrites)
+    columns = "nodes> operator rule new class error> allowed>" + (" time>" if timed else "")
+    rows = []
+    for group in rewrite_groups(done):
+        first = group.first
+        cells = [
+            str(len(group.rewrites)), first.operator, ", ".join(first.rules),
+            _operators_text(first.after), group.exactness.words.in_language(language),
+            error_text(group.worst).in_language(language),
+            "-" if first.limit is None else f"{first.limit:.2g}",
+        ]  # fmt: skip
+        rows.append((*cells, *([time_text(group.rewrites)] if timed else [])))
+    title = HEADINGS["rewrites"].in_language(language)
+    return Table(title, _heads(columns, language), tuple(rows))
+
+
+def _operators_text(names: tuple[str, ...]) -> str:
+    """Return `Unsqueeze Conv Squeeze`; of a long row the beginning and its length."""
+    shown = " ".join(names[:_MOST_OPERATORS])
+    return shown if len(names) <= _MOST_OPERATORS else f"{shown} ... ({len(names)})"
+
+
+def _assumptions(done: Fixing, language: str) -> Table:
+    """Return the table of what must hold for the new forms to be right."""
+    by_rules: dict[tuple[str, str], dict[str, None]] = {}
+    for group in rewrite_groups(done):
+        key = (group.first.operator, ", ".join(group.first.rules))
+        texts = _assumption_texts(group, language)
+        by_rules.setdefault(key, {}).update(dict.fromkeys(texts))
+    rows = tuple((*key, text) for key, texts in by_rules.items() for text in texts)
+    title = HEADINGS["assumption"].in_language(language)
+    return Table(title, _heads("operator rule assumes", language), rows)
+
+
+def _assumption_texts(group: RewriteGroup, language: str) -> list[str]:
+    """Return what must hold, in words."""
+    return [each.in_language(language) for each in group.assumptions]
 
 
 def _left(done: Fixing, language: str) -> Table:
     """Return the table of findings that are left."""
-
-    def said(words: Words) -> str:
-        return words.in_language(language)
-
-    rows = []
-    for each in done.left:
-        unfit = "; ".join(f"{rule} needs: {said(why)}" for rule, why in each.unfit)
-        node = "" if each.node is None else str(each.node)
-        rows.append((node, each.operator, said(each.message), unfit))
+    title = HEADINGS["left"].in_language(language)
     return Table(
-        "Not fixed", ("node>", "operator", "finding", "rules that did not fit"), tuple(rows)
+        title, _heads("node operator finding unfit", language), tuple(left_rows(done, language))
     )
 
 
-def _result(done: Fixing) -> Table:
-    """Return the summary."""
-    before, after = done.errors
-    rows = [
-        ("errors", f"{before} before, {after} after, on {done.operator_list}"),
-        ("opset", f"{done.opset[0]} before, {done.opset[1]} after"),
-        *((f"output {name}", _difference(each)) for name, each in done.outputs.items()),
-    ]
-    if not done.seeds:
-        why = "--seeds 0, or dims of inputs are open" if done.rewrites else "nothing was rewritten"
-        rows.append(("proof", f"none: {why}"))
-    rows.append(("written", "nothing" if done.output is None else str(done.output)))
-    return Table("Result", ("", ""), tuple(rows))
+def left_rows(done: Fixing, language: str) -> list[tuple[str, str, str, str]]:
+    """Return the findings that are left: nodes, operator, finding, rules that did not fit.
 
-
-def _difference(found: Difference) -> str:
-    """Return a difference in words."""
-    if not found.differing:
-        return "equal to the original's"
-    return f"differs by {found.error:.2g} of its range, in {found.differing} of {found.elements} elements"
+    Nodes with the same finding share a row.
+    """
+    none = Words("no rule is known", "没有可用的规则").in_language(language)
+    rows: dict[tuple[str, str, str], list[str]] = {}
+    for each in done.left:
+        needs = "needs" if language == "en" else "要求"
+        unfit = "; ".join(
+            f"{rule} {needs}: {why.in_language(language)}" for rule, why in each.unfit
+        )
+        key = (each.operator, each.message.in_language(language), unfit or none)
+        rows.setdefault(key, []).append("" if each.node is None else str(each.node))
+    return [(node_list([*dict.fromkeys(nodes)]), *key) for key, nodes in rows.items()]

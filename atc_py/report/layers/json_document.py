@@ -107,6 +107,7 @@ def _layer(done: LayerComparison, layer: Layer) -> dict[str, object]:
         "shape": list(layer.shape),
         "source": layer.source,
         "source_op": layer.source_op,
+        "source_at": layer.source_at,
         "value": layer.value,
         "birth": layer.origin.value,
         "root": None if root is None else root.node,

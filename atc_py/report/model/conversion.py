@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atc_py.report.fix.nodes import fixed_nodes_table
 from atc_py.report.model.layout import conversions_text
 from atc_py.report.model.memory_tables import memory_row
 from atc_py.report.model.quant_bias import bias_json, bias_rows
@@ -21,7 +22,8 @@ __all__ = ["conversion_tables"]
 
 def conversion_tables(done: Conversion) -> list[Table]:
     """Return the tables that `convert` prints."""
-    return [_stages(done), _operators(done.facts), _summary(done)]
+    fixed = [fixed_nodes_table(done.facts.fixed)] if done.facts.fixed else []
+    return [_stages(done), *fixed, _operators(done.facts), _summary(done)]
 
 
 def _stages(done: Conversion) -> Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atc_py.report.fix.nodes import fixed_nodes_table
 from atc_py.report.tables import Table, format_bytes
 from atc_py.source import Outcome
 from atc_py.target import socs
@@ -32,7 +33,8 @@ def quantization_tables(done: Quantization) -> list[Table]:
     if done.data is not None:
         rows.append(("weights", str(done.data)))
     others = _other_nodes_table(done)
-    return [*([others] if others.rows else []), Table("Result", ("", ""), tuple(rows))]
+    fixed = [fixed_nodes_table(done.fixed)] if done.fixed else []
+    return [*fixed, *([others] if others.rows else []), Table("Result", ("", ""), tuple(rows))]
 
 
 def _list_text(done: Quantization) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.diag import Words
+from atc_py.report.operators.deviations import deviation_words, registered_words
 from atc_py.report.operators.history import history_json, history_rows
 from atc_py.report.operators.rules import attribute_words, operand_words, rule_words, spec_json
 from atc_py.report.wrapping import columns, wrap
@@ -25,6 +26,8 @@ _TITLES = {
     "outputs": Words("Outputs", "输出"),
     "attributes": Words("Attributes", "属性"),
     "rules": Words("Rules", "规则"),
+    "registered": Words("Opsets of CANN's parser", "CANN 解析器支持的 opset"),
+    "deviations": Words("Where CANN departs from ONNX", "CANN 与 ONNX 的差异"),
     "target": Words("Target operator", "目标算子"),
     "example": Words("Example", "示例"),
     "versions": Words("Versions of ONNX", "ONNX 版本"),
@@ -83,6 +86,8 @@ def _sections(spec: OpSpec, history: SchemaHistory) -> Mapping[str, Sequence[tup
         "outputs": [(row.name, operand_words(spec, row)) for row in spec.outputs],
         "attributes": [(row.name, attribute_words(row)) for row in spec.attributes],
         "rules": [("-", rule_words(spec, rule)) for rule in rules_of(spec)],
+        "registered": registered_words(spec),
+        "deviations": [(row.name, deviation_words(spec, row)) for row in spec.deviations],
         "target": _target(spec),
         "example": _example(spec),
         "versions": history_rows(spec, history),

@@ -67,8 +67,6 @@ def rule_words(spec: OpSpec, rule: Rule) -> Words:
     if rule.when is not None:
         text = with_condition(text, when_words(rule.when))
     follows = _consequence(rule.level, rule.rewrite)
-    if rule.deviation is not None:
-        follows += Words(f" ({rule.deviation.en})", f"（{rule.deviation.zh}）")
     text += Words("; else ", "；否则") + follows
     return text + Words.same(f" [{spec.place_of(rule.line)}]")
 
@@ -103,8 +101,6 @@ def _rule_json(spec: OpSpec, rule: Rule) -> dict[str, object]:
     if rule.rewrite is not None:
         words = REWRITES.get(rule.rewrite, Words("", ""))
         found["rewrite"] = {"name": rule.rewrite, "sentence": words.as_json()}
-    if rule.deviation is not None:
-        found["deviation"] = Words(rule.deviation.en, rule.deviation.zh).as_json()
     return found
 
 

@@ -102,6 +102,7 @@ def _kernel(cost: NetworkCost, kernel: KernelCost) -> dict[str, object]:
         "shapes": kernel.shapes,
         "formats": kernel.formats,
         "origins": list(kernel.origins),
+        "positions": list(kernel.positions),
         "start": kernel.start,
         "time": {"low": span.low, "expected": span.expected, "high": span.high},
         "share": span.expected / cost.time.expected,

@@ -68,8 +68,11 @@ def tan_as_quotient(rng: np.random.Generator) -> RuleCase:
 
 @draws("trilu-as-where")
 def trilu_as_where(rng: np.random.Generator) -> RuleCase:
-    k = ConstInput(np.array(int(rng.integers(-4, 5)))) if rng.integers(2) else None
-    inputs: tuple[Any, ...] = (Fed(shape(rng, 2)), *([k] if k is not None else []))
+    ks: list[Any] = [
+        ConstInput(np.array(int(rng.integers(-4, 5)))), Fed((), DType.INT64, (-4, 4))
+    ]  # fmt: skip
+    k = ks[int(rng.integers(2)) :][: int(rng.integers(2))]
+    inputs: tuple[Any, ...] = (Fed(shape(rng, 2)), *k)
     return RuleCase("Trilu", inputs, {"upper": int(rng.integers(2))}, opset=14)
 
 

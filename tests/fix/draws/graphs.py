@@ -35,6 +35,31 @@ def scan_unroll(rng: np.random.Generator) -> RuleCase:
     return RuleCase("Scan", (Fed((size,)), Fed(tuple(dims))), attributes, outputs=2)
 
 
+@draws("if-as-where")
+def if_as_where(rng: np.random.Generator) -> RuleCase:
+    """Return a choice between casts of the condition, one of them with a refused node."""
+    element = int(rng.choice([1, 6, 7, 9, 10]))
+    then = CaseGraph(
+        {},
+        ("r", "r2"),
+        (
+            ("Xor", ("x0", "x0"), ("a",), {}),
+            ("Cast", ("a",), ("r",), {"to": element}),
+            ("Not", ("a",), ("r2",), {}),
+        ),
+    )
+    other = CaseGraph(
+        {},
+        ("r", "r2"),
+        (("Not", ("x0",), ("a",), {}), ("Cast", ("a",), ("r",), {"to": element}),
+         ("Or", ("a", "x0"), ("r2",), {})),
+    )  # fmt: skip
+    dims = (1,) * int(rng.integers(3))
+    return RuleCase(
+        "If", (Fed(dims, DType.BOOL),), {"then_branch": then, "else_branch": other}, outputs=2
+    )
+
+
 @draws("loop-unroll")
 def loop_unroll(rng: np.random.Generator) -> RuleCase:
     """Return a loop that ends when a counter reaches a number, or after its trip count."""

@@ -154,7 +154,8 @@ def gather_nd_with_batches(rng: np.random.Generator) -> RuleCase:
         rng.integers(-dim, dim, (*dims[:batches], count)) for dim in dims[batches : batches + depth]
     ]
     indices = ConstInput(np.stack(columns, -1))
-    return RuleCase("GatherND", (Fed(dims), indices), {"batch_dims": batches})
+    where = {"batch_dims": batches}
+    return RuleCase("GatherND", (Fed(dims), indices), where, operator_list="cann-9.0")
 
 
 @draws("hardmax-as-one-hot")

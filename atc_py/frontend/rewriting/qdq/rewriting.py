@@ -19,6 +19,7 @@ from atc_py.source import Outcome, QuantizedNode
 from atc_py.source.limits import FOLD_LIMIT
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from atc_py.diag import Diagnostic
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from atc_py.options.compile_options import QuantBias
     from atc_py.source import BiasConvention
 
-__all__ = ["FORMS", "Rewritten", "rewrite_file"]
+__all__ = ["FORMS", "FixedGraph", "Rewritten", "rewrite_file"]
 
 FORMS = ("ascend", "qdq")
 """Forms to which quantized models can be rewritten."""
@@ -64,6 +65,23 @@ class Rewritten:
     written_as: QuantBias | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class FixedGraph:
+    """A graph in the form that rules give it; its quantized layers are in the deploy form.
+
+    Attributes:
+        graph: the graph.
+        nodes: what became of its quantized layers.
+        gone: operators that were rewritten; they are not restored as sources of a constant.
+        bound: inputs that have become constants.
+    """
+
+    graph: WorkGraph
+    nodes: tuple[QuantizedNode, ...] = ()
+    gone: frozenset[str] = frozenset()
+    bound: frozenset[str] = frozenset()
+
+
 def rewrite_file(
     file: OnnxFile,
     output: Path,
@@ -71,6 +89,7 @@ def rewrite_file(
     *,
     external: bool = False,
     quant_bias: QuantBias | None = None,
+    fix: Callable[[], FixedGraph] | None = None,
 ) -> Rewritten:
     """Write the model of `file` in another form.
 
@@ -80,6 +99,7 @@ def rewrite_file(
         form: one of FORMS.
         external: put weights into a file beside the model.
         quant_bias: the convention of biases of int8 layers; None to use the file's.
+        fix: returns the graph as rules rewrite it; None where none may.
 
     Raises:
         AtcError: NOT_QUANTIZED where there is nothing to rewrite; NO_QDQ_FORM; BAD_MODEL where
@@ -87,25 +107,39 @@ def rewrite_file(
     """
     read_as = file.bias_convention(quant_bias)
     graph = file.graph(observe_inputs(file.path, file.inputs, {}), read_as)
+    _require_other_form(file, graph, form)
+    found = FixedGraph(graph) if fix is None else fix()
+    graph, gone = found.graph, found.gone
+    if form == "ascend":
+        gone |= _LINEAR
+        nodes = found.nodes if fix else import_quantized(graph, file.tensors, FOLD_LIMIT)
+        _check_types(graph)
+    else:
+        nodes = _open_quantized(graph) if any(map(is_opened, graph.nodes)) else ()
+        if has_ascend_nodes(graph):
+            nodes = (*nodes, *to_qdq(graph, file.tensors))
+    before = bytes_read(file)
+    written_as = graph.quant_bias if form == "ascend" else None
+    marks = {MARK: None if written_as is None else written_as.value}
+    written = write_onnx(
+        file, graph, output, external=external, gone=gone, marks=marks, bound=found.bound
+    )
+    opset = graph.opsets.get("", 0)
+    return Rewritten(nodes, written.data, opset, before, written.bytes, read_as, written_as)
+
+
+def _require_other_form(file: OnnxFile, graph: WorkGraph, form: str) -> None:
+    """Refuse a model that has nothing to rewrite.
+
+    Raises:
+        AtcError: NOT_QUANTIZED.
+    """
     has_linear, has_ascend = any(map(_is_linear, graph.nodes)), has_ascend_nodes(graph)
     if form == "ascend":
         if not has_linear:
             raise AtcError(_nothing_to_rewrite(file, form, other="qdq" if has_ascend else None))
-        nodes, gone = import_quantized(graph, file.tensors, FOLD_LIMIT), _LINEAR
-        _check_types(graph)
-    else:
-        has_opened = any(map(is_opened, graph.nodes))
-        if not has_ascend and not has_opened:
-            raise AtcError(_nothing_to_rewrite(file, form, other="ascend" if has_linear else None))
-        nodes = _open_quantized(graph) if has_opened else ()
-        nodes = (*nodes, *(to_qdq(graph, file.tensors) if has_ascend else ()))
-        gone = frozenset()
-    before = bytes_read(file)
-    written_as = graph.quant_bias if form == "ascend" else None
-    marks = {MARK: None if written_as is None else written_as.value}
-    written = write_onnx(file, graph, output, external=external, gone=gone, marks=marks)
-    opset = graph.opsets.get("", 0)
-    return Rewritten(nodes, written.data, opset, before, written.bytes, read_as, written_as)
+    elif not has_ascend and not any(map(is_opened, graph.nodes)):
+        raise AtcError(_nothing_to_rewrite(file, form, other="ascend" if has_linear else None))
 
 
 def _open_quantized(graph: WorkGraph) -> tuple[QuantizedNode, ...]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
-from atc_py.frontend.folding.graph import WorkNode
+from atc_py.frontend.folding.graph import WorkNode, captured_names, inner_names
 from atc_py.ir import ConstData, DeferredConst, DenseConst
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Writer:
         self.nodes: list[WorkNode] = []
         self._taken = {*graph.inputs, *graph.consts, *graph.foreign, *graph.outputs}
         for node in graph.nodes:
-            self._taken.update(node.reads, node.writes)
+            self._taken.update(node.reads, node.writes, inner_names(node.proto))
 
     def finish(self) -> None:
         """Replace the graph's nodes with the written ones."""
@@ -92,7 +92,7 @@ class Writer:
         """Write a new node in place of `origin`.
 
         Args:
-            origin: the node that it replaces; index, name and place are copied.
+            origin: the node that it replaces; index, name, place and what that replaced are copied.
             op_type: the operator, of ONNX's own domain.
             inputs: names by position.
             outputs: names by position.
@@ -115,7 +115,8 @@ class Writer:
                 opset=self.graph.opsets.get("", 0),
                 inputs=tuple(inputs),
                 outputs=tuple(outputs),
-                captured=(),
+                captured=captured_names(proto, origin.place),
                 place=origin.place,
+                replaces=origin.replaces,
             )
         )

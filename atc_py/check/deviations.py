@@ -1,0 +1,167 @@
+"""Findings where a generation of CANN gives a node another meaning than ONNX, or refuses it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from atc_py.check.answers import State
+from atc_py.check.condition_words import joined, when_words
+from atc_py.check.conditions import ask, concerns
+from atc_py.check.findings import Finding, Standing
+from atc_py.check.rule_subjects import rule_subject
+from atc_py.check.sentences import filled, predicate_of
+from atc_py.diag import Place, Words
+from atc_py.diag.codes import DEVIATES_ON_CANN, REFUSED_BY_PARSER
+from atc_py.spec import ONNX_DOMAINS
+from atc_py.spec.deviations import Certainty
+from atc_py.spec.generations import editions, find_generation
+from atc_py.spec.model import compressed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from atc_py.check.answers import Answer
+    from atc_py.check.bound_node import BoundNode
+    from atc_py.source import SourceNode
+    from atc_py.spec import OpSpec
+    from atc_py.spec.deviations import Deviation
+    from atc_py.spec.generations import Generation
+
+__all__ = ["Met", "certainty_on", "deviation_findings", "met_deviations", "parser_opsets"]
+
+_INFERRED = Words(" (inferred)", "（推断）")
+_FOLLOWS_ONNX = Words("; atc-py follows ONNX", "；atc-py 以 ONNX 为准")
+_SAME_ON = Words(" for CANN {major} to give what ONNX gives", "，CANN {major} 的结果才与 ONNX 一致")
+_TAKEN_BY = Words(" for CANN {major} to take the node", "，CANN {major} 才接受该节点")
+
+
+class Met(NamedTuple):
+    """A deviation that a node meets, or may meet.
+
+    Attributes:
+        row: the deviation.
+        certainty: how certain the generation has it.
+        answer: the predicate's answer, which fails or is undecided.
+    """
+
+    row: Deviation
+    certainty: Certainty
+    answer: Answer
+
+
+def met_deviations(node: BoundNode) -> Iterator[Met]:
+    """Yield the deviations of the generation that a node meets; undecided ones too."""
+    generation = find_generation(node.conditions.cann)
+    for row in node.spec.deviations:
+        certainty = certainty_on(row, generation)
+        if certainty is None or not concerns(row.unless, node):
+            continue
+        answer = ask(row.unless, predicate_of(type(row.unless)), node)
+        if answer.state is not State.HOLDS:
+            yield Met(row, certainty, answer)
+
+
+def certainty_on(row: Deviation, generation: Generation) -> Certainty | None:
+    """Return how certain it is that a generation has a deviation; None if it does not."""
+    found = row.certainty(generation.edition)
+    if found is Certainty.PROVEN and generation.certainty is Certainty.INFERRED:
+        return Certainty.INFERRED
+    return found
+
+
+def parser_opsets(spec: OpSpec, edition: int) -> tuple[tuple[int, int], ...]:
+    """Return the runs of opsets at which an edition's parser has the operator."""
+    for row in spec.registered:
+        if row.edition == edition:
+            return row.opsets
+    return next(each.opsets for each in editions() if each.year == edition)
+
+
+def deviation_findings(node: BoundNode, written: SourceNode, path: str) -> Iterator[Finding]:
+    """Yield a finding for each deviation of a node, and one where the parser does not have it.
+
+    Args:
+        node: the node at a listed opset.
+        written: the node as the file has it.
+        path: the model.
+    """
+    place = Place(path, written.index, written.name, written.op_type)
+    refused = _not_registered(node, written, place)
+    if refused is not None:
+        yield refused
+    major = node.conditions.cann
+    for met in met_deviations(node):
+        yield _finding(node, met, place, major)
+
+
+def _finding(node: BoundNode, met: Met, place: Place, major: int) -> Finding:
+    """Return the finding for one deviation."""
+    row, rule = met.row, met.row.unless
+    predicate = predicate_of(type(rule))
+    demand = filled(predicate.sentence, node.spec, rule)
+    demand += _of(_TAKEN_BY if row.refused else _SAME_ON, major)
+    observed = met.answer.observed
+    if met.answer.state is State.UNKNOWN:
+        demand += Words(" (not decided: ", "（无法判定：") + observed + Words(")", "）")
+        observed = Words("", "")
+    said = Words(f"CANN {major}", f"CANN {major}")
+    said += _INFERRED if met.certainty is Certainty.INFERRED else Words("", "")
+    help_ = said + Words(": ", "：") + Words(row.effect.en, row.effect.zh)
+    return Finding(
+        code=REFUSED_BY_PARSER if row.refused else DEVIATES_ON_CANN,
+        standing=Standing.PARSER if row.refused else Standing.ACCURACY,
+        rule=f"{node.spec.op}/cann/{row.name}",
+        source=node.spec.place_of(row.line),
+        place=Place(
+            place.file, place.node, place.node_name, place.op_type, rule_subject(node.spec, rule)
+        ),
+        scope=node.view.scope,
+        observed=observed,
+        allowed=demand,
+        help=help_ if row.refused else help_ + _FOLLOWS_ONNX,
+        when=joined([when_words(rule.when) if rule.when else Words("", ""), met.answer.when]),
+        certainty=met.certainty.value,
+    )
+
+
+def _not_registered(node: BoundNode, written: SourceNode, place: Place) -> Finding | None:
+    """Return a finding where the parser does not have the operator at the model's opset."""
+    if node.spec.custom and written.domain not in ONNX_DOMAINS:
+        return None  # its version is not one of ONNX's opsets
+    generation = find_generation(node.conditions.cann)
+    runs = parser_opsets(node.spec, generation.edition)
+    if any(first <= written.opset <= last for first, last in runs):
+        return None
+    numbers = tuple(opset for first, last in runs for opset in range(first, last + 1))
+    opsets = compressed(numbers)
+    known = generation.certainty is Certainty.PROVEN
+    said = Words("", "") if known else _INFERRED
+    help_ = Words(
+        f"export the model at one of these opsets, or let `atc-py fix` restate it{said.en}"
+        if numbers
+        else f"no published parser plugin has the operator{said.en}",
+        f"请以这些 opset 导出模型，或用 `atc-py fix` 改写{said.zh}"
+        if numbers
+        else f"公开的解析插件中没有该算子{said.zh}",
+    )
+    return Finding(
+        code=REFUSED_BY_PARSER,
+        standing=Standing.PARSER,
+        rule="parser/registered",
+        source=node.spec.place_of(node.spec.opsets_line),
+        place=place,
+        scope=node.view.scope,
+        observed=Words.same(written.opset),
+        allowed=Words(
+            f"the parser of CANN {generation.major} has {node.spec.op} at "
+            f"{'opsets ' + opsets if opsets else 'no opset'}",
+            f"CANN {generation.major} 的解析器支持 {node.spec.op} 的 opset 为 {opsets or '无'}",
+        ),
+        help=help_,
+        certainty=generation.certainty.value,
+    )
+
+
+def _of(words: Words, major: int) -> Words:
+    """Return words about one generation."""
+    return Words(words.en.format(major=major), words.zh.format(major=major))

@@ -1,0 +1,140 @@
+"""What was finally written for each node: the part of the fixed model between what the node reads and makes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from atc_py.compare.node_group import group_of
+from atc_py.compare.region_data import DataSet
+from atc_py.compare.region_proof import RegionTest, run_drawn
+from atc_py.fix.rule import Exactness
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from atc_py.compare.reference import ReferenceRun
+    from atc_py.compare.region_proof import RegionProof
+    from atc_py.compare.streamed_model import StreamedModel
+    from atc_py.fix.engine import Applied
+    from atc_py.frontend.folding.graph import WorkNode
+
+__all__ = ["FinalRegion", "FinalRegions"]
+
+Feeds = dict[str, "NDArray[Any]"]
+
+
+class FinalRegion:
+    """One rewrite in the fixed model.
+
+    Attributes:
+        reads: values of the original that the new form reads.
+        writes: results of the node that the original shows.
+    """
+
+    def __init__(
+        self,
+        test: RegionTest,
+        group: tuple[Applied, ...],
+    ) -> None:
+        self.reads = tuple(dict.fromkeys((*test.after.reads, *test.before.reads)))
+        self.writes = test.after.writes
+        self._test = test
+        self._group = group
+
+    def prove_shown(self, run: ReferenceRun, made_by: Sequence[str]) -> None:
+        """Run the new form on the values of a run of the original, and compare with that run.
+
+        Args:
+            run: the run.
+            made_by: the engines that run the original.
+        """
+        test = self._test
+        reads = {name: run.value(name) for name in self.reads}
+        wanted = {name: run.value(name) for name in self.writes}
+        feeds = {name: value for name, value in reads.items() if value is not None}
+        results = {name: value for name, value in wanted.items() if value is not None}
+        if results and feeds.keys() >= {*test.after.reads}:
+            test.run_after(DataSet("the model's own run", feeds), results, made_by)
+        for name in (*self.reads, *self.writes):
+            run.release(name)
+        test.close()
+
+    def prove_drawn(self, seeds: Sequence[int], visible: Feeds) -> None:
+        """Run the node and its new form on drawn data, where the new form reads no other values."""
+        test, step = self._test, self._group[0].step
+        if set(step.reads).issuperset(test.after.reads):
+            exact = all(each.rule.exactness is Exactness.EQUAL for each in self._group)
+            run_drawn(test, step, seeds, visible, exact=exact)
+        test.close()
+
+
+class FinalRegions:
+    """The rewrites of a fixed model.
+
+    Attributes:
+        regions: by rewrite; None where the fixed model does not show the node's results.
+    """
+
+    def __init__(
+        self,
+        original: StreamedModel,
+        fixed: StreamedModel,
+        groups: Sequence[tuple[Applied, ...]],
+        proofs: Sequence[RegionProof],
+    ) -> None:
+        self._original = original
+        self._fixed = fixed
+        self._makers = {name: node for node in fixed.file.nodes for name in node.writes}
+        self._order = {node: at for at, node in enumerate(fixed.file.nodes)}
+        kept = {name for group in groups for name in group[0].step.writes}
+        made = {n for g in groups for each in g for node in each.step.written for n in node.writes}
+        self._new = made - kept
+        self.regions = [
+            self._region(group, proof) for group, proof in zip(groups, proofs, strict=True)
+        ]
+
+    def in_order(self) -> Iterator[FinalRegion]:
+        """Yield the regions that a run of the original can show."""
+        return (each for each in self.regions if each is not None)
+
+    def awaited(self) -> Iterator[str]:
+        """Yield the values that regions look at, once for each look."""
+        for each in self.in_order():
+            yield from (*each.reads, *each.writes)
+
+    def _region(self, group: tuple[Applied, ...], proof: RegionProof) -> FinalRegion | None:
+        """Return the region of one rewrite."""
+        step = group[0].step
+        writes = [name for name in step.writes if name in self._makers]
+        if not writes:
+            return None
+        nodes = self._nodes_between(set(step.reads), writes)
+        file = self._fixed.file
+        after = group_of(nodes, file.opsets, file.contents.weights, writes, file.tensors)
+        before = group_of(step.nodes, step.opsets, step.consts, writes, self._original.file.tensors)
+        rules = tuple(dict.fromkeys(each.rule.name for each in group))
+        limits = {each.rule.name: each.rule.limit for each in group}
+        test = RegionTest(rules, sum(limits.values()), before, after, proof)
+        return FinalRegion(test, group)
+
+    def _nodes_between(self, reads: set[str], writes: Sequence[str]) -> list[WorkNode]:
+        """Return the nodes that make `writes` of what the original shows, producers first."""
+        found: set[WorkNode] = set()
+        waiting = [*writes]
+        while waiting:
+            node = self._makers.get(waiting.pop())
+            if node is None or node in found:
+                continue
+            found.add(node)
+            waiting += [name for name in node.reads if not self._ends_at(name, reads)]
+        return sorted(found, key=self._order.__getitem__)
+
+    def _ends_at(self, name: str, reads: set[str]) -> bool:
+        """Return True for a value that the node reads, or that the original's own run shows."""
+        if name in reads:
+            return True
+        return name not in self._new and (
+            name in self._original.makers or name in self._original.inputs
+        )

@@ -1,0 +1,173 @@
+"""The record of a fixed model: each rewritten node with its rules, assumptions and proof."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from atc_py.check.findings import Standing
+from atc_py.compare.fix_assumptions import Assumptions
+from atc_py.diag import AtcError, Place, Words
+from atc_py.diag.codes import FIX_DIFFERS
+from atc_py.fix.rule import Exactness
+from atc_py.results.fixing import Difference, Left, NewNodePlace, ProofData, Rewrite
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    import onnx
+
+    from atc_py.check.findings import Finding
+    from atc_py.compare.proof import FixProof
+    from atc_py.compare.region_proof import Disagreement, RegionProof
+    from atc_py.compare.result_gap import ResultGap
+    from atc_py.diag import Diagnostic
+    from atc_py.fix.engine import Applied, Fixed
+    from atc_py.options.fix_options import FixOptions
+
+__all__ = ["difference_of", "errors_left", "left_findings", "refuse_differences", "rewrites_of"]
+
+_UNWANTED = Words("no proof was wanted: --seeds 0", "未要求证明：--seeds 0")
+_OPEN = Words(
+    "dims of the model's inputs are open; give them with --input-shape",
+    "模型输入的维度未定；请用 --input-shape 给出",
+)
+
+
+def rewrites_of(
+    fixed: Fixed,
+    groups: Sequence[tuple[Applied, ...]],
+    proof: FixProof | None,
+    options: FixOptions,
+    written: Sequence[onnx.NodeProto],
+) -> Iterable[Rewrite]:
+    """Yield the nodes that were replaced; those in branches have the position of the outer node.
+
+    Args:
+        fixed: the model after fixing.
+        groups: the steps of each rewrite.
+        proof: the differences; None without a proof.
+        options: the rules that may apply, and whether a proof was wanted.
+        written: the nodes of the file that was written.
+    """
+    assumptions = Assumptions(fixed, options.rules)
+    makers = _makers(written)
+    proofs = [None] * len(groups) if proof is None else proof.rewrites
+    for several, found in zip(groups, proofs, strict=True):
+        limits = {each.rule.name: each.rule.limit for each in several}
+        new = _new_nodes(several, makers)
+        first, limit = several[0].node, sum(limits.values())
+        yield Rewrite(
+            node=first.index,
+            name=first.name,
+            operator=first.op_type,
+            rules=tuple(limits),
+            exactness=max(
+                (each.rule.exactness for each in several), key=list(Exactness).index
+            ).value,
+            after=tuple(each.operator for each in new),
+            difference=_region_difference(found),
+            limit=limit if isfinite(limit) else None,
+            shown=_proof_data(found, options),
+            assumptions=assumptions.of(several),
+            new=new,
+        )
+
+
+def refuse_differences(
+    groups: Sequence[tuple[Applied, ...]], proof: FixProof | None, model: Path
+) -> None:
+    """Refuse rewrites that differ from the original by more than their rules allow.
+
+    Raises:
+        AtcError: FIX_DIFFERS with every such rewrite; or with the output that differs although none
+            does.
+    """
+    if proof is None:
+        return
+    found = [
+        _differs(several, each.wrong, model)
+        for several, each in zip(groups, proof.rewrites, strict=True)
+        if each.wrong is not None
+    ]
+    if not found and proof.astray:
+        gap = proof.outputs[proof.astray]
+        found = [
+            FIX_DIFFERS.diagnostic(
+                f"output {proof.astray!r} differs by {gap.error:.3g} of its range, although each "
+                "rewrite by itself keeps to its class; this is a fault of atc-py, nothing was written",
+                place=Place(str(model)),
+                help="report the model with this message",
+            )
+        ]
+    if found:
+        raise AtcError(*found)
+
+
+def _differs(several: tuple[Applied, ...], wrong: Disagreement, model: Path) -> Diagnostic:
+    """Return the finding on one rewrite."""
+    node = several[0].node
+    rules = ", ".join(wrong.rules)
+    word = "rule" if len(wrong.rules) == 1 else "rules"
+    return FIX_DIFFERS.diagnostic(
+        f"after {word} {rules}, {node.op_type} differs from the original by {wrong.error:.3g} of the "
+        f"range of {wrong.output!r} on {wrong.data}, where {wrong.limit:.3g} is allowed; "
+        "this is a fault of atc-py, nothing was written",
+        place=Place(str(model), node=node.index, node_name=node.name, op_type=node.op_type),
+        help=f"leave the {word} out with --skip {' --skip '.join(wrong.rules)}, and report the model "
+        "with this message",
+    )
+
+
+def _region_difference(found: RegionProof | None) -> Difference | None:
+    """Return the figures of one rewrite; None where nothing was compared."""
+    if found is None or not found.is_shown:
+        return None
+    return Difference(found.error, found.differing, found.elements)
+
+
+def _proof_data(found: RegionProof | None, options: FixOptions) -> ProofData:
+    """Return the data of the proof of one rewrite, or why there is none."""
+    if found is not None:
+        return ProofData(found.runs, found.drawn, Words("", "") if found.is_shown else found.why)
+    return ProofData(why=_OPEN if options.seeds else _UNWANTED)
+
+
+def _makers(written: Sequence[onnx.NodeProto]) -> Mapping[str, NewNodePlace]:
+    """Return the nodes of the written file by the names of their results."""
+    return {
+        name: NewNodePlace(position, node.name, node.op_type)
+        for position, node in enumerate(written)
+        for name in node.output
+        if name
+    }
+
+
+def _new_nodes(
+    several: Iterable[Applied], makers: Mapping[str, NewNodePlace]
+) -> tuple[NewNodePlace, ...]:
+    """Return the nodes of the file that rules wrote in place of one node, in order."""
+    names = (name for each in several for new in each.made for name in new.outputs)
+    found = {makers[name] for name in names if name in makers}
+    return tuple(sorted(found, key=lambda each: each.position))
+
+
+def left_findings(fixed: Fixed) -> Iterable[Left]:
+    """Yield the errors that are left."""
+    for finding in errors_left(fixed):
+        node = finding.place.node
+        unfit = dict.fromkeys(
+            (each.rule.name, each.reason) for each in fixed.unfit if each.node.index == node
+        )
+        yield Left(node, finding.place.op_type or "", finding.message, tuple(unfit))
+
+
+def errors_left(fixed: Fixed) -> list[Finding]:
+    """Return the findings of level error that are left."""
+    return [each for each in fixed.after.check.findings if each.standing is Standing.ERROR]
+
+
+def difference_of(found: ResultGap) -> Difference:
+    """Return the figures of the record."""
+    return Difference(found.error, found.differing, found.elements)

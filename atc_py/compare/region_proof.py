@@ -1,0 +1,372 @@
+"""Proof of one rewrite: a node and the nodes that replaced it run on the same data.
+
+A rule of class EQUAL gives the same elements, also for infinities, and for NaN unless the operator takes the
+largest or the smallest of several, of which ONNX leaves open where NaN is. The sign of zeros and the bits of
+NaN do not count. Results of other rules may differ by their limit, and by as much as rounded inputs change
+those of the node itself. Elements for which the node has no finite result are outside of its domain, and so
+are data that it refuses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from atc_py.compare.node_group import ENGINES, NotRunError, group_of
+from atc_py.compare.region_data import data_sets
+from atc_py.compare.region_inputs import inputs_of
+from atc_py.compare.result_gap import largest_gap, magnitude
+from atc_py.diag import Words
+from atc_py.fix.rule import Exactness
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from atc_py.compare.node_group import NodeGroup
+    from atc_py.compare.region_data import DataSet
+    from atc_py.fix.engine import Applied
+    from atc_py.fix.step import RuleStep
+    from atc_py.frontend.reading.tensors import TensorReader
+
+__all__ = ["Disagreement", "RegionProof", "RegionTest", "prove_step"]
+
+_OTHER_ENGINE = 1e-5
+"""Difference of floats that two engines may have where they compute one thing."""
+
+_ROUNDINGS = 8
+"""Multiple of the effect of a rounded input that sums in another order may have."""
+
+_FLOAT32 = 2.0**-23
+_MOST_OF_NARROW = 1e-2
+"""Largest limit, whatever the dtype; those of rules are for float32."""
+
+_INFINITIES = (float("inf"), float("-inf"))
+_ODD = {"infinities": _INFINITIES, "NaN": (float("nan"),)}
+
+_ORDERING = frozenset(
+    {"ArgMax", "ArgMin", "Clip", "GlobalMaxPool", "Hardmax", "Max", "MaxPool", "MaxRoiPool", "Min"}
+    | {"ReduceMax", "ReduceMin", "TopK", "Unique"}
+)
+"""Operators whose results depend on the order of the elements, in which ONNX has no place for NaN."""
+
+_FIRST, _SECOND = ENGINES
+_PAIRS = ((_FIRST, _FIRST), (_FIRST, _SECOND), (_SECOND, _SECOND), (_SECOND, _FIRST))
+"""Engines of the node and of its new form, in the order in which they are tried."""
+
+Feeds = dict[str, "NDArray[Any]"]
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A difference beyond the class of a rule.
+
+    Attributes:
+        rules: the rules.
+        data: the data on which it was seen, in words.
+        output: the result.
+        error: as a part of the result's largest magnitude.
+        limit: the largest that the class allows.
+    """
+
+    rules: tuple[str, ...]
+    data: str
+    output: str
+    error: float
+    limit: float
+
+
+@dataclass(slots=True)
+class RegionProof:
+    """Proof of one rewrite so far.
+
+    Attributes:
+        error: largest error, without that of rounded inputs.
+        differing: elements that are not the same.
+        elements: elements that were compared.
+        runs: sets of data from the model's own runs.
+        drawn: sets of data that were drawn.
+        why: why a side did not run; empty where both did.
+        wrong: the first difference beyond a rule's class.
+    """
+
+    error: float = 0.0
+    differing: int = 0
+    elements: int = 0
+    runs: int = 0
+    drawn: int = 0
+    why: Words = field(default=Words("", ""))
+    wrong: Disagreement | None = None
+
+    @property
+    def is_shown(self) -> bool:
+        """True if anything was compared."""
+        return bool(self.runs or self.drawn)
+
+    def add(self, other: RegionProof) -> None:
+        """Take in the results of another part of the rewrite."""
+        self.error = max(self.error, other.error)
+        self.differing += other.differing
+        self.elements += other.elements
+        self.runs += other.runs
+        self.drawn += other.drawn
+        self.why = self.why or other.why
+        self.wrong = self.wrong or other.wrong
+
+
+@dataclass(slots=True)
+class RegionTest:
+    """Both sides of a rewrite, ready to run.
+
+    Attributes:
+        rules: names of the rules.
+        limit: largest error that their classes allow.
+        before: the node that was replaced.
+        after: what replaced it.
+        proof: takes the results.
+    """
+
+    rules: tuple[str, ...]
+    limit: float
+    before: NodeGroup
+    after: NodeGroup
+    proof: RegionProof
+    _scales: dict[str, float] = field(default_factory=dict)
+    _engines: tuple[str, str] | None = None
+
+    def run(self, data: DataSet, ranges: Mapping[str, tuple[int, int]]) -> bool:
+        """Run both sides on `data` and compare; return False if the node refuses the data.
+
+        Args:
+            data: the data.
+            ranges: bounds of integer results that hold in the model; other results do not count.
+
+        Raises:
+            NotRunError: neither engine runs one of the sides.
+        """
+        wanted, found = self._both(data.feeds)
+        for name, value in wanted.items():
+            if name not in found:
+                continue
+            kept = _within(value, ranges.get(name))
+            self._compare(name, found[name], value, kept, data)
+        return bool(wanted)
+
+    def run_after(
+        self, data: DataSet, wanted: Mapping[str, NDArray[Any]], made_by: Sequence[str]
+    ) -> None:
+        """Run the new form alone on `data`, and compare with results that are known.
+
+        Args:
+            data: the data.
+            wanted: the results.
+            made_by: the engines that made them.
+        """
+        for engine in ENGINES:
+            try:
+                found = self.after.run(data.feeds, engine)
+            except NotRunError as error:
+                self.proof.why = self.proof.why or _not_run(str(error))
+                continue
+            self._engines = (*(set(made_by) - {engine}), engine)[0], engine
+            self.proof.why = Words("", "")
+            for name, value in wanted.items():
+                if name in found:
+                    self._compare(name, found[name], value, None, data)
+            self.proof.runs += 1
+            return
+
+    def close(self) -> None:
+        """Give back what the engines hold."""
+        self.before.close()
+        self.after.close()
+
+    def _both(self, feeds: Feeds) -> tuple[Feeds, Feeds]:
+        """Return the results of both sides, on one engine if there is one that runs them."""
+        if self._engines is not None:
+            before, after = self._engines
+            try:
+                wanted = self.before.run(feeds, before)
+            except NotRunError:
+                return {}, {}
+            try:
+                return wanted, self.after.run(feeds, after)
+            except NotRunError:
+                # The node takes the data and its new form does not.
+                return wanted, {name: np.zeros(0, np.bool_) for name in wanted}
+        reasons = {}
+        names = list(ENGINES)
+        for pair in (
+            (names[0], names[0]),
+            (names[1], names[1]),
+            (names[1], names[0]),
+            tuple(names),
+        ):
+            try:
+                wanted, found = self.before.run(feeds, pair[0]), self.after.run(feeds, pair[1])
+            except NotRunError as error:
+                reasons[pair] = str(error)
+                continue
+            self._engines = pair[0], pair[1]
+            return wanted, found
+        raise NotRunError("; ".join(dict.fromkeys(reasons.values())))
+
+    def _compare(
+        self,
+        name: str,
+        found: NDArray[Any],
+        wanted: NDArray[Any],
+        kept: NDArray[np.bool_] | None,
+        data: DataSet,
+    ) -> None:
+        """Compare one result."""
+        if kept is not None and found.shape == wanted.shape:
+            found, wanted = found[kept], wanted[kept]
+        proof, limit = self.proof, self._limit(wanted)
+        exact = limit == 0.0
+        gap = largest_gap(found, wanted, finite=not exact)
+        scale = magnitude(wanted)
+        if not data.own_scale:
+            scale = self._scales[name] = max(scale, self._scales.get(name, 0.0))
+        proof.elements += wanted.size
+        if found.shape == wanted.shape:
+            proof.differing += int(np.count_nonzero(found != wanted))
+        else:
+            proof.differing += wanted.size
+        error = gap / (scale or 1.0)
+        if error > limit and not exact and np.isfinite(scale):
+            error = max(gap - _ROUNDINGS * self._conditioning(name, data.feeds), 0.0) / (scale or 1)
+        proof.error = max(proof.error, error)
+        if error > limit and proof.wrong is None:
+            proof.wrong = Disagreement(self.rules, data.label, name, error, limit)
+
+    def _limit(self, wanted: NDArray[Any]) -> float:
+        """Return the limit for a result of a dtype; those of rules are for float32."""
+        limit = self.limit
+        if wanted.dtype.kind in "biu":
+            return limit
+        if limit == 0.0 and self._engines is not None and len(set(self._engines)) > 1:
+            limit = _OTHER_ENGINE
+        step = _step_of(wanted.dtype)
+        if step <= _FLOAT32 or limit > _MOST_OF_NARROW:
+            return limit
+        return min(limit * step / _FLOAT32, _MOST_OF_NARROW)
+
+    def _conditioning(self, name: str, feeds: Feeds) -> float:
+        """Return the largest change of a result of the node that rounded inputs make."""
+        if self._engines is None:
+            return 0.0
+        largest = 0.0
+        for seed in range(2):
+            rounded = {each: _rounded(array, seed) for each, array in feeds.items()}
+            try:
+                first = self.before.run(feeds, self._engines[0])[name]
+                second = self.before.run(rounded, self._engines[0])[name]
+            except (NotRunError, KeyError):
+                return 0.0
+            largest = max(largest, largest_gap(second, first))
+        return largest
+
+
+def prove_step(
+    applied: Applied, tensors: TensorReader, seeds: Sequence[int], visible: Feeds
+) -> RegionProof:
+    """Run one step on drawn data, boundary values among them.
+
+    Args:
+        applied: the step.
+        tensors: reads the tensors of the nodes' attributes.
+        seeds: of the random data.
+        visible: values of the model's own run, for inputs that cannot be drawn.
+    """
+    step, rule = applied.step, applied.rule
+    writes = [name for name in step.writes if _is_made(step, name)]
+    before = group_of(step.nodes, step.opsets, step.consts, writes, tensors)
+    after = group_of(step.written, step.opsets, step.consts, writes, tensors)
+    test = RegionTest((rule.name,), rule.limit, before, after, RegionProof())
+    run_drawn(test, step, seeds, visible, exact=rule.exactness is Exactness.EQUAL)
+    return test.proof
+
+
+def run_drawn(
+    test: RegionTest, step: RuleStep, seeds: Sequence[int], visible: Feeds, *, exact: bool
+) -> None:
+    """Run both sides on drawn data.
+
+    Args:
+        test: both sides.
+        step: the node, with what is known of its inputs.
+        seeds: of the random data.
+        visible: values of the model's own run, for inputs that cannot be drawn.
+        exact: whether the results must be the same for infinities and NaN, too.
+    """
+    proof = test.proof
+    drawn, held = [], {}
+    for name in dict.fromkeys((*test.before.reads, *test.after.reads)):
+        one = inputs_of(step, name)
+        if one is not None and one.drawn:
+            drawn.append(one)
+        elif name in visible:
+            held[name] = visible[name]
+        else:
+            proof.why = proof.why or _not_drawn(name)
+            return
+    bounds = {name: (each.low, each.high) for name, each in step.ranges.items()}
+    lowest = "Div" not in test.before.operators | test.after.operators
+    refused = ""
+    odd = {} if not exact else _ODD
+    if exact and step.origin.op_type in _ORDERING:
+        odd = {"infinities": _INFINITIES}
+    for data in data_sets(drawn, seeds, not_finite=odd, lowest=lowest):
+        data.feeds.update(held)
+        try:
+            proof.drawn += test.run(data, bounds)
+        except NotRunError as error:
+            refused = str(error)
+    if refused and not proof.is_shown:
+        proof.why = _not_run(refused)
+
+
+def _is_made(step: RuleStep, name: str) -> bool:
+    """Return True if the new nodes make a result of the old one."""
+    return any(name in each.writes for each in step.written)
+
+
+def _not_run(reason: str) -> Words:
+    """Return that neither engine runs a side, with the reason."""
+    return Words(f"neither engine runs it: {reason}", f"两种引擎均无法运行：{reason}")
+
+
+def _not_drawn(name: str) -> Words:
+    """Return why no data are drawn for an input."""
+    return Words(
+        f"input {name!r} has open dims, or holds dims, axes or indices that only the model's own run shows",
+        f"输入 {name!r} 的维度未定，或为仅在模型运行时才知道的维度、轴或索引",
+    )
+
+
+def _within(value: NDArray[Any], bounds: tuple[int, int] | None) -> NDArray[np.bool_] | None:
+    """Return the elements within the bounds that hold in the model; None for all."""
+    if bounds is None or value.dtype.kind not in "iu":
+        return None
+    kept = (value >= bounds[0]) & (value <= bounds[1])
+    return None if kept.all() else kept
+
+
+def _step_of(dtype: np.dtype[Any]) -> float:
+    """Return the step of a float dtype at 1."""
+    if dtype.name == "bfloat16":
+        return 2.0**-7
+    return float(np.finfo(dtype).eps) if dtype.kind == "f" else _FLOAT32
+
+
+def _rounded(values: NDArray[Any], seed: int) -> NDArray[Any]:
+    """Return floats moved by one step, up or down at random; other data as they are."""
+    if values.dtype.kind != "f":
+        return values
+    signs = np.random.default_rng(seed).choice([-1.0, 1.0], values.shape)
+    with np.errstate(all="ignore"):
+        return (values * (1 + signs * _step_of(values.dtype))).astype(values.dtype)

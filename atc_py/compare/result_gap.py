@@ -1,0 +1,92 @@
+"""Largest difference between two values over several runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["ResultGap", "largest_gap", "magnitude"]
+
+
+@dataclass(slots=True)
+class ResultGap:
+    """Largest difference between two values over all runs.
+
+    Attributes:
+        gap: largest difference; infinite for other dims or dtypes.
+        scale: largest magnitude of the original over all runs.
+        differing: elements that are not the same.
+        elements: elements that were compared.
+    """
+
+    gap: float = 0.0
+    scale: float = 0.0
+    differing: int = 0
+    elements: int = 0
+
+    @property
+    def error(self) -> float:
+        """The largest difference as a part of the largest magnitude; 0 if nothing differs."""
+        return self.gap / (self.scale or 1.0)
+
+    def add(self, found: NDArray[Any], wanted: NDArray[Any]) -> None:
+        """Compare one more pair; results of other dims or dtypes differ without bound."""
+        self.elements += wanted.size
+        self.scale = max(self.scale, magnitude(wanted))
+        if found.shape != wanted.shape or found.dtype != wanted.dtype:
+            self.differing += wanted.size
+            self.gap = float("inf")
+            return
+        same = _same(found, wanted)
+        self.differing += int(wanted.size - np.count_nonzero(same))
+        self.gap = max(self.gap, _gap(found, wanted, same))
+
+
+def largest_gap(found: NDArray[Any], wanted: NDArray[Any], *, finite: bool = True) -> float:
+    """Return the largest difference of two results; infinite for other dims or dtypes.
+
+    Args:
+        found: the one.
+        wanted: the other.
+        finite: whether elements are left out where `wanted` is infinite or NaN.
+    """
+    if found.shape != wanted.shape or found.dtype != wanted.dtype:
+        return float("inf")
+    same = _same(found, wanted)
+    if finite and _is_float(wanted):
+        same |= ~np.isfinite(wanted)
+    return _gap(found, wanted, same)
+
+
+def magnitude(values: NDArray[Any]) -> float:
+    """Return the largest magnitude among finite elements; 0 if there are none."""
+    kept = values[np.isfinite(values)] if _is_float(values) else values
+    return float(np.abs(kept.astype(np.float64)).max(initial=0.0))
+
+
+def _same(found: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return where two results of one dtype and of the same dims are equal; NaN equals NaN."""
+    same = np.asarray(found == wanted)
+    if _is_float(wanted):
+        same |= np.isnan(found) & np.isnan(wanted)
+    return same
+
+
+def _gap(found: NDArray[Any], wanted: NDArray[Any], same: NDArray[np.bool_]) -> float:
+    """Return the largest difference of the elements that are not the same."""
+    if same.all():
+        return 0.0
+    one, other = (each[~same].astype(np.float64) for each in (found, wanted))
+    with np.errstate(invalid="ignore"):
+        gap = float(np.abs(one - other).max())
+    return float("inf") if np.isnan(gap) else gap
+
+
+def _is_float(values: NDArray[Any]) -> bool:
+    """Return True for elements that may be infinite: numpy's own floats, and bfloat16."""
+    return values.dtype.kind == "f" or values.dtype.name == "bfloat16"

@@ -1,0 +1,164 @@
+"""A file whose nodes compute what CANN makes of them, in place of what ONNX defines.
+
+Every node that meets a deviation of the generation is replaced by nodes of ONNX that compute what
+CANN's parser and kernels compute of it; the rest of the file stays as it is, to the byte.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from atc_py.check.bound_node import BoundNode
+from atc_py.check.deviations import deviation_findings, met_deviations
+from atc_py.check.restating import OpsetPlacement, place_node
+from atc_py.diag import AtcError
+from atc_py.diag.codes import NO_CANN_ARITHMETIC, REFUSED_BY_PARSER
+from atc_py.fix.cann_form import load_forms
+from atc_py.fix.site import Site
+from atc_py.fix.splice import splice
+from atc_py.fix.surroundings import Surroundings
+from atc_py.fix.unfit import UnfitError
+from atc_py.frontend.folding.bind import observe_inputs
+from atc_py.frontend.folding.if_branches import fold_with_branches
+from atc_py.frontend.reading.history import history
+from atc_py.frontend.rewriting.qdq.importing import import_quantized
+from atc_py.frontend.rewriting.qdq.writer import Writer
+from atc_py.source.limits import FOLD_LIMIT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from atc_py.check.bound_node import Conditions
+    from atc_py.check.deviations import Met
+    from atc_py.diag import Diagnostic
+    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
+    from atc_py.frontend.reading.onnx_file import OnnxFile
+    from atc_py.source import SourceModel, SourceNode
+    from atc_py.spec import Library
+    from atc_py.tensor.shapes import Shape
+
+__all__ = ["file_as_cann"]
+
+_MOST_ROUNDS = 8
+"""Deviations that one node meets one after another; a GRU has six."""
+
+
+def file_as_cann(
+    file: OnnxFile, conditions: Conditions, library: Library, shapes: Mapping[str, Shape]
+) -> OnnxFile:
+    """Return `file` with every deviation of a generation of CANN written out.
+
+    Args:
+        file: the model.
+        conditions: the generation, besides precision mode and SoC.
+        library: the operator list, whose specifications have the deviations.
+        shapes: dims of inputs that the model leaves open, by name.
+
+    Raises:
+        AtcError: REFUSED_BY_PARSER for each node that the parser refuses, NO_CANN_ARITHMETIC for
+            each whose result on CANN is not defined; BAD_INPUT_SHAPE for shapes that fit no input.
+    """
+    return _Rewriter(file, conditions, library).run(shapes)
+
+
+class _Rewriter:
+    """Rewrites one file."""
+
+    def __init__(self, file: OnnxFile, conditions: Conditions, library: Library) -> None:
+        self._file = file
+        self._conditions = conditions
+        self._library = library
+        self._changed = False
+
+    def run(self, shapes: Mapping[str, Shape]) -> OnnxFile:
+        """Return the file in its new form; the file itself where no node deviates."""
+        file = self._file
+        convention = file.bias_convention(None)
+        graph = file.graph(observe_inputs(file.path, file.inputs, shapes), convention)
+        quantized = import_quantized(graph, file.tensors, FOLD_LIMIT)
+        for _ in range(_MOST_ROUNDS):
+            graph.runs = 0
+            folded = fold_with_branches(graph, file.tensors, FOLD_LIMIT)
+            model = file.translated(folded, quantized, convention).source
+            if not self._round(graph, model):
+                break
+        if not self._changed:
+            return file
+        return replace(
+            file,
+            nodes=tuple(graph.nodes),
+            contents=replace(file.contents, weights=dict(graph.consts)),
+            opsets=graph.opsets,
+        )
+
+    def _round(self, graph: WorkGraph, model: SourceModel) -> bool:
+        """Write out one deviation of every node that meets any; return True if there is one."""
+        met = {node: found for node in model.all_nodes if (found := self._first(node))}
+        problems = [each for node in model.all_nodes for each in self._refusals(node)]
+        undefined = (node for node, found in met.items() if found.row.undefined)
+        problems += [_no_form(node, met[node], str(model.path)) for node in undefined]
+        within = [node for node in met if node not in set(model.nodes)]
+        problems += [_no_form(node, met[node], str(model.path)) for node in within]
+        if problems:
+            raise AtcError(*dict.fromkeys(problems))
+        writer = Writer(graph)
+        for work, node in zip(graph.nodes, model.nodes, strict=True):
+            if node in met:
+                self._replace(writer, work, node, met[node])
+            else:
+                writer.keep(work)
+        writer.finish()
+        self._changed = self._changed or bool(met)
+        return bool(met)
+
+    def _first(self, node: SourceNode) -> Met | None:
+        """Return the first deviation that a node meets; None if it means the same on CANN."""
+        bound = self._bound(node)
+        return None if bound is None else next(met_deviations(bound), None)
+
+    def _bound(self, node: SourceNode) -> BoundNode | None:
+        """Return the node bound to its specification; None if it stands at no listed opset."""
+        spec = self._library.find(node.op_type, node.domain)
+        placement = None if spec is None else place_node(node, spec, history())
+        if spec is None or not isinstance(placement, OpsetPlacement):
+            return None
+        return BoundNode(spec, placement.view, placement.opset, self._conditions, node.opset)
+
+    def _refusals(self, node: SourceNode) -> Iterator[Diagnostic]:
+        """Yield the reasons for which the parser refuses a node."""
+        bound = self._bound(node)
+        found = () if bound is None else deviation_findings(bound, node, str(self._file.path))
+        for finding in found:
+            if finding.code is REFUSED_BY_PARSER:
+                yield finding.diagnostic()
+
+    def _replace(self, writer: Writer, work: WorkNode, node: SourceNode, met: Met) -> None:
+        """Write what CANN computes of a node."""
+        form = load_forms().get((node.op_type, met.row.name))
+        site = Site(
+            node,
+            writer.graph.opsets.get("", 0),
+            writer.fresh,
+            work=work,
+            around=Surroundings(writer.graph, {}, self._file.tensors),
+        )
+        if form is None:
+            raise AtcError(_no_form(node, met, str(self._file.path)))
+        try:
+            results = form(site)
+        except UnfitError as error:
+            raise AtcError(_no_form(node, met, str(self._file.path), error.reason.en)) from error
+        splice(writer, work, site, results)
+
+
+def _no_form(node: SourceNode, met: Met, path: str, needs: str = "") -> Diagnostic:
+    """Report that what CANN computes of a node cannot be followed."""
+    from atc_py.diag import Place
+
+    why = f"; it could if {needs}" if needs else ""
+    return NO_CANN_ARITHMETIC.diagnostic(
+        f"what CANN computes of {node.op_type} cannot be followed: {met.row.effect.en}{why}",
+        place=Place(path, node.index, node.name, node.op_type),
+        help="leave --semantics out, or rewrite the node with `atc-py fix --for cann`",
+    )

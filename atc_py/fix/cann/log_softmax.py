@@ -1,0 +1,25 @@
+"""LogSoftmax before opset 13 on CANN: one axis, by default the last."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.fix.cann_form import cann_form
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atc_py.fix.site import Site
+
+__all__: list[str] = []
+
+
+@cann_form("LogSoftmax", "one-axis")
+def over_one_axis(site: Site) -> Sequence[str]:
+    """Write the logarithm over one axis: that axis is put last, where ONNX's reading is the same."""
+    rank = len(site.dims(0))
+    axis = site.integer("axis", -1) % rank
+    order = [*(each for each in range(rank) if each != axis), axis]
+    back = [order.index(each) for each in range(rank)]
+    moved = site.transpose(site.name(0), order)
+    return [site.transpose(site.op("LogSoftmax", [moved], axis=rank - 1), back)]

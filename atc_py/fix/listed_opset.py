@@ -1,0 +1,26 @@
+"""A fixed model stated at the opset that suits the operator list."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.fix.restate import best_opset, restate_graph
+
+if TYPE_CHECKING:
+    from atc_py.fix.engine import Fixed
+    from atc_py.spec import Library
+
+__all__ = ["PREFERRED", "state_at_listed_opset"]
+
+PREFERRED = 12
+"""Opset at which every operator of the list `base` is listed."""
+
+
+def state_at_listed_opset(fixed: Fixed, library: Library) -> int:
+    """State the graph at the opset that suits the list; return it."""
+    model = fixed.model
+    if model is None:
+        return 0
+    opset = best_opset(model, library, PREFERRED)
+    failed = restate_graph(fixed.graph, model, library, opset)
+    return model.opsets.get("", 0) if failed else opset

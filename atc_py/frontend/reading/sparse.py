@@ -1,0 +1,40 @@
+"""Sparse tensors as arrays (onnx.proto, SparseTensorProto)."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from onnx import numpy_helper
+
+from atc_py.source.limits import FOLD_LIMIT
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from onnx import SparseTensorProto
+
+__all__ = ["dense_array"]
+
+
+def dense_array(sparse: SparseTensorProto) -> NDArray[Any]:
+    """Return a sparse tensor with its zeros.
+
+    Positions are linear, or one number an axis in each row.
+
+    Raises:
+        ValueError: it would be too large, or positions do not fit the values or the dims.
+    """
+    values = numpy_helper.to_array(sparse.values).reshape(-1)
+    positions = numpy_helper.to_array(sparse.indices)
+    dims = tuple(sparse.dims)
+    if min(dims, default=0) < 0 or math.prod(dims) * values.itemsize > FOLD_LIMIT:
+        raise ValueError(f"no tensor of dims {dims}")
+    if positions.ndim > 1:
+        positions = np.ravel_multi_index(tuple(positions.T), dims)
+    inside = (positions >= 0) & (positions < math.prod(dims))
+    if positions.shape != values.shape or not inside.all():
+        raise ValueError("positions do not fit the values or the dims")
+    dense = np.zeros(math.prod(dims), values.dtype)
+    dense[positions] = values
+    return dense.reshape(dims)

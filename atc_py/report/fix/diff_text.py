@@ -1,0 +1,156 @@
+"""The changes of a fixed model as text, like a unified diff: a hunk for each rewritten node."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from atc_py.report.escape import clipped, visible
+from atc_py.report.fix.nodes import node_list
+from atc_py.results.graph_diff import ChangeKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from atc_py.results.fixing import Fixing
+    from atc_py.results.graph_diff import DiffNode, DiffValue, NodeChange
+
+__all__ = ["change_title", "diff_lines", "hunk_lines"]
+
+_ALIKE = 3
+"""Changes of one pattern from which on only the first is shown."""
+
+_MOST_NEW, _MOST_CHOSEN = 16, 4
+"""New nodes of a rewritten node, and of a branch that is chosen, that are shown; of more, half."""
+
+_MOST, _NAME = 400, 48
+"""Characters of a line and of a name in it."""
+
+_PLAIN = "float32"
+
+
+def diff_lines(done: Fixing, language: str = "en", *, verbose: bool = False) -> Iterator[str]:
+    """Yield the changes; of several with one pattern the first, unless `verbose`."""
+    if not done.changes:
+        return
+    yield f"--- {visible(str(done.model))} (opset {done.opset[0]})"
+    yield f"+++ {'fixed' if done.output is None else visible(str(done.output))} (opset {done.opset[1]})"
+    dropped = [each for each in done.changes if each.kind is ChangeKind.DROPPED]
+    rest = [each for each in done.changes if each.kind is not ChangeKind.DROPPED]
+    rest.sort(key=lambda each: each.kind is ChangeKind.RESTATED)
+    counts = Counter(each.likeness for each in rest)
+    seen: set[tuple[object, ...]] = set()
+    for change in rest:
+        folded = not verbose and counts[change.likeness] >= _ALIKE
+        if folded and change.likeness in seen:
+            continue
+        seen.add(change.likeness)
+        yield f"@@ {change_title(change, language)} @@"
+        yield from hunk_lines(change, language, verbose=verbose)
+        if folded:
+            alike = [each for each in rest if each.likeness == change.likeness][1:]
+            yield _alike_line(alike, language)
+    if dropped:
+        yield from _dropped_lines(dropped, language, verbose=verbose)
+    yield ""
+
+
+def hunk_lines(change: NodeChange, language: str = "en", *, verbose: bool = False) -> Iterator[str]:
+    """Yield the lines of one change; of a long row of new nodes the first, unless `verbose`."""
+    if change.producer is not None:
+        yield f"  {_around_text(change.producer)}"
+    yield f"- {_node_text(change.before)}"
+    most = _MOST_NEW if change.kind is ChangeKind.RULES else _MOST_CHOSEN
+    cut = not verbose and len(change.after) > most
+    for each in change.after[: most // 2] if cut else change.after:
+        yield f"+ {_node_text(each)}"
+    if cut:
+        yield f"+ {_rest_text(change.after[most // 2 :], language)}"
+    if change.reader is not None:
+        yield f"  {_around_text(change.reader)}"
+
+
+def _rest_text(nodes: Sequence[DiffNode], language: str) -> str:
+    """Return `... 24 more nodes: 12 Mul, 8 Add, 4 Slice`."""
+    counts = _counts_text(each.operator for each in nodes)
+    words = f"{len(nodes)} more nodes" if language == "en" else f"另有 {len(nodes)} 个节点"
+    return clipped(f"... {words}: {counts}; --verbose shows all", _MOST)
+
+
+def _counts_text(operators: Iterable[str]) -> str:
+    """Return `12 Mul, 8 Add`."""
+    return ", ".join(f"{count} {name}" for name, count in Counter(operators).most_common())
+
+
+def change_title(change: NodeChange, language: str) -> str:
+    """Return `node 3 "conv1": window-1d, conv-stride-fold`."""
+    why = [*change.rules]
+    if change.kind is not ChangeKind.RULES:
+        why.insert(0, change.kind.words.in_language(language))
+    return clipped(f"{_place(change, language)}: {', '.join(why)}")
+
+
+def _place(change: NodeChange, language: str) -> str:
+    """Return `node 3 "conv1"`."""
+    word = "node" if language == "en" else "节点"
+    name = f' "{change.before.name}"' if change.before.name else ""
+    return f"{word} {change.node}{name}"
+
+
+def _alike_line(alike: Sequence[NodeChange], language: str) -> str:
+    """Return the line that counts the changes of the same pattern."""
+    names = clipped(node_list([_place(each, language) for each in alike]))
+    if language == "en":
+        return f"  ... {len(alike)} more like this: {names}; --verbose shows all"
+    return f"  …… 另有 {len(alike)} 处相同：{names}；--verbose 可全部显示"
+
+
+def _dropped_lines(dropped: Sequence[NodeChange], language: str, *, verbose: bool) -> Iterator[str]:
+    """Yield the nodes that are gone without anything in their place."""
+    kind = ChangeKind.DROPPED.words.in_language(language)
+    count = len(dropped)
+    words = (
+        f"{count} {'node' if count == 1 else 'nodes'}" if language == "en" else f"{count} 个节点"
+    )
+    yield f"@@ {words}: {kind} @@"
+    if verbose or count <= _ALIKE:
+        for each in dropped:
+            yield f"- {_node_text(each.before)}"
+        return
+    yield "- " + clipped(_counts_text(each.before.operator for each in dropped), _MOST)
+
+
+def _node_text(node: DiffNode) -> str:
+    """Return `Conv conv1 (x[1,16,400], w[16,16,3]) -> c[1,16,398] {strides=[2]}`."""
+    inputs = ", ".join("-" if each is None else _value_text(each) for each in node.inputs)
+    outputs = ", ".join(map(_value_text, node.outputs))
+    attributes = ", ".join(f"{name}={text}" for name, text in node.attributes.items())
+    head = _head(node)
+    tail = f" {{{attributes}}}" if attributes else ""
+    return clipped(f"{head} ({inputs}) -> {outputs}{tail}", _MOST)
+
+
+def _around_text(node: DiffNode) -> str:
+    """Return `Relu relu -> y[1,16,398]`."""
+    outputs = ", ".join(map(_value_text, node.outputs))
+    return clipped(f"{_head(node)} -> {outputs}", _MOST)
+
+
+def _head(node: DiffNode) -> str:
+    """Return the operator and the name."""
+    return f"{node.operator} {_short(node.name)}" if node.name else node.operator
+
+
+def _short(name: str) -> str:
+    """Return the end of a long name, where names differ."""
+    return name if len(name) <= _NAME else f"...{name[3 - _NAME :]}"
+
+
+def _value_text(value: DiffValue) -> str:
+    """Return `x[1,16,400]`, with the dtype where that is not float32; of a small constant its data."""
+    if value.data:
+        return f"{_short(value.name)}={value.data}"
+    dtype = f" {value.dtype}" if value.dtype not in {"", _PLAIN} else ""
+    if value.dims is None:
+        return f"{_short(value.name)}{dtype}"
+    return f"{_short(value.name)}{dtype}[{','.join('?' if each is None else str(each) for each in value.dims)}]"

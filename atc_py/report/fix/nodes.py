@@ -1,0 +1,38 @@
+"""Nodes that rules rewrote before compilation or quantization, as a table."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from atc_py.report.tables import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from atc_py.results.fixed_nodes import FixedNode
+
+__all__ = ["fixed_nodes_table", "node_list"]
+
+_NAMED = 3
+
+
+def fixed_nodes_table(nodes: Iterable[FixedNode]) -> Table:
+    """Return operators and rules with the nodes that they rewrote; nodes alike share a row."""
+    rows: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for each in nodes:
+        label = f'{each.node} "{each.name}"' if each.name else str(each.node)
+        rows[each.operator, ", ".join(each.rules)].append(label)
+    return Table(
+        "Rewritten by --fix",
+        ("nodes>", "operator", "rules", "places in the file"),
+        tuple((str(len(found)), *key, node_list(found)) for key, found in rows.items()),
+    )
+
+
+def node_list(labels: list[str]) -> str:
+    """Return the first few labels, and how many more there are."""
+    # One more label takes no more room than the words that it is left out.
+    most = len(labels) if len(labels) == _NAMED + 1 else _NAMED
+    rest = len(labels) - most
+    return ", ".join(labels[:most]) + (f" and {rest} more" if rest > 0 else "")

@@ -1,0 +1,33 @@
+"""Nodes of a file that rules rewrote before it was compiled or converted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["FixedNode"]
+
+
+@dataclass(frozen=True, slots=True)
+class FixedNode:
+    """A node of the file that was rewritten.
+
+    Attributes:
+        node: its position in the file's graph; a node of a branch has that of the If.
+        name: its name in the file, possibly empty.
+        operator: its operator there.
+        rules: names of the rules that were applied, in order.
+    """
+
+    node: int
+    name: str
+    operator: str
+    rules: tuple[str, ...]
+
+    def as_json(self) -> dict[str, object]:
+        """Return everything, as JSON values."""
+        return {
+            "node": self.node,
+            "name": self.name,
+            "operator": self.operator,
+            "rules": list(self.rules),
+        }

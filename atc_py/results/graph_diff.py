@@ -1,0 +1,132 @@
+"""Differences between a model and its fixed form, node by node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from atc_py.diag import Words
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["ChangeKind", "DiffNode", "DiffValue", "NodeChange"]
+
+
+class ChangeKind(Enum):
+    """Reason of a change."""
+
+    RULES = "rules"
+    CHOSEN = "chosen"
+    QUANTIZED = "quantized"
+    RESTATED = "restated"
+    DROPPED = "dropped"
+
+    @property
+    def words(self) -> Words:
+        """Return the reason in words."""
+        return _KINDS[self]
+
+
+_KINDS = {
+    ChangeKind.RULES: Words("rewritten by rules", "由规则改写"),
+    ChangeKind.CHOSEN: Words("one branch is chosen", "选定一个分支"),
+    ChangeKind.QUANTIZED: Words("quantized layers in the deploy form", "量化层改为部署形式"),
+    ChangeKind.RESTATED: Words("stated at another opset", "按另一 opset 表述"),
+    ChangeKind.DROPPED: Words("constant, or not needed", "为常量或不再需要"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DiffValue:
+    """A value that a node reads or writes.
+
+    Attributes:
+        name: its name.
+        dtype: its dtype; "" where it is not known.
+        dims: its dims, None for open ones; None where the rank is not known.
+        data: of a small constant, its data as text.
+    """
+
+    name: str
+    dtype: str = ""
+    dims: tuple[int | None, ...] | None = None
+    data: str = ""
+
+    def as_json(self) -> dict[str, object]:
+        """Return everything, as JSON values."""
+        return {
+            "name": self.name,
+            "dtype": self.dtype or None,
+            "dims": None if self.dims is None else list(self.dims),
+            "data": self.data or None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class DiffNode:
+    """A node with what it reads and writes.
+
+    Attributes:
+        operator: its operator, with the domain before it where that is not ONNX's.
+        name: its name, possibly empty.
+        inputs: by position; None for one that is absent.
+        outputs: those that are asked for.
+        attributes: as text, by name.
+    """
+
+    operator: str
+    name: str
+    inputs: tuple[DiffValue | None, ...]
+    outputs: tuple[DiffValue, ...]
+    attributes: Mapping[str, str] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, object]:
+        """Return everything, as JSON values."""
+        return {
+            "operator": self.operator,
+            "name": self.name,
+            "inputs": [None if each is None else each.as_json() for each in self.inputs],
+            "outputs": [each.as_json() for each in self.outputs],
+            "attributes": dict(self.attributes),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class NodeChange:
+    """A node of the original that is gone or has changed, and the nodes in its place.
+
+    Attributes:
+        kind: the reason.
+        node: its position in the file's graph.
+        rules: names of the rules that were applied, in order.
+        before: the node.
+        after: the nodes in its place; empty where there are none.
+        producer: the node before it in the new graph, None where there is none.
+        reader: a node after it in the new graph.
+    """
+
+    kind: ChangeKind
+    node: int
+    rules: tuple[str, ...]
+    before: DiffNode
+    after: tuple[DiffNode, ...]
+    producer: DiffNode | None = None
+    reader: DiffNode | None = None
+
+    @property
+    def likeness(self) -> tuple[object, ...]:
+        """The parts that changes of one pattern have in common."""
+        after = tuple(each.operator for each in self.after)
+        return (self.kind, self.rules, self.before.operator, after)
+
+    def as_json(self) -> dict[str, object]:
+        """Return everything but the nodes around, as JSON values."""
+        return {
+            "kind": self.kind.value,
+            "node": self.node,
+            "rules": list(self.rules),
+            "before": self.before.as_json(),
+            "after": [each.as_json() for each in self.after],
+        }

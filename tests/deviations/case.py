@@ -1,0 +1,113 @@
+"""A case: a node that meets a deviation, one that nearly does, and CANN's result as a formula."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tests.end_to_end import one_node_model, run_with_onnxruntime
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import numpy.typing as npt
+    import onnx
+
+    Array = npt.NDArray[Any]
+    Formula = Callable[..., Array]
+
+__all__ = ["DeviatingNode", "DeviationCase", "all_cases", "deviation"]
+
+
+@dataclass(frozen=True)
+class DeviatingNode:
+    """A model of one node.
+
+    Attributes:
+        op: its operator.
+        opset: the version of ONNX.
+        inputs: arrays that are fed, by position.
+        attributes: of the node.
+        constants: inputs that are constants, by name, after those that are fed.
+        order: names by input position where that is another order; fed inputs are x0, x1, ...
+        outputs: number of outputs.
+    """
+
+    op: str
+    opset: int
+    inputs: tuple[Array, ...]
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    constants: Mapping[str, Array] = field(default_factory=dict)
+    order: tuple[str, ...] | None = None
+    outputs: int = 1
+
+    @property
+    def feeds(self) -> dict[str, Array]:
+        """The inputs by name."""
+        return {f"x{position}": array for position, array in enumerate(self.inputs)}
+
+    def model(self, **others: Any) -> onnx.ModelProto:
+        """Return the node as a model, perhaps with other attributes."""
+        attributes = {**self.attributes, **others}
+        kept = {name: value for name, value in attributes.items() if value is not None}
+        return one_node_model(
+            self.op,
+            self.feeds,
+            self.opset,
+            constants=self.constants,
+            order=self.order,
+            outputs=self.outputs,
+            **kept,
+        )
+
+    def onnx_result(self) -> Array:
+        """Return the first output by onnxruntime."""
+        return run_with_onnxruntime(self.model(), self.feeds)["y0"]
+
+
+@dataclass(frozen=True)
+class DeviationCase:
+    """A row of a specification, and nodes on both sides of its condition.
+
+    Attributes:
+        row: operator and name: `Gemm/beta-ignored`.
+        generation: of CANN, one that has the row.
+        hit: a node that meets it.
+        near: a node that nearly does; None where every node of the operator meets it.
+        cann: CANN's first output as a formula of what is fed, written from the reference without
+            regard to atc-py; None for rows that are refused or undefined.
+        operator_list: the list that has the row.
+    """
+
+    row: str
+    generation: int
+    hit: DeviatingNode
+    near: DeviatingNode | None
+    cann: Formula | None
+    operator_list: str = "base"
+
+    @property
+    def cann_result(self) -> Array | None:
+        """CANN's result; None where it has none to follow."""
+        return None if self.cann is None else self.cann(*self.hit.inputs)
+
+
+_CASES: dict[tuple[str, int], DeviationCase] = {}
+
+
+def deviation(case: DeviationCase) -> None:
+    """Register a case."""
+    key = case.row, case.generation
+    assert key not in _CASES, key
+    _CASES[key] = case
+
+
+def all_cases() -> tuple[DeviationCase, ...]:
+    """Return every case."""
+    from tests.deviations import cases
+
+    for module in pkgutil.iter_modules(cases.__path__):
+        importlib.import_module(f"{cases.__name__}.{module.name}")
+    return tuple(_CASES.values())

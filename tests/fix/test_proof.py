@@ -1,0 +1,239 @@
+"""The proof: rules that are wrong anywhere are caught, and rules that are right are not accused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+import atc_py
+from atc_py.compare.node_group import NodeGroup
+from atc_py.compare.region_data import DataSet
+from atc_py.compare.region_proof import RegionProof, RegionTest
+from atc_py.diag import AtcError
+from atc_py.diag.codes import FIX_DIFFERS
+from atc_py.fix import registry
+from atc_py.fix.rule import Exactness, FixRule
+from atc_py.ir import DenseConst
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from atc_py.fix.site import Site
+
+    Apply = Callable[[Site], Sequence[str]]
+
+node = helper.make_node
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+
+def use_rule(
+    monkeypatch: pytest.MonkeyPatch,
+    apply: Apply,
+    exactness: Exactness = Exactness.EQUAL,
+    operator: str = "Mish",
+    called: str = "tried",
+) -> None:
+    """Make `apply` the one rule for an operator."""
+    known = registry.load_rules()
+    text, case = known["window-1d"].text, known["window-1d"].example
+    for name, rule in [*known.items()]:
+        if operator in rule.operators:
+            monkeypatch.delitem(known, name)
+    rule = FixRule(called, frozenset({operator}), exactness, text, case, None, apply)
+    monkeypatch.setitem(known, called, rule)
+
+
+def save(nodes: Sequence[onnx.NodeProto], dims: Sequence[int] = (2, 6), **constants: Any) -> str:
+    """Write a model of opset 18 from x to y, float32."""
+    graph = helper.make_graph(
+        list(nodes),
+        "m",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, dims)],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, dims)],
+        [onnx.numpy_helper.from_array(np.asarray(each), name) for name, each in constants.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+    onnx.save(onnx.shape_inference.infer_shapes(model), "m.onnx")
+    return "m.onnx"
+
+
+def refusal(model: str, **options: Any) -> AtcError:
+    """Return the error of fixing `model`; nothing is written."""
+    before = sorted(path_names())
+    with pytest.raises(AtcError) as caught:
+        atc_py.fix_model(model, **options)
+    assert sorted(path_names()) == before
+    assert {each.code for each in caught.value.diagnostics} == {FIX_DIFFERS}
+    assert caught.value.exit_code == 4
+    return caught.value
+
+
+def path_names() -> list[str]:
+    """Return the names in the current folder."""
+    return [each.name for each in Path().iterdir()]
+
+
+def wrong_at(value: float) -> Apply:
+    """Return a rule that is right but for elements of one value."""
+
+    def apply(site: Site) -> Sequence[str]:
+        (right,) = site.body()
+        there = site.op("Equal", [site.name(0), site.scalar(value)])
+        return [site.op("Where", [there, site.scalar(7.0), right])]
+
+    return apply
+
+
+def wrong_everywhere(site: Site) -> Sequence[str]:
+    """Return another function of the input."""
+    return [site.op("Relu", [site.name(0)])]
+
+
+def right(site: Site) -> Sequence[str]:
+    """Return ONNX's own definition."""
+    return site.body()
+
+
+YES = np.ones((), np.bool_)
+MISH = [node("Mish", ["x"], ["y"], "mish")]
+
+
+@pytest.mark.parametrize("exactness", [Exactness.EQUAL, Exactness.REORDERED])
+def test_a_rule_that_is_wrong_everywhere_is_a_bug_report(
+    monkeypatch: pytest.MonkeyPatch, exactness: Exactness
+) -> None:
+    use_rule(monkeypatch, wrong_everywhere, exactness)
+    (found,) = refusal(save(MISH)).diagnostics
+    assert found.place is not None
+    assert (found.place.node, found.place.node_name, found.place.op_type) == (0, "mish", "Mish")
+    assert "rule tried" in found.message
+    assert "this is a fault of atc-py, nothing was written" in found.message
+    assert "--skip tried" in (found.help or "")
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, -1.0, 0.5, float("inf")])
+def test_a_rule_that_is_wrong_at_one_value_is_caught(
+    monkeypatch: pytest.MonkeyPatch, value: float
+) -> None:
+    use_rule(monkeypatch, wrong_at(value))
+    refusal(save(MISH))
+
+
+def test_a_rule_that_loses_large_values_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """tanh(log(1 + e^x)) as a quotient of squares: right, but infinity over infinity for large x."""
+
+    def apply(site: Site) -> Sequence[str]:
+        one = site.scalar(1.0)
+        sum_ = site.op("Add", [site.op("Exp", [site.name(0)]), one])
+        square = site.op("Mul", [sum_, sum_])
+        parts = [site.op("Sub", [square, one]), site.op("Add", [square, one])]
+        return [site.op("Mul", [site.name(0), site.op("Div", parts)])]
+
+    use_rule(monkeypatch, apply, Exactness.REORDERED)
+    (found,) = refusal(save(MISH)).diagnostics
+    assert "values" in found.message
+
+
+def branches(op_type: str) -> dict[str, onnx.GraphProto]:
+    """Return the branches of an If: the operator, and nothing."""
+    return {
+        name: helper.make_graph(
+            [node(op, ["x"], [name])], name, [], [onnx.ValueInfoProto(name=name)]
+        )
+        for name, op in (("then_branch", op_type), ("else_branch", "Neg"))
+    }
+
+
+@pytest.mark.parametrize("apply", [wrong_everywhere, wrong_at(0.0)], ids=["everywhere", "at-zero"])
+def test_a_rule_that_is_wrong_in_a_branch_is_caught(
+    monkeypatch: pytest.MonkeyPatch, apply: Apply
+) -> None:
+    """The branch's result does not reach the output, and the original's run does not show it."""
+    use_rule(monkeypatch, apply)
+    nodes = [
+        node("If", ["chosen"], ["b"], "choose", **branches("Mish")),
+        node("Mul", ["b", "nothing"], ["none"]),
+        node("Add", ["none", "x"], ["y"]),
+    ]
+    refusal(save(nodes, chosen=YES, nothing=np.zeros(1, np.float32)))
+
+
+def test_a_node_of_a_branch_is_shown_on_drawn_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_rule(monkeypatch, right, Exactness.REORDERED)
+    model = save([node("If", ["chosen"], ["y"], **branches("Mish"))], chosen=YES)
+    (done,) = atc_py.fix_model(model).rewrites
+    assert done.difference is not None
+    assert (done.operator, done.shown.drawn > 3, done.shown.why.en) == ("Mish", True, "")
+
+
+def test_each_step_of_a_chain_is_judged_by_its_own_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step that claims to be equal is caught although the chain as a whole may differ."""
+
+    def first(site: Site) -> Sequence[str]:
+        (result,) = site.body()
+        other = site.op("HardSwish", [site.name(0)])
+        return [site.op("Add", [result, site.op("Sub", [other, other])])]
+
+    def second(site: Site) -> Sequence[str]:
+        (result,) = site.body()
+        return [site.op("Mul", [result, site.scalar(1 + 1e-6)])]
+
+    use_rule(monkeypatch, second, Exactness.EQUAL, "HardSwish", "second")
+    use_rule(monkeypatch, first, Exactness.REORDERED)
+    (found,) = refusal(save(MISH)).diagnostics
+    assert "rule second" in found.message
+
+
+def test_results_outside_of_the_domain_are_no_false_alarm() -> None:
+    """Where the node itself has no finite result, a form that has one is not accused."""
+    before = NodeGroup([node("Log", ["x"], ["y"])], {"": 13}, {}, ("y",))
+    clipped = [node("Abs", ["x"], ["a"]), node("Log", ["a"], ["y"])]
+    after = NodeGroup(clipped, {"": 13}, {}, ("y",))
+    test = RegionTest(("tried",), 1e-5, before, after, RegionProof())
+    values = np.array([-1.0, 0.0, 2.0], np.float32)
+    assert test.run(DataSet("values", {"x": values}), {})
+    assert test.proof.wrong is None
+    exact = RegionTest(("tried",), 0.0, before, after, RegionProof())
+    exact.run(DataSet("values", {"x": values}), {})
+    assert exact.proof.wrong is not None
+
+
+def test_differences_that_rounded_inputs_make_are_no_false_alarm() -> None:
+    """(x - mean) of equal large values is 0 or a rounding of them, by the order of the sum."""
+
+    def centered(mean: str, shift: float) -> NodeGroup:
+        nodes = [
+            node("ReduceMean", ["x"], ["m"], axes=[1]),
+            node("Add", ["m", "shift"], ["n"]),
+            node("Sub", ["x", "n"], ["y"]),
+        ]
+        constants = {"shift": DenseConst(np.array(shift, np.float32))}
+        return NodeGroup(nodes, {"": 13}, constants, (mean,))
+
+    values = np.full((1, 8), 1e4, np.float32)
+    for shift, wrong in ((1e-3, False), (1.0, True)):
+        test = RegionTest(("tried",), 1e-5, centered("y", 0.0), centered("y", shift), RegionProof())
+        test.run(DataSet("equal values", {"x": values}), {})
+        assert (test.proof.wrong is not None) == wrong
+
+
+def test_no_rewrite_is_silently_unproved() -> None:
+    model = save([node("Mish", ["x"], ["y"])], dims=["batch", 4])
+    (rewrite,) = atc_py.fix_model(model).rewrites
+    assert rewrite.difference is None
+    assert "--input-shape" in rewrite.shown.why.en
+    (rewrite,) = atc_py.fix_model(model, seeds=0).rewrites
+    assert "--seeds 0" in rewrite.shown.why.en
+    (rewrite,) = atc_py.fix_model(model, input_shape="x:2,4").rewrites
+    assert rewrite.difference is not None
+    assert rewrite.shown.runs == 3

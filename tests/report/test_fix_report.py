@@ -1,0 +1,166 @@
+"""Reports of a fixed model: text, JSON and one HTML file."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import atc_py
+from atc_py.diag import Words
+from atc_py.report.fix.html_page import fixing_html
+from atc_py.report.fix.tables import fixing_text
+from atc_py.results.fixing import (
+    Difference,
+    Fixing,
+    Left,
+    NewNodePlace,
+    Rewrite,
+    TargetError,
+    TargetProof,
+)
+from tests.cli.conftest import atc
+from tests.cli.test_fixed_origins import model
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.cli.conftest import Result
+
+    Atc = Callable[..., Result]
+
+__all__ = ["atc"]
+
+NASTY = "a<script>alert(1)</script>\u202e"
+
+
+def rewrite(at: int, error: float, name: str = "") -> Rewrite:
+    """Return a rewritten HardSwish."""
+    return Rewrite(
+        node=at,
+        name=name or f"act{at}",
+        operator="HardSwish",
+        rules=("function-body",),
+        exactness="reordered",
+        after=("HardSigmoid", "Mul"),
+        difference=Difference(error, 3, 100),
+        limit=1e-5,
+        assumptions=(Words("dims are known", "形状已知"),),
+        new=(NewNodePlace(at, f"act{at}/HardSigmoid", "HardSigmoid"),),
+        microseconds=2.0,
+    )
+
+
+def record(*rewrites: Rewrite, left: tuple[Left, ...] = ()) -> Fixing:
+    """Return a record with a target."""
+    target = TargetProof("sim", "force_fp16", {"y": TargetError(0.99998, 0.0004)}, 123.0)
+    return Fixing(
+        model=Path("net.onnx"),
+        output=Path("net.fixed.onnx"),
+        operator_list="base",
+        opset=(14, 12),
+        errors=(len(rewrites) + len(left), len(left)),
+        rewrites=rewrites,
+        left=left,
+        seeds=(0, 1, 2),
+        outputs={"y": Difference(1e-7, 5, 300)},
+        verdicts=("error", "error" if left else "supported"),
+        target=target,
+    )
+
+
+def test_text_has_rewrites_assumptions_errors_costs_and_the_target() -> None:
+    text = fixing_text(record(rewrite(1, 1e-7), rewrite(4, 3e-7)))
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    assert text.startswith("net.onnx: all 2 errors are removed; 2 nodes were rewritten\n")
+    row = "2 HardSwish function-body HardSigmoid Mul sums in another order 3e-07 1e-05 4.0 µs"
+    assert row in lines
+    assert "HardSwish function-body dims are known" in lines
+    assert "verdict refused (2 errors) -> supported" in lines
+    assert "output y differs by 1e-07 of its range, in 5 of 300 elements" in lines
+    wanted = "y, force_fp16, sim cosine 0.999980, largest error 0.0004 of its range"
+    assert wanted in lines
+    assert "estimated time 123.0 µs, sim" in lines
+
+
+def test_findings_alike_that_are_left_share_a_row() -> None:
+    why = (("int64-as-int32", Words("bounds are known", "范围已知")),)
+    left = tuple(Left(at, "Less", Words("A must be float", "A 须为浮点"), why) for at in (4, 4, 7))
+    text = fixing_text(record(rewrite(1, 0.0), left=left))
+    assert "1 of 4 errors is removed, 3 are left" in text
+    assert "4, 7  Less      A must be float  int64-as-int32 needs: bounds are known" in text
+    assert "没有" not in text
+    chinese = fixing_text(record(rewrite(1, 0.0), left=left), "zh")
+    assert "int64-as-int32 要求: 范围已知" in chinese
+    assert "Rewrites" not in chinese
+
+
+def test_page_has_every_rewrite_and_escapes_names() -> None:
+    page = fixing_html(record(rewrite(1, 1e-7, NASTY), rewrite(4, 3e-7)))
+    assert page.count('class="finding"') == 1
+    assert "<script>alert" not in page
+    assert "\u202e" not in page
+    text = re.sub(
+        r"\s+",
+        " ",
+        unescape(re.sub(r"<(style|script)>.*?</\1>|<[^>]+>", " ", page, flags=re.DOTALL)),
+    )
+    for part in (
+        "all 2 errors are removed", "refused (2 errors) → supported", "act4/HardSigmoid",
+        "function-body", "dims are known", "3e-07", "cosine 0.999980", "123.0 µs", "4.0 µs",
+    ):  # fmt: skip
+        assert part in text, part
+    assert re.search(r"default-src 'none'; style-src 'sha256-", unescape(page))
+
+
+def test_page_shows_the_differences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = atc_py.fix_model(model(), bind={"rate": 16000}, dry_run=True)
+    page = fixing_html(done, "zh")
+    assert '<html lang="zh-CN">' in page
+    assert page.count('class="gone"') >= 3
+    assert unescape(page).count("- Conv inner (r[1,4,14], v[4,4,3])") == 1
+    assert "已全部消除" in page
+
+
+@pytest.mark.parametrize("name", ["r.html", "r.json", "r.txt"])
+def test_report_goes_to_a_file_in_the_format_of_its_suffix(atc: Atc, name: str) -> None:
+    done = atc("fix", model(), "--bind", "rate=16000", "--report", name)
+    assert done.status == 0, done.err
+    assert "all 8 errors are removed" in done.out
+    assert f"report: {name}" in done.out
+    text = Path(name).read_text(encoding="utf-8")
+    if name == "r.json":
+        assert json.loads(text)["errors"] == {"before": 8, "after": 0}
+    else:
+        assert text.startswith("<!DOCTYPE html>" if name == "r.html" else "m.onnx: all 8 errors")
+
+
+def test_formats_on_standard_output(atc: Atc) -> None:
+    arguments = ("fix", model(), "--bind", "rate=16000", "--format")
+    assert atc(*arguments, "html").out.startswith("<!DOCTYPE html>")
+    assert atc(*arguments, "json").json["errors"] == {"before": 8, "after": 0}
+    assert atc(*arguments, "html", "--json").status == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--report", "m.onnx"), "is a model"),
+        (("--report", "same", "-o", "same"), "cannot be the same file"),
+        (("--report", "."), "--report"),
+    ],
+)
+def test_files_that_cannot_be_reports_are_refused(
+    atc: Atc,
+    arguments: tuple[str, ...],
+    words: str,
+) -> None:
+    done = atc("fix", model(), *arguments)
+    assert done.status in {2, 3}
+    assert words in done.err
+    assert [*Path().iterdir()] == [Path("m.onnx")]
