@@ -110,12 +110,12 @@ def _fitted(one: DrawnInput, values: NDArray[Any], *, lowest: bool) -> NDArray[A
     if one.dtype.is_float:
         data = values if one.negative else np.abs(values)
         with np.errstate(over="ignore"):
-            return np.ascontiguousarray(data.astype(one.dtype.numpy))
+            return np.ascontiguousarray(data.astype(one.dtype.numpy)).reshape(one.shape)
     low, high = _bounds(one, lowest=lowest)
     data = np.clip(values, low, high)
     if not one.zero:
         data = np.where(data == 0, high if high != 0 else low, data)
-    return np.ascontiguousarray(data.reshape(one.shape).astype(one.dtype.numpy))
+    return np.ascontiguousarray(data.astype(one.dtype.numpy)).reshape(one.shape)
 
 
 def _bounds(one: DrawnInput, *, lowest: bool) -> tuple[int, int]:

@@ -305,6 +305,11 @@ def run_drawn(
     """
     proof = test.proof
     drawn, held = [], {}
+    related = sorted(set(test.after.reads) - set(test.before.reads))
+    if related:
+        # The rule looked at the nodes around this one; values of both cannot be drawn apart.
+        test.proof.why = test.proof.why or _related(related[0])
+        return
     for name in dict.fromkeys((*test.before.reads, *test.after.reads)):
         one = inputs_of(step, name)
         if one is not None and one.drawn:
@@ -338,6 +343,14 @@ def _is_made(step: RuleStep, name: str) -> bool:
 def _not_run(reason: str) -> Words:
     """Return that neither engine runs a side, with the reason."""
     return Words(f"neither engine runs it: {reason}", f"两种引擎均无法运行：{reason}")
+
+
+def _related(name: str) -> Words:
+    """Return why no data are drawn where the new nodes read more than the old one did."""
+    return Words(
+        f"the new nodes read {name!r}, which depends on the same values as the inputs of the old node",
+        f"新节点读取 {name!r}，它与原节点的输入相关",
+    )
 
 
 def _not_drawn(name: str) -> Words:

@@ -1,4 +1,4 @@
-"""Random cases of the rules of sums of products and of norms."""
+"""Random cases of the rules of sums of products."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from atc_py.fix.case import Fed, RuleCase, data
 from tests.fix.draws import draws
-from tests.fix.draws.elementwise import shape
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,24 +24,6 @@ def einsum_as_product(rng: np.random.Generator) -> RuleCase:
     equation = f"{','.join(terms)}->{''.join(kept)}"
     inputs = tuple(Fed(tuple(sizes[letter] for letter in term)) for term in terms)
     return RuleCase("Einsum", inputs, {"equation": equation}, opset=12)
-
-
-@draws("global-lp-pool-as-norm")
-def global_lp_pool_as_norm(rng: np.random.Generator) -> RuleCase:
-    return RuleCase("GlobalLpPool", (Fed(shape(rng, 3)),), {"p": int(rng.integers(1, 3))})
-
-
-@draws("lp-pool-as-average")
-def lp_pool_as_average(rng: np.random.Generator) -> RuleCase:
-    window = [int(each) for each in rng.integers(1, 4, 2)]
-    dims = [side + int(rng.integers(1, 5)) for side in window]
-    attributes = {
-        "kernel_shape": window,
-        "p": int(rng.integers(1, 4)),
-        "pads": [int(rng.integers(0, side)) for side in (*window, *window)],
-        "strides": [int(each) for each in rng.integers(1, 3, 2)],
-    }
-    return RuleCase("LpPool", (Fed((2, 3, *dims)),), attributes, opset=11)
 
 
 @draws("conv-3d-as-slices")
