@@ -23,12 +23,12 @@ _OPERANDS = {
     "ArgMax": (0,), "ArgMin": (0,), "Gemm": (0, 1, 2), "MatMul": (0, 1), "ReduceMin": (0,),
     "ReduceSum": (0,), "ScatterND": (0, 2), "Sign": (0,), "Split": (0,),
     "Pad": (0, 2), "OneHot": (2,), "GatherElements": (0,), "Hardmax": (0,), "ReduceL1": (0,),
-    "ReduceMax": (0,), "Relu": (0,), "PRelu": (0, 1), "MaxPool": (0,), "Resize": (0,), "SpaceToDepth": (0,),
+    "ReduceMax": (0,), "Relu": (0,), "PRelu": (0, 1), "Resize": (0,), "SpaceToDepth": (0,),
     "ScatterElements": (0, 2),
 }  # fmt: skip
 """By operator: positions of the operands; the others are shapes, axes and positions."""
 
-_POSITIONS = {"ArgMax": (0,), "ArgMin": (0,), "MaxPool": (1,)}
+_POSITIONS = {"ArgMax": (0,), "ArgMin": (0,)}
 """By operator: results that are positions, in int64."""
 
 

@@ -25,7 +25,7 @@ __all__: list[str] = []
 @fix_rule(
     "quantize-as-steps",
     ("QuantizeLinear", "com.microsoft::QuantizeLinear"),
-    Exactness.EQUAL,
+    Exactness.REORDERED,
     RuleText(
         before=Words(
             "QuantizeLinear with computed parameters, in blocks, or to codes of 16 bits",
@@ -33,7 +33,7 @@ __all__: list[str] = []
         ),
         after=Words("Div, Round, Add, Clip, Cast", "Div、Round、Add、Clip、Cast"),
         condition=Words(
-            "x is float32; codes have 8 or 16 bits", "x 为 float32；编码为 8 或 16 位"
+            "x is float32 and finite; codes have 8 or 16 bits", "x 为 float32；编码为 8 或 16 位"
         ),
         float16=Words(
             "a quotient may round to the next code; codes over 2048 are not exact",

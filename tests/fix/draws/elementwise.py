@@ -97,12 +97,6 @@ def arg_max_of_reversed(rng: np.random.Generator) -> RuleCase:
     return RuleCase(str(rng.choice(["ArgMax", "ArgMin"])), (Fed(dims),), attributes)
 
 
-@draws("hardmax-as-matrix")
-def hardmax_as_matrix(rng: np.random.Generator) -> RuleCase:
-    dims = shape(rng, 3)
-    return RuleCase("Hardmax", (Fed(dims),), {"axis": int(rng.integers(-len(dims), len(dims)))})
-
-
 @draws("p-relu-as-relus")
 def p_relu_as_relus(rng: np.random.Generator) -> RuleCase:
     dims = shape(rng, 3)
