@@ -63,7 +63,7 @@ class FinalRegion:
     def prove_drawn(self, seeds: Sequence[int], visible: Feeds) -> None:
         """Run the node and its new form on drawn data, where the new form reads no other values."""
         test, step = self._test, self._group[0].step
-        if set(step.origin.reads).issuperset(test.after.reads):
+        if set(step.reads).issuperset(test.after.reads):
             run_drawn(test, step, seeds, visible)
         test.close()
 
@@ -86,7 +86,7 @@ class FinalRegions:
         self._fixed = fixed
         self._makers = {name: node for node in fixed.file.nodes for name in node.writes}
         self._order = {node: at for at, node in enumerate(fixed.file.nodes)}
-        kept = {name for group in groups for name in group[0].step.origin.writes}
+        kept = {name for group in groups for name in group[0].step.writes}
         self._rules: dict[str, dict[str, float]] = {}
         for each in (each for group in groups for each in group):
             for name in (name for node in each.step.written for name in node.writes):
@@ -107,15 +107,14 @@ class FinalRegions:
 
     def _region(self, group: tuple[Applied, ...], proof: RegionProof) -> FinalRegion | None:
         """Return the region of one rewrite."""
-        origin = group[0].step.origin
-        writes = [name for name in origin.writes if name in self._makers]
+        step = group[0].step
+        writes = [name for name in step.writes if name in self._makers]
         if not writes:
             return None
-        nodes = self._nodes_between(set(origin.reads), writes)
+        nodes = self._nodes_between(set(step.reads), writes)
         file = self._fixed.file
         after = group_of(nodes, file.opsets, file.contents.weights, writes, file.tensors)
-        step = group[0].step
-        before = group_of([origin], step.opsets, step.consts, writes, self._original.file.tensors)
+        before = group_of(step.nodes, step.opsets, step.consts, writes, self._original.file.tensors)
         limits = {each.rule.name: each.rule.limit for each in group}
         for name in (name for node in nodes for name in node.writes):
             # What the node reads may have gone, so that rewrites before it belong to its region.

@@ -186,6 +186,7 @@ class RegionTest:
         """Give back what the engines hold."""
         self.before.close()
         self.after.close()
+        self._engines = None
 
     def _both(self, feeds: Feeds) -> tuple[Feeds, Feeds]:
         """Return the results of both sides, on one engine if there is one that runs them."""
@@ -201,13 +202,7 @@ class RegionTest:
                 # The node takes the data and its new form does not.
                 return wanted, {name: np.zeros(0, np.bool_) for name in wanted}
         reasons = {}
-        names = list(ENGINES)
-        for pair in (
-            (names[0], names[0]),
-            (names[1], names[1]),
-            (names[1], names[0]),
-            tuple(names),
-        ):
+        for pair in _PAIRS:
             try:
                 wanted, found = self.before.run(feeds, pair[0]), self.after.run(feeds, pair[1])
             except NotRunError as error:
@@ -286,8 +281,8 @@ def prove_step(
         visible: values of the model's own run, for inputs that cannot be drawn.
     """
     step, rule = applied.step, applied.rule
-    writes = [name for name in step.origin.writes if _is_made(step, name)]
-    before = group_of([step.origin], step.opsets, step.consts, writes, tensors)
+    writes = [name for name in step.writes if _is_made(step, name)]
+    before = group_of(step.nodes, step.opsets, step.consts, writes, tensors)
     after = group_of(step.written, step.opsets, step.consts, writes, tensors)
     test = RegionTest((rule.name,), rule.limit, before, after, RegionProof())
     run_drawn(test, step, seeds, visible)
