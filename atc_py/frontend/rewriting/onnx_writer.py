@@ -101,7 +101,9 @@ def write_onnx(  # noqa: PLR0913  (a file and its variations)
         AtcError: CANNOT_WRITE; BAD_OPTION where the file beside the model would replace one of
             the model that was read.
     """
-    message = _Message(file, graph, unfolded(file, graph, gone, replaced), marks or {}, frozenset(bound))
+    message = _Message(
+        file, graph, unfolded(file, graph, gone, replaced), marks or {}, frozenset(bound)
+    )
     data = None
     if external or message.size > INLINE_LIMIT:
         data = output.with_name(f"{output.name}.data")
