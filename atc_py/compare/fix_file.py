@@ -168,7 +168,7 @@ def _prove(
         return None
     original, written = StreamedModel(fixed.file), StreamedModel(read_model(trial))
     try:
-        return prove(original, written, groups, feeds)
+        return prove(original, written, groups, feeds, fixed.tidied.twins)
     except AtcError as error:
         raise AtcError(
             *(

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from atc_py.compare.streamed_model import StreamedModel
     from atc_py.fix.engine import Applied
+    from atc_py.fix.tidy.tidying import Twin
     from atc_py.running.model import Port
 
 __all__ = ["FixProof", "ModelFeeds", "prove"]
@@ -90,6 +91,7 @@ def prove(
     fixed: StreamedModel,
     groups: Sequence[tuple[Applied, ...]],
     feeds: ModelFeeds,
+    twins: Mapping[str, Sequence[Twin]],
 ) -> FixProof:
     """Run both models and every rewrite; return the differences.
 
@@ -98,6 +100,7 @@ def prove(
         fixed: the model as it was written.
         groups: the steps of each rewrite.
         feeds: the data.
+        twins: the values of the original that values of the fixed model stand for, by name.
 
     Raises:
         AtcError: REFERENCE_FAILED where neither engine runs one of the models.
@@ -107,7 +110,7 @@ def prove(
         {name: ResultGap() for name in fixed.outputs},
         [RegionProof() for _ in groups],
     )
-    regions = FinalRegions(original, fixed, groups, found.rewrites)
+    regions = FinalRegions(original, fixed, groups, found.rewrites, twins)
     kept = dict.fromkeys(_not_drawn(original, groups))
     visible: Feeds = {}
     for seed in feeds.seeds:

@@ -103,6 +103,8 @@ class RuleChoice(TypedDict, total=False):
         all_findings: remove findings of level rewrite, too.
         bind: values of inputs that become constants, by name; every element gets the value.
         ranges: bounds of integer inputs, both included, by name.
+        for_precision: replace listed nodes that overflow or lose accuracy in float16, too; None,
+            the default, for that in precision mode force_fp16 alone.
     """
 
     only: Iterable[str]
@@ -111,6 +113,7 @@ class RuleChoice(TypedDict, total=False):
     all_findings: bool
     bind: Mapping[str, float]
     ranges: Mapping[str, tuple[int, int]]
+    for_precision: bool | None
 
 
 class FixChoice(PrecisionChoice, RuleChoice, total=False):
@@ -192,6 +195,7 @@ def fix_rules(given: RuleChoice) -> FixRules:
         all_findings=given.get("all_findings", False),
         bind=dict(given.get("bind", {})),
         ranges=dict(given.get("ranges", {})),
+        for_precision=given.get("for_precision"),
     )
 
 
