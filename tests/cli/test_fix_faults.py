@@ -1,4 +1,4 @@
-"""`atc-py fix` on models that lie or do not run, and where the output cannot be written."""
+"""`atc-py fix` on models that state wrong shapes or do not run, and where the output cannot be written."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_model_that_does_not_run_is_not_written(atc: Atc) -> None:
 
 
 @pytest.mark.parametrize("value", ["h", "y", "x"])
-def test_a_model_that_lies_about_shapes_is_refused_or_right(atc: Atc, value: str) -> None:
+def test_a_model_with_wrong_shapes_is_refused_or_right(atc: Atc, value: str) -> None:
     model = write([node("Mish", ["x"], ["h"]), node("Relu", ["h"], ["y"])])
     graph = model.graph
     graph.value_info.append(helper.make_tensor_value_info("h", TensorProto.FLOAT, [2, 6]))
@@ -121,13 +121,13 @@ def test_an_output_that_cannot_be_written_is_reported(atc: Atc, output: str) -> 
 def test_a_folder_without_room_for_the_trial_is_reported(
     atc: Atc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from atc_py.system import temp_folders
+    import tempfile
 
     def full(**_: object) -> str:
         raise OSError(28, "No space left on device")
 
     write(MISH)
-    monkeypatch.setattr(temp_folders.tempfile, "mkdtemp", full)
+    monkeypatch.setattr(tempfile, "mkdtemp", full)
     done = atc("fix", "m.onnx")
     assert (done.status, CANNOT_WRITE.id in done.err) == (3, True), done.err
     assert names() == ["m.onnx"]
