@@ -53,7 +53,7 @@ def layer_norm_as_steps(site: Site) -> Sequence[str]:
     y_dtype = None if (found := site.output(0)) is None else found.dtype
     require(y_dtype in {None, site.element}, "Y has the dtype of X", "Y 与 X 类型相同")
     rank = len(site.dims(0))
-    axes = range(site.integer("axis", -1) % rank, rank)
+    axes = range(site.axis(-1, rank), rank)
     x, mean, deviation = centered(site, site.name(0), axes, site.number("epsilon", 1e-5))
     y = site.op("Mul", [site.op("Div", [x, deviation]), site.name(1)])
     if site.tensor(2) is not None:

@@ -66,7 +66,7 @@ def simple_norm_as_steps(site: Site) -> Sequence[str]:
     skip = site.node.op_type.startswith("Skip")
     require(not skip or site.output(1) is None, "Mean is not used", "不使用 Mean")
     rank = len(site.dims(0))
-    axes = range(site.integer("axis", -1) % rank, rank)
+    axes = range(site.axis(-1, rank), rank)
     x, scale, bias = site.name(0), site.name(2 if skip else 1), ""
     if skip:
         x = site.op("Add", [x, site.name(1)])
