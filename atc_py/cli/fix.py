@@ -10,6 +10,7 @@ import click
 from atc_py.cli import options
 from atc_py.cli.console import (
     print_bytes,
+    print_diagnostics,
     print_json,
     print_line,
     print_tables,
@@ -46,6 +47,15 @@ _FORMATS = ("text", "json", "html")
 @click.option(
     "--seeds", type=click.IntRange(min=0), default=3, show_default=True,
     help="Random inputs on which both models run; 0 for no proof.",
+)  # fmt: skip
+@click.option(
+    "--data", multiple=True, metavar="[NAME=]FILE",
+    help="Data for an input: .npy, .npz, .pb or raw .bin, or a folder of files that are named after "
+    "inputs; the others get random data.",
+)  # fmt: skip
+@click.option(
+    "--no-simulator", "simulate", is_flag=True, flag_value=False, default=True,
+    help="Do not run the fixed model on the simulator.",
 )  # fmt: skip
 @click.option("--external-data", is_flag=True, help="Write weights to a separate file.")
 @options.precision_mode(PrecisionMode, default=None)
@@ -155,3 +165,4 @@ def _print(done: Fixing, lang: str, path: Path | None, *, dry_run: bool, verbose
     print_tables(fixing_tables(done, lang))
     if path is not None:
         print_line(visible(f"report: {path}"))
+    print_diagnostics(done.diagnostics, as_json=False)

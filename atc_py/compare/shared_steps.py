@@ -52,7 +52,7 @@ class SharedSteps:
         names = _Numbers()
         nodes = tuple(
             (_without_names(node.proto, names), tuple(map(names.of, node.reads)))
-            for node in (step.origin, *step.written)
+            for node in (*step.replaced, *step.written)
         )
         values = names.known
         return (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,8 +18,9 @@ from atc_py.fix.rule import Exactness
 from atc_py.fix.site import Site
 from atc_py.fix.splice import splice
 from atc_py.fix.start import Start
-from atc_py.fix.step import step_of
+from atc_py.fix.step import nodes_looked_through, step_of
 from atc_py.fix.surroundings import MOST_NODES, Surroundings, makers_of
+from atc_py.fix.tidy.tidying import Tidied, tidy_graph
 from atc_py.frontend.folding.bind import observe_inputs
 from atc_py.frontend.folding.if_branches import fold_with_branches
 from atc_py.frontend.reading.history import history
@@ -27,10 +28,11 @@ from atc_py.frontend.reading.tensors import dtype_of_element
 from atc_py.frontend.rewriting.qdq.importing import import_quantized
 from atc_py.frontend.rewriting.qdq.writer import Writer
 from atc_py.ir import DenseConst
+from atc_py.options.compile_options import PrecisionMode
 from atc_py.source.limits import FOLD_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from atc_py.check.bound_node import Conditions
     from atc_py.check.evaluate import Checked
@@ -55,6 +57,9 @@ _MOST_ROUNDS = 60
 _MOST_CHOICES = 8
 """Times that other forms are tried for nodes whose first forms are refused in the end."""
 
+_MOST_TIDYINGS = 3
+"""Times that a form is tidied, each with more nodes left out; beyond, it stays as rules wrote it."""
+
 _Choice = tuple[int, tuple[str, ...]]
 """A node of the file, and the rules by which a part of what replaces it has come to be."""
 
@@ -74,6 +79,11 @@ class Applied:
     node: SourceNode
     made: tuple[NewNode, ...]
     step: RuleStep
+
+    def with_moved(self, moved: Mapping[str, NewNode]) -> Applied:
+        """Return the same with those of its nodes that tidying has moved, by former results."""
+        new = (moved[name] for node in self.made for name in node.outputs if name in moved)
+        return replace(self, made=(*self.made, *new))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +108,7 @@ class Fixed:
         unfit: the rules that did not fit nodes that are still refused.
         settled: whether the last round changed nothing; False if a bound ended the rounds.
         model: the graph as a source model; None if it is not settled.
+        tidied: changes of tidying, after the last rule.
     """
 
     file: OnnxFile
@@ -108,6 +119,7 @@ class Fixed:
     unfit: tuple[Unfit, ...] = ()
     settled: bool = True
     model: SourceModel | None = field(default=None)
+    tidied: Tidied = field(default_factory=Tidied)
 
     def require_settled(self) -> None:
         """Refuse a form that rules would go on changing.
@@ -156,8 +168,9 @@ class Fixer:
         self._lineage = Lineage()
         self._chosen: dict[int, _Choice] = {}
         self._barred: set[_Choice] = set()
+        self._look: Callable[[], tuple[FoldedModel, Checked]] | None = None
 
-    def fix(self, shapes: Mapping[str, Shape]) -> Fixed:
+    def fix(self, shapes: Mapping[str, Shape], *, tidy: bool = True) -> Fixed:
         """Return the model in its new form.
 
         A node of the file whose new form is still refused gets another one where several rules
@@ -165,6 +178,7 @@ class Fixer:
 
         Args:
             shapes: dims of inputs that the model leaves open, by name.
+            tidy: tidy the new form, which changes no verdict.
 
         Raises:
             AtcError: BAD_INPUT_SHAPE for shapes that fit no input; BAD_OPTION for a value of an
@@ -175,6 +189,8 @@ class Fixer:
             found = self._fix(shapes)
             refused = self._still_refused(found)
             if not refused:
+                if tidy:
+                    self._tidy(found)
                 return found
             choices += 1
             for index in refused:
@@ -208,16 +224,23 @@ class Fixer:
 
         def look() -> tuple[FoldedModel, Checked]:
             graph.runs = 0
+            graph.pinned.clear()  # Results of If nodes: other nodes may make them by now.
             folded = fold_with_branches(graph, file.tensors, FOLD_LIMIT)
             model = file.translated(folded, quantized, convention)
             return model, check_view(model.source, self._conditions, self._library, history())
 
+        self._look = look
         model, before = look() if start is None else (start.model, start.checked)
         self._start = start or Start.of(model, before)
         after = before
         known = [each for found in self._hopeless.values() for each in found]
+        precise = self._for_precision()
         for _ in range(_MOST_ROUNDS):
-            changed, unfit = self._round(graph, model.source, after)
+            refused = set(self._refused(model.source, after))
+            changed, unfit = self._round(graph, model.source, refused)
+            if not changed and precise:
+                precise, listed = False, set(model.source.nodes) - refused
+                changed, _misfits = self._round(graph, model.source, listed, precision=True)
             if self._lineage.endless:
                 return Fixed(file, graph, before, after, tuple(self._applied), settled=False)
             if not changed:
@@ -229,22 +252,52 @@ class Fixer:
             file, graph, before, after, tuple(self._applied), (*known, *unfit), model=model.source
         )
 
+    def _tidy(self, found: Fixed) -> None:
+        """Tidy the new form, and leave nodes out that the list then refuses."""
+        if found.model is None or not found.applied or self._look is None:
+            return
+        graph, own = found.graph, {n for a in found.applied for new in a.made for n in new.outputs}
+        nodes, consts = graph.nodes, dict(graph.consts)
+        refused = {node.index for node in self._refused(found.model, found.after)}
+        barred: set[int] = set()
+        for _ in range(_MOST_TIDYINGS):
+            tidied = tidy_graph(graph, found.model, own, barred)
+            folded, after = self._look()
+            new = {node.index for node in self._refused(folded.source, after)} - refused
+            if not new:
+                found.model, found.after, found.tidied = folded.source, after, tidied
+                found.applied = tuple(each.with_moved(tidied.moved) for each in found.applied)
+                return
+            barred |= new
+            graph.nodes, graph.consts = nodes, dict(consts)
+            folded, found.after = self._look()
+            found.model = folded.source
+
+    def _for_precision(self) -> bool:
+        """Return True if listed nodes that float16 harms are replaced."""
+        chosen = self._rules.for_precision
+        return self._conditions.mode is PrecisionMode.FORCE_FP16 if chosen is None else chosen
+
     def _round(
-        self, graph: WorkGraph, model: SourceModel, checked: Checked
+        self,
+        graph: WorkGraph,
+        model: SourceModel,
+        todo: Collection[SourceNode],
+        *,
+        precision: bool = False,
     ) -> tuple[bool, list[Unfit]]:
-        """Replace every refused node that a rule fits; return True if one was, and misfits."""
+        """Replace every node of `todo` that a rule fits; return True if one was, and misfits."""
         writer = Writer(graph)
         unfit: list[Unfit] = []
         changed = False
-        refused = set(self._refused(model, checked))
         self._makers = makers_of(graph, model)
         self._ranges = Ranges(
             model, {name: Range(*each) for name, each in self._rules.ranges.items()}
         )
         for work, node in zip(graph.nodes, model.nodes, strict=True):
-            hit = any(each in refused for each in node.with_inner)
+            hit = any(each in todo for each in node.with_inner)
             tried = hit and node.index not in self._hopeless and not self._lineage.endless
-            done = tried and self._replace(writer, work, node, unfit)
+            done = tried and self._replace(writer, work, node, unfit, precision=precision)
             changed = changed or done
             if not done:
                 writer.keep(work)
@@ -266,14 +319,20 @@ class Fixer:
         return chosen.approximate or rule.exactness is not Exactness.APPROXIMATE
 
     def _replace(
-        self, writer: Writer, work: WorkNode, node: SourceNode, unfit: list[Unfit]
+        self,
+        writer: Writer,
+        work: WorkNode,
+        node: SourceNode,
+        unfit: list[Unfit],
+        *,
+        precision: bool,
     ) -> bool:
         """Write the cheapest form that rules have for `node`; return True if there is one."""
         label = f"{node.domain}::{node.op_type}" if node.domain else node.op_type
         before = self._lineage.of(work.writes)
         rules = [
             rule
-            for rule in rules_of_operator(label)
+            for rule in rules_of_operator(label, precision=precision)
             if self._allows(rule) and (node.index, (*before, rule.name)) not in self._barred
         ]
         opset = writer.graph.opsets.get("", 0)
@@ -291,8 +350,10 @@ class Fixer:
         form = cheapest(forms, work, writer.graph, self._conditions.soc)
         start = len(writer.nodes)
         made = splice(writer, work, form.site, form.results)
-        step = step_of(writer.graph, work, node, writer.nodes[start:], self._ranges)
-        if len(forms) > 1:
+        new = writer.nodes[start:]
+        given = nodes_looked_through(self._makers, work, new, writer.graph.consts)
+        step = step_of(writer.graph, work, node, new, self._ranges, given)
+        if len(forms) > 1 or precision:
             self._chosen[node.index] = (node.index, (*before, form.rule.name))
         names = (*work.writes, *(name for each in made for name in each.outputs))
         self._lineage.note(before, form.rule, names)

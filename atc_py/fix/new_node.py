@@ -30,8 +30,8 @@ class NewNode:
     attributes: Mapping[str, Any]
 
     @property
-    def plain(self) -> dict[str, object]:
-        """The attributes that are not tensors; those stay in the form of the node that is replaced."""
+    def plain(self) -> dict[str, Any]:
+        """The attributes; constants among them stay in the form of the node that is replaced."""
         return {
             name: list(value) if isinstance(value, tuple) else value
             for name, value in self.attributes.items()

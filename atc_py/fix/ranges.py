@@ -78,6 +78,11 @@ class Ranges:
         self._known: dict[str, Range] = {}
         self._depth = 0
 
+    def maker(self, tensor: SourceTensor) -> SourceNode | None:
+        """Return the node that computes a tensor; None for inputs and constants."""
+        found = self._makers.get(tensor.name)
+        return None if found is None else found[0]
+
     def of(self, tensor: SourceTensor) -> Range | None:
         """Return the range of a tensor of integers; None for other dtypes."""
         limit = _LIMITS.get(tensor.dtype) if tensor.dtype is not None else None

@@ -178,6 +178,10 @@ class Site:
         require(isinstance(found, str), f"{name} is a text", f"{name} 为字符串")
         return str(found)
 
+    def maker(self, tensor: SourceTensor | None) -> SourceNode | None:
+        """Return the node that computes a tensor; None for inputs, constants and absent ones."""
+        return None if tensor is None or self._ranges is None else self._ranges.maker(tensor)
+
     def range(self, position: int) -> Range | None:
         """Return bounds of an integer input; None for other dtypes and absent inputs."""
         found = self.tensor(position)

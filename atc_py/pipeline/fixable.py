@@ -55,18 +55,20 @@ def with_fixes(
     from atc_py.fix.start import Start
 
     refused = {each.place.op_type or "" for each in errors}
-    fixable = {
-        name.rpartition("::")[2] for rule in load_rules().values() for name in rule.operators
-    }
+    rules_for_lists = (rule for rule in load_rules().values() if not rule.precision)
+    fixable = {name.rpartition("::")[2] for rule in rules_for_lists for name in rule.operators}
     if refused.isdisjoint(fixable):
         return check
     start = None if known is None else Start.of(known.survey.folded, known.checked)
-    plain = _Outcome.of(Fixer(file, judge.conditions, judge.specs, FixRules(), start).fix(shapes))
+    rules = FixRules(for_precision=False)
+    fixer = Fixer(file, judge.conditions, judge.specs, rules, start)
+    plain = _Outcome.of(fixer.fix(shapes, tidy=False))
     best, values = plain, {} if known is None else deciding_values(known.model)
     if values and plain.left:
-        rules = FixRules(bind={name: several[0] for name, several in values.items()})
+        rules = replace(rules, bind={name: several[0] for name, several in values.items()})
         with suppress(AtcError):
-            found = Fixer(file, judge.conditions, judge.specs, rules).fix(shapes)
+            fixer = Fixer(file, judge.conditions, judge.specs, rules)
+            found = fixer.fix(shapes, tidy=False)
             bound = _Outcome.of(found, rules.bind)
             best = bound if len(bound.left) < len(plain.left) else plain
     findings = tuple(

@@ -24,13 +24,13 @@ __all__: list[str] = []
 @fix_rule(
     "function-body",
     (
-        "AffineGrid", "Attention", "Bernoulli", "BlackmanWindow", "CastLike", "Celu", "CenterCropPad",
+        "AffineGrid", "BlackmanWindow", "CastLike", "Celu", "CenterCropPad",
         "Clip", "Elu", "Gelu", "GreaterOrEqual", "GroupNormalization", "HammingWindow", "HannWindow",
         "HardSigmoid", "HardSwish", "LayerNormalization", "LeakyRelu", "LessOrEqual", "LogSoftmax",
         "MeanVarianceNormalization", "Mish", "NegativeLogLikelihoodLoss", "PRelu",
         "RMSNormalization", "Range", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp",
-        "ReduceSumSquare", "Relu", "RotaryEmbedding", "Selu", "Shrink", "Softmax",
-        "SoftmaxCrossEntropyLoss", "Softplus", "Softsign", "Swish", "ThresholdedRelu",
+        "ReduceSumSquare", "Relu", "Selu", "Shrink", "Softmax",
+        "SoftmaxCrossEntropyLoss", "Softplus", "Softsign", "SwiGLU", "Swish", "ThresholdedRelu",
     ),
     Exactness.REORDERED,
     RuleText(

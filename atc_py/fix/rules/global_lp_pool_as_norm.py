@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING
 
 from atc_py.diag import Words
 from atc_py.fix.case import Fed, RuleCase
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
-from atc_py.fix.unfit import require
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,16 +25,23 @@ _NORMS = {1: "ReduceL1", 2: "ReduceL2"}
     ("GlobalLpPool",),
     Exactness.REORDERED,
     RuleText(
-        before=Words("GlobalLpPool of p 1 or 2", "p 为 1 或 2 的 GlobalLpPool"),
-        after=Words("ReduceL1 or ReduceL2 over the pixels", "对像素做 ReduceL1 或 ReduceL2"),
-        condition=Words("the rank is known; p is 1 or 2", "秩已知；p 为 1 或 2"),
-        float16=Words("squares above 256 overflow", "超过 256 时平方溢出"),
+        before=Words("GlobalLpPool", "GlobalLpPool"),
+        after=Words(
+            "ReduceL1 or ReduceL2 over the pixels; for other p Abs, Pow, ReduceMean, Mul, Pow",
+            "对像素做 ReduceL1 或 ReduceL2；其他 p 为 Abs、Pow、ReduceMean、Mul、Pow",
+        ),
+        condition=Words("the rank is known; for other p the dims", "秩已知；其他 p 需形状已知"),
+        float16=Words("powers above 65504 overflow", "幂超过 65504 时溢出"),
     ),
     example=RuleCase("GlobalLpPool", (Fed((2, 3, 4, 5)),), {"p": 2}),
-    near_miss=RuleCase("GlobalLpPool", (Fed((2, 3, 4, 5)),), {"p": 3}),
+    near_miss=RuleCase("LpPool", (Fed((2, 3, 4, 5)),), {"kernel_shape": [2, 2]}, opset=11),
 )
 def global_lp_pool_as_norm(site: Site) -> Sequence[str]:
     """Write the norm over all axes after batch and channel."""
     p, rank = site.integer("p", 2), len(site.dims(0))
-    require(p in _NORMS, "p is 1 or 2", "p 为 1 或 2")
-    return [site.reduce(_NORMS[p], site.name(0), list(range(2, rank)))]
+    if p in _NORMS:
+        return [site.reduce(_NORMS[p], site.name(0), list(range(2, rank)))]
+    power = site.op("Pow", [site.op("Abs", [site.name(0)]), site.scalar(p)])
+    mean = site.reduce("ReduceMean", power, list(range(2, rank)))
+    total = site.op("Mul", [mean, site.scalar(prod(site.shape(0)[2:]))])
+    return [site.op("Pow", [total, site.scalar(1 / p)])]

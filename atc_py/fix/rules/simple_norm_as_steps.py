@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from atc_py.diag import Words
-from atc_py.fix.case import Fed, RuleCase, data
+from atc_py.fix.case import ConstInput, Fed, RuleCase, data
+from atc_py.fix.parts.floats import FLOATS
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
 from atc_py.fix.unfit import require
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +25,7 @@ __all__: list[str] = []
 @fix_rule(
     "simple-norm-as-steps",
     (
+        "RMSNormalization",
         "SimplifiedLayerNormalization",
         "com.microsoft::SimplifiedLayerNormalization",
         "com.microsoft::SkipSimplifiedLayerNormalization",
@@ -28,15 +33,15 @@ __all__: list[str] = []
     Exactness.REORDERED,
     RuleText(
         before=Words(
-            "SimplifiedLayerNormalization of onnxruntime, after a skip or not",
-            "onnxruntime 的 SimplifiedLayerNormalization，含或不含残差",
+            "RMSNormalization; SimplifiedLayerNormalization of onnxruntime, after a skip or not",
+            "RMSNormalization；onnxruntime 的 SimplifiedLayerNormalization，含或不含残差",
         ),
         after=Words(
             "Add, Mul, ReduceMean, Add, Sqrt, Div, Mul", "Add、Mul、ReduceMean、Add、Sqrt、Div、Mul"
         ),
         condition=Words(
-            "the normalization is over the last axis; InvStdDev is not used",
-            "沿末轴归一化；不使用 InvStdDev",
+            "the dtype is float16 or float32; Mean, which is 0, is not used",
+            "类型为 float16 或 float32；不使用恒为 0 的 Mean",
         ),
         float16=Words(
             "squares above 256 overflow; fused to RmsNorm by the compiler where a SoC has it",
@@ -50,24 +55,26 @@ __all__: list[str] = []
         opset=1,
         domain="com.microsoft",
     ),
-    near_miss=None,
+    near_miss=RuleCase(
+        "RMSNormalization", (Fed((2, 3, 8), DType.FLOAT64), ConstInput(np.ones(8))), opset=23
+    ),
 )
 def simple_norm_as_steps(site: Site) -> Sequence[str]:
     """Write the division by the root of the mean square."""
+    require(site.element in FLOATS, "the dtype is float16 or float32", "类型为 float16 或 float32")
     skip = site.node.op_type.startswith("Skip")
-    require(
-        site.output(1) is None and (not skip or site.output(2) is None),
-        "InvStdDev is not used",
-        "不使用 InvStdDev",
-    )
+    require(not skip or site.output(1) is None, "Mean is not used", "不使用 Mean")
     rank = len(site.dims(0))
-    require(site.integer("axis", -1) % rank == rank - 1, "the axis is the last", "沿末轴归一化")
+    axes = range(site.integer("axis", -1) % rank, rank)
     x, scale, bias = site.name(0), site.name(2 if skip else 1), ""
     if skip:
         x = site.op("Add", [x, site.name(1)])
         bias = site.name(3)
         x = site.op("Add", [x, bias]) if bias else x
-    square = site.reduce("ReduceMean", site.op("Mul", [x, x]), [rank - 1])
-    root = site.op("Sqrt", [site.op("Add", [square, site.scalar(site.number("epsilon", 1e-5))])])
+    square = site.reduce("ReduceMean", site.op("Mul", [x, x]), list(axes))
+    epsilon = site.number("epsilon", 1e-12 if skip else 1e-5)
+    root = site.op("Sqrt", [site.op("Add", [square, site.scalar(epsilon, "epsilon")])])
     y = site.op("Mul", [site.op("Div", [x, root]), scale])
-    return [y, "", "", x] if skip else [y]
+    used = site.output(2 if skip else 1) is not None
+    inverse = site.op("Reciprocal", [root]) if used else ""
+    return [y, "", inverse, x] if skip else [y, inverse]

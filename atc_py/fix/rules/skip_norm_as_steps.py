@@ -9,7 +9,6 @@ from atc_py.fix.case import Fed, RuleCase, data
 from atc_py.fix.parts.normal import centered
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
-from atc_py.fix.unfit import require
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +27,7 @@ __all__: list[str] = []
             "SkipLayerNormalization of onnxruntime", "onnxruntime 的 SkipLayerNormalization"
         ),
         after=Words("Add, then the steps of the normalization", "Add，再逐步做归一化"),
-        condition=Words("Mean and InvStdDev are not used", "不使用 Mean 与 InvStdDev"),
+        condition=Words("the rank of the input is known", "输入的秩已知"),
     ),
     example=RuleCase(
         "SkipLayerNormalization",
@@ -41,17 +40,13 @@ __all__: list[str] = []
 )
 def skip_norm_as_steps(site: Site) -> Sequence[str]:
     """Write the sum and its normalization."""
-    require(
-        site.output(1) is None and site.output(2) is None,
-        "Mean and InvStdDev are not used",
-        "不使用 Mean 与 InvStdDev",
-    )
     total = site.op("Add", [site.name(0), site.name(1)])
     if site.tensor(4) is not None:
         total = site.op("Add", [total, site.name(4)])
     rank = len(site.dims(0))
-    x, _, deviation = centered(site, total, range(rank - 1, rank), site.number("epsilon", 1e-12))
+    x, mean, deviation = centered(site, total, range(rank - 1, rank), site.number("epsilon", 1e-12))
     y = site.op("Mul", [site.op("Div", [x, deviation]), site.name(2)])
     if site.tensor(3) is not None:
         y = site.op("Add", [y, site.name(3)])
-    return [y, "", "", total]
+    inverse = site.op("Reciprocal", [deviation]) if site.output(2) is not None else ""
+    return [y, mean, inverse, total]

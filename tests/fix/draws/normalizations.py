@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 
 from atc_py.fix.case import ConstInput, Fed, RuleCase, data
+from atc_py.tensor.dtypes import DType
 from tests.fix.draws import draws
 from tests.fix.draws.elementwise import shape
 
 FUSED = "com.microsoft"
 
 
-def fused(op_type: str, *inputs: Any, **attributes: Any) -> RuleCase:
+def fused(op_type: str, *inputs: Any, outputs: int = 1, **attributes: Any) -> RuleCase:
     """Return a case of an operator of onnxruntime."""
-    return RuleCase(op_type, inputs, attributes, opset=1, domain=FUSED)
+    return RuleCase(op_type, inputs, attributes, opset=1, outputs=outputs, domain=FUSED)
 
 
 @draws("layer-norm-as-steps")
@@ -73,23 +74,55 @@ def quick_gelu_as_sigmoid(rng: np.random.Generator) -> RuleCase:
 @draws("skip-norm-as-steps")
 def skip_norm_as_steps(rng: np.random.Generator) -> RuleCase:
     dims = (2, int(rng.integers(1, 4)), int(rng.integers(2, 9)))
+    skip = (1, *dims[1:]) if rng.integers(2) else dims
     parameters = [data(dims[-1], seed=each) for each in range(int(rng.integers(1, 4)))]
-    return fused("SkipLayerNormalization", Fed(dims), Fed(dims), *parameters, epsilon=1e-3)
+    outputs = int(rng.integers(1, 5))
+    inputs = (Fed(dims), Fed(skip), *parameters)
+    return fused("SkipLayerNormalization", *inputs, outputs=outputs, epsilon=1e-3)
 
 
 @draws("simple-norm-as-steps")
 def simple_norm_as_steps(rng: np.random.Generator) -> RuleCase:
     dims = (2, int(rng.integers(1, 4)), int(rng.integers(2, 9)))
-    bias = [data(dims[-1], seed=1)] if rng.integers(2) else []
-    inputs: tuple[Any, ...] = (Fed(dims), Fed(dims), data(dims[-1]), *bias)
-    return fused("SkipSimplifiedLayerNormalization", *inputs, epsilon=1e-3)
+    kind = int(rng.integers(3))
+    if kind == 0:
+        bias = [data(dims[-1], seed=1)] if rng.integers(2) else []
+        inputs: tuple[Any, ...] = (Fed(dims), Fed(dims), data(dims[-1]), *bias)
+        return fused("SkipSimplifiedLayerNormalization", *inputs, epsilon=1e-3)
+    axis = int(rng.integers(-3, 3))
+    attributes = {"axis": axis, "epsilon": 1e-3}
+    inputs = (Fed(dims), data(*dims[axis:]))
+    if kind == 1:
+        return RuleCase("RMSNormalization", inputs, attributes, opset=23)
+    outputs = int(rng.integers(1, 3))
+    return RuleCase("SimplifiedLayerNormalization", inputs, attributes, outputs=outputs)
 
 
-@draws("fused-mat-mul-as-steps")
-def fused_mat_mul_as_steps(rng: np.random.Generator) -> RuleCase:
-    rows, inner, columns = (int(each) for each in rng.integers(1, 6, 3))
-    flags = [int(each) for each in rng.integers(0, 2, 2)]
-    left = (inner, rows) if flags[0] else (rows, inner)
-    right = (columns, inner) if flags[1] else (inner, columns)
-    inputs = Fed((2, *left)), Fed((2, *right))
-    return fused("FusedMatMul", *inputs, transA=flags[0], transB=flags[1], alpha=0.5)
+@draws("group-norm-as-steps")
+def group_norm_as_steps(rng: np.random.Generator) -> RuleCase:
+    groups, each = (int(n) for n in rng.integers(1, 4, 2))
+    channels = groups * each
+    dims = (2, channels, *shape(rng, 1, 3))
+    opset = int(rng.choice([18, 21]))
+    count = groups if opset < 21 else channels
+    inputs = (Fed(dims), data(count), data(count, seed=1))
+    attributes = {"num_groups": groups, "epsilon": 1e-3}
+    return RuleCase("GroupNormalization", inputs, attributes, opset=opset)
+
+
+@draws("embed-norm-as-steps")
+def embed_norm_as_steps(rng: np.random.Generator) -> RuleCase:
+    batch, positions, width = (int(n) for n in rng.integers(1, 6, 3))
+    dims, rows = (batch, positions), positions + 2
+    ids = Fed(dims, DType.INT32, (0, 8))
+    segments = bool(rng.integers(2))
+    outputs = int(rng.integers(1, 4))
+    mask = Fed(dims, DType.INT32, (0, 1)) if rng.integers(2) else None
+    places = Fed((int(rng.choice([1, batch])), positions), DType.INT32, (0, rows - 1))
+    inputs = [
+        ids, Fed(dims, DType.INT32, (0, 1)) if segments else None,
+        data(9, width), data(rows, width, seed=1), data(2, width, seed=2) if segments else None,
+        data(width, seed=3), data(width, seed=4), mask, places if rng.integers(2) else None,
+    ]  # fmt: skip
+    attributes = {"mask_index_type": 0} if outputs == 1 else {}
+    return fused("EmbedLayerNormalization", *inputs, outputs=outputs, epsilon=1e-3, **attributes)

@@ -1,0 +1,149 @@
+"""The geometry of a pool along any number of axes, as its rules read it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from atc_py.fix.parts.windows import ImageAxis
+from atc_py.fix.unfit import require
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import window_count
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from atc_py.fix.site import Site
+
+__all__ = ["SAME", "PoolAxis", "mean_of_windows", "pool_axes", "same_pads", "take"]
+
+SAME = frozenset({"SAME_UPPER", "SAME_LOWER"})
+"""Values of auto_pad that pad up to length / stride windows, rounded up."""
+
+_FIRST = 2
+"""Axes before those that a window moves along: batch and channels."""
+
+_SLICED = frozenset({DType.FLOAT16, DType.FLOAT32, DType.INT32, DType.UINT8, DType.INT8})
+"""Dtypes that Slice has on both lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolAxis:
+    """One axis of a pool.
+
+    Attributes:
+        axis: the window, and the pads that the node states.
+        count: number of windows; with ceil_mode the last one may reach beyond the pads.
+    """
+
+    axis: ImageAxis
+    count: int
+
+    @property
+    def positions(self) -> NDArray[np.int64]:
+        """Position in X of each tap of each window; some are before or after X."""
+        axis = self.axis
+        starts = np.arange(self.count, dtype=np.int64) * axis.stride - axis.begin
+        return starts[:, None] + np.arange(axis.taps, dtype=np.int64) * axis.dilation
+
+    @property
+    def inside(self) -> NDArray[np.bool_]:
+        """True for the taps that meet X."""
+        found = self.positions
+        return (found >= 0) & (found < self.axis.size)
+
+    @property
+    def clamped(self) -> NDArray[np.int64]:
+        """Positions in which taps outside X are replaced by the nearest tap of the window inside."""
+        inside = self.inside
+        require(inside.any(axis=1).all(), "each window meets X", "每个窗口都与 X 重叠")
+        taps = np.arange(self.axis.taps)
+        first = inside.argmax(axis=1)[:, None]
+        last = self.axis.taps - 1 - inside[:, ::-1].argmax(axis=1)[:, None]
+        return np.take_along_axis(self.positions, np.clip(taps, first, last), axis=1)
+
+    @property
+    def reach(self) -> int:
+        """Zeros after X that the last window needs."""
+        axis = self.axis
+        return max((self.count - 1) * axis.stride + axis.span - axis.begin - axis.size, 0)
+
+    def counted(self, *, pads: bool) -> NDArray[np.int64]:
+        """Return how many taps of each window count for its mean."""
+        if not pads:
+            return np.asarray(self.inside.sum(axis=1))
+        found = self.positions
+        return np.asarray((found < self.axis.size + self.axis.end).sum(axis=1))
+
+
+def pool_axes(site: Site) -> tuple[PoolAxis, ...]:
+    """Return the axes of a pool with explicit or automatic pads.
+
+    Raises:
+        UnfitError: the dims of X are not known, or no window fits.
+    """
+    size = site.shape(0)[_FIRST:]
+    rank = len(size)
+    taps = site.integers("kernel_shape")
+    strides, dilations = (site.integers(each) or (1,) * rank for each in ("strides", "dilations"))
+    pads = site.integers("pads") or (0,) * (2 * rank)
+    mode = site.text("auto_pad", "NOTSET")
+    # onnxruntime's kernels and ONNX disagree on other SAME pads: no form suits all.
+    near = all(step <= tap for step, tap in zip(strides, taps, strict=True))
+    plain = mode not in SAME or (set(dilations) == {1} and near)
+    require(
+        plain,
+        "windows with SAME pads are not dilated, and no stride is above the window",
+        "使用 SAME 填充的窗口不带膨胀，步长不大于窗口",
+    )
+    ceil = bool(site.integer("ceil_mode", 0))
+    found = []
+    for at, (dim, tap) in enumerate(zip(size, taps, strict=True)):
+        pair = (pads[at], pads[rank + at]) if mode == "NOTSET" else (0, 0)
+        span = (tap - 1) * dilations[at] + 1
+        if mode in SAME:
+            pair = same_pads(dim, span, strides[at], mode)
+        count = window_count(dim, pair, span, strides[at], ceil=ceil and mode not in SAME)
+        require(count > 0, "Y has elements", "Y 非空")
+        found.append(PoolAxis(ImageAxis(dim, tap, strides[at], dilations[at], *pair), count))
+    return tuple(found)
+
+
+def same_pads(size: int, span: int, stride: int, mode: str) -> tuple[int, int]:
+    """Return the pads before and after an axis that auto_pad adds."""
+    total = max((-(-size // stride) - 1) * stride + span - size, 0)
+    less, more = total // 2, total - total // 2
+    return (less, more) if mode == "SAME_UPPER" else (more, less)
+
+
+def take(site: Site, x: str, axis: int, positions: Sequence[int], size: int) -> str:
+    """Write the elements of `x` at constant positions along an axis of `size` elements."""
+    found = [int(each) for each in positions]
+    if found == list(range(size)):
+        return x
+    step = found[1] - found[0] if len(found) > 1 else 1
+    even = found == list(range(found[0], found[-1] + 1, step)) if step > 0 else False
+    if even and site.element in _SLICED:
+        return site.slice(x, axis, found[0], found[-1] + 1, step)
+    return site.op("Gather", [x, site.const(found, label="positions")], axis=axis)
+
+
+def mean_of_windows(site: Site, x: str, axes: Sequence[PoolAxis], channels: int) -> str:
+    """Write the sum over each window of images, divided by its taps, with zeros for pads.
+
+    It is a convolution of each channel by itself, whose filter has one number.
+    """
+    taps = [each.axis.taps for each in axes]
+    weight = np.full((channels, 1, *taps), 1 / float(np.prod(taps)))
+    attributes: dict[str, Any] = {
+        "kernel_shape": taps,
+        "strides": [each.axis.stride for each in axes],
+        "dilations": [each.axis.dilation for each in axes],
+        "pads": [*(each.axis.begin for each in axes), *(each.reach for each in axes)],
+        "group": channels,
+    }
+    return site.op("Conv", [x, site.const(weight, site.element, "weight")], **attributes)
