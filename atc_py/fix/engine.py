@@ -171,7 +171,7 @@ class Fixer:
         self._barred: set[_Choice] = set()
         self._look: Callable[[], tuple[FoldedModel, Checked]] | None = None
 
-    def fix(self, shapes: Mapping[str, Shape]) -> Fixed:
+    def fix(self, shapes: Mapping[str, Shape], *, tidy: bool = True) -> Fixed:
         """Return the model in its new form.
 
         A node of the file whose new form is still refused gets another one where several rules
@@ -179,6 +179,7 @@ class Fixer:
 
         Args:
             shapes: dims of inputs that the model leaves open, by name.
+            tidy: tidy the new form, which changes no verdict.
 
         Raises:
             AtcError: BAD_INPUT_SHAPE for shapes that fit no input; BAD_OPTION for a value of an
@@ -189,7 +190,8 @@ class Fixer:
             found = self._fix(shapes)
             refused = self._still_refused(found)
             if not refused:
-                self._tidy(found)
+                if tidy:
+                    self._tidy(found)
                 return found
             choices += 1
             for index in refused:
