@@ -13,8 +13,10 @@ import numpy as np
 
 from atc_py.check.restating import restated_at
 from atc_py.diag import Words
+from atc_py.fix.old_forms import is_old_form, new_form
 from atc_py.fix.site import Site
 from atc_py.fix.splice import splice
+from atc_py.fix.unfit import UnfitError
 from atc_py.frontend.reading.history import history
 from atc_py.frontend.rewriting.qdq.writer import Writer
 from atc_py.tensor.dtypes import DType
@@ -26,10 +28,13 @@ if TYPE_CHECKING:
     from atc_py.source import OperatorSchema, SourceModel, SourceNode
     from atc_py.spec import Library
 
-__all__ = ["NotStated", "best_opset", "changed_operators", "restate_graph"]
+__all__ = ["PREFERRED", "NotStated", "best_opset", "changed_operators", "restate_graph"]
 
 NotStated = tuple["SourceNode", Words]
 """A node without a form at the opset, and why."""
+
+PREFERRED = 12
+"""Opset at which every operator of the list `base` is listed."""
 
 _AXIS_CHANGED = 13
 _COERCED = frozenset({"Hardmax", "LogSoftmax", "Softmax"})
@@ -78,7 +83,9 @@ def restate_graph(
     writer = Writer(graph)
     failed: list[NotStated] = []
     for work, node in zip(graph.nodes, model.nodes, strict=True):
-        reason = _restate(writer, work, node, library, opset)
+        old = is_old_form(node, opset)
+        restate = _restate_old if old else _restate
+        reason = restate(writer, work, node, library, opset)
         if reason is not None:
             failed.append((node, reason))
     if failed:
@@ -130,6 +137,19 @@ def _restate(  # noqa: PLR0911  (one return a reason)
             names[position] = name
         _fill_required(site, after, names)
         results = site.ops(node.op_type, names, len(node.outputs), **attributes)
+    splice(writer, work, site, results)
+    return None
+
+
+def _restate_old(
+    writer: Writer, work: WorkNode, node: SourceNode, _library: Library, opset: int
+) -> Words | None:
+    """Write one node whose form means another thing at `opset`; return why it has no other."""
+    site = Site(node, opset, writer.fresh)
+    try:
+        results = new_form(site)
+    except UnfitError as error:
+        return error.reason
     splice(writer, work, site, results)
     return None
 
