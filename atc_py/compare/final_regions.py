@@ -8,7 +8,6 @@ from atc_py.compare.node_group import group_of
 from atc_py.compare.region_data import DataSet
 from atc_py.compare.region_proof import RegionTest, run_drawn
 from atc_py.compare.twin_values import TwinValues
-from atc_py.fix.rule import Exactness
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -74,8 +73,7 @@ class FinalRegion:
         """Run the node and its new form on drawn data, where the new form reads no other values."""
         test, step = self._test, self._group[0].step
         if step.reads.issuperset(test.after.reads) and test.before.writes:
-            exact = all(each.rule.exactness is Exactness.EQUAL for each in self._group)
-            run_drawn(test, step, seeds, visible, exact=exact)
+            run_drawn(test, step, seeds, visible)
         test.close()
 
 
@@ -99,8 +97,11 @@ class FinalRegions:
         self._makers = {name: node for node in fixed.file.nodes for name in node.writes}
         self._order = {node: at for at, node in enumerate(fixed.file.nodes)}
         kept = {name for group in groups for name in group[0].step.origin.writes}
-        made = {n for g in groups for each in g for node in each.step.written for n in node.writes}
-        self._new = made - kept
+        self._rules: dict[str, dict[str, float]] = {}
+        for each in (each for group in groups for each in group):
+            for name in (name for node in each.step.written for name in node.writes):
+                self._rules.setdefault(name, {})[each.rule.name] = each.rule.limit
+        self._new = self._rules.keys() - kept
         self._twins = TwinValues({*original.makers, *original.inputs}, twins)
         there = (name for name in self._twins if name in self._makers)
         self._shown_as = {self._twins.source(name): name for name in there}
@@ -131,9 +132,11 @@ class FinalRegions:
         before = group_of(
             step.replaced, step.opsets, step.consts, shown, self._original.file.tensors
         )
-        rules = tuple(dict.fromkeys(each.rule.name for each in group))
         limits = {each.rule.name: each.rule.limit for each in group}
-        test = RegionTest(rules, sum(limits.values()), before, after, proof)
+        for name in (name for node in nodes for name in node.writes):
+            # What the node reads may have gone, so that rewrites before it belong to its region.
+            limits.update(self._rules.get(name, {}))
+        test = RegionTest(tuple(limits), sum(limits.values()), before, after, proof)
         return FinalRegion(test, group, self._twins)
 
     def _stand_ins(self, gone: set[str]) -> list[str]:

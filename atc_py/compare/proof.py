@@ -75,12 +75,14 @@ class FixProof:
         seeds: of the data.
         outputs: by the name of each output.
         rewrites: the proof of each rewrite, in the order of the groups.
+        samples: data of the inputs of each run, and the original's results.
         astray: the output that differs grossly although every rewrite keeps to its class; "" if none.
     """
 
     seeds: tuple[int, ...]
     outputs: dict[str, ResultGap]
     rewrites: list[RegionProof]
+    samples: list[tuple[Feeds, Feeds]] = field(default_factory=list)
     astray: str = ""
 
 
@@ -142,12 +144,15 @@ def _run_both(
     second.expect(dict.fromkeys(found.outputs, 1))
     for region in regions.in_order():
         region.prove_shown(first, original.engines)
+    results: Feeds = {}
     for name, gap in found.outputs.items():
         wanted, value = first.value(name), second.value(name)
         if wanted is not None and value is not None:
+            results[name] = wanted
             gap.add(value, wanted)
         first.release(name)
         second.release(name)
+    found.samples.append((feeds, results))
     values = {name: first.value(name) for name in kept}
     return {name: value for name, value in values.items() if value is not None}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from functools import cache
 from typing import TYPE_CHECKING
 
 from atc_py.diag.codes import BAD_OPTION
@@ -64,11 +65,17 @@ def fix_rule(  # noqa: PLR0913  (a rule is its parts)
 
 def load_rules() -> Mapping[str, FixRule]:
     """Return every rule by name."""
+    _import_rules()
+    return _RULES
+
+
+@cache
+def _import_rules() -> None:
+    """Import the modules of the rules, once: the folder is not looked through for every node."""
     from atc_py.fix import rules
 
     for module in sorted(pkgutil.iter_modules(rules.__path__), key=lambda each: each.name):
         importlib.import_module(f"{rules.__name__}.{module.name}")
-    return _RULES
 
 
 def rules_of_operator(label: str, *, precision: bool = False) -> tuple[FixRule, ...]:

@@ -83,9 +83,11 @@ def restate_graph(
     writer = Writer(graph)
     failed: list[NotStated] = []
     for work, node in zip(graph.nodes, model.nodes, strict=True):
-        old = is_old_form(node, opset)
-        restate = _restate_old if old else _restate
-        reason = restate(writer, work, node, library, opset)
+        restate = _restate_old if is_old_form(node, opset) else _restate
+        try:
+            reason = restate(writer, work, node, library, opset)
+        except UnfitError as error:  # a rank that its form needs is open
+            reason = error.reason
         if reason is not None:
             failed.append((node, reason))
     if failed:
@@ -143,15 +145,10 @@ def _restate(  # noqa: PLR0911  (one return a reason)
 
 def _restate_old(
     writer: Writer, work: WorkNode, node: SourceNode, _library: Library, opset: int
-) -> Words | None:
-    """Write one node whose form means another thing at `opset`; return why it has no other."""
+) -> None:
+    """Write one node whose form means another thing at `opset`."""
     site = Site(node, opset, writer.fresh)
-    try:
-        results = new_form(site)
-    except UnfitError as error:
-        return error.reason
-    splice(writer, work, site, results)
-    return None
+    splice(writer, work, site, new_form(site))
 
 
 def _along_last_axis(site: Site, before: OperatorSchema) -> Sequence[str]:

@@ -122,11 +122,16 @@ class FixChoice(PrecisionChoice, RuleChoice, total=False):
     Attributes:
         dry_run: write nothing.
         seeds: number of random inputs on which both models run; 3 by default, 0 for no proof.
+        data: files with data of inputs, as `name=file` or a lone file, and folders of files that are
+            called like inputs; other inputs get random data.
+        simulate: also run the fixed model on the simulator, in the target's precision; by default.
         external_data: put weights into a separate file, which is always done for 1.8 GB or more.
     """
 
     dry_run: bool
     seeds: int
+    data: Iterable[str]
+    simulate: bool
     external_data: bool
 
 

@@ -25,10 +25,10 @@ _MATRIX = 2
 
 @fix_rule(
     "trilu-as-where",
-    ("Trilu",),
+    ("Trilu", "com.microsoft::Trilu"),
     Exactness.EQUAL,
     RuleText(
-        before=Words("Trilu", "Trilu"),
+        before=Words("Trilu of ONNX or onnxruntime", "ONNX 或 onnxruntime 的 Trilu"),
         after=Words("Where with a constant mask", "以常量掩码做 Where"),
         condition=Words("the last two dims and k are known", "最后两维与 k 已知"),
     ),

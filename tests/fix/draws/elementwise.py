@@ -70,7 +70,9 @@ def tan_as_quotient(rng: np.random.Generator) -> RuleCase:
 def trilu_as_where(rng: np.random.Generator) -> RuleCase:
     k = ConstInput(np.array(int(rng.integers(-4, 5)))) if rng.integers(2) else None
     inputs: tuple[Any, ...] = (Fed(shape(rng, 2)), *([k] if k is not None else []))
-    return RuleCase("Trilu", inputs, {"upper": int(rng.integers(2))}, opset=14)
+    opset, domain = (1, "com.microsoft") if rng.integers(2) else (14, "")
+    attributes = {"upper": int(rng.integers(2))}
+    return RuleCase("Trilu", inputs, attributes, opset=opset, domain=domain)
 
 
 @draws("compress-as-gather")
