@@ -46,7 +46,7 @@ def hardmax_as_matrix(site: Site) -> Sequence[str]:
     """Write the Hardmax of a matrix."""
     require(site.node.opset >= _ALONG_ONE_AXIS, "the opset is 13 or more", "opset 不低于 13")
     dims = site.shape(0)
-    axis = site.integer("axis", -1) % len(dims)
+    axis = site.axis(-1, len(dims))
     require(
         len(dims) != _MATRIX or axis == 0,
         "X is not a matrix along its last axis",
