@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from atc_py.fix.unfit import require
 
@@ -27,8 +27,13 @@ _ROWS = 2
 """Rank of batch and channels alone."""
 
 _OF_TRAINING = frozenset({"BatchNormalization", "Dropout"})
-_DROPPED = {"axis": None, "broadcast": None, "consumed_inputs": None}
-_DROPPED_OF_TRAINING = {"consumed_inputs": None, "is_test": None, "ratio": None, "spatial": None}
+_DROPPED: dict[str, Any] = {"axis": None, "broadcast": None, "consumed_inputs": None}
+_DROPPED_OF_TRAINING: dict[str, Any] = {
+    "consumed_inputs": None,
+    "is_test": None,
+    "ratio": None,
+    "spatial": None,
+}
 
 
 def is_old_form(node: SourceNode, opset: int) -> bool:
@@ -50,7 +55,7 @@ def new_form(site: Site) -> Sequence[str]:
     node = site.node
     inputs = [site.name(at) for at in range(len(node.inputs))]
     if node.op_type == "Scatter":
-        return site.ops("ScatterElements", inputs, 1, **node.attributes)
+        return [site.op("ScatterElements", inputs, axis=site.integer("axis", 0))]
     if node.op_type in _OF_TRAINING:
         require(site.integer("is_test", 0) == 1, "is_test is 1", "is_test 为 1")
         require(site.integer("spatial", 1) == 1, "spatial is 1", "spatial 为 1")

@@ -71,7 +71,7 @@ FORMS: tuple[OpsetForm, ...] = (
     *(form(op, 6, TRUE, np.array([True, True, False]), broadcast=1, axis=1) for op in LOGICAL),
     *(form(op, 6, ROWS, x(3), broadcast=1, axis=1) for op in ("Greater", "Less")),
     *(form(op, 9, ROWS, x(4)) for op in ("Greater", "Less")),
-    form("Equal", 6, np.arange(6, dtype=np.int32).reshape(2, 3), np.int32([1, 2, 3]), broadcast=1),
+    form("Equal", 6, np.arange(6, dtype=np.int32).reshape(2, 3), np.array([1, 2, 3], np.int32), broadcast=1),
     form("Pow", 6, np.abs(ROWS), x(3), broadcast=1, axis=1),
     form("Gemm", 6, x(3, 4), x(4, 5), x(5), broadcast=1),
     form("Gemm", 6, x(3, 4), x(4, 5), x(3, 5)),

@@ -97,7 +97,7 @@ def test_form_is_stated_at_a_listed_opset_or_is_a_finding(
         return
     wanted = results(model_of(as_numpy(form))[0], feeds)
     for one, other in zip(results(written, feeds), wanted, strict=True):
-        np.testing.assert_allclose(one, other, 1e-4, 1e-5)
+        np.testing.assert_allclose(one.astype(np.float64), other.astype(np.float64), 1e-4, 1e-5)
         assert one.dtype == other.dtype
 
 
