@@ -79,7 +79,7 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
     path = rewritten_output(model, output, "fixed", ("fixed",))
     file, library = read_model(model), _library(options.check)
     fixed = _fix(file, library, options)
-    before = fixed.graph.opsets.get("", 0)
+    before = file.opsets.get("", 0)
     after = state_at_listed_opset(fixed, library)
     write = _writer(fixed, library, (before, after), options)
     changed = bool(fixed.applied) or before != after
