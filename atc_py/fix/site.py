@@ -54,6 +54,7 @@ class Site:
         opset: the version of ONNX's operators at which new nodes are written.
         made: the new nodes, producers first.
         consts: data of new constants by name.
+        computes_in: the dtype of new scalars, where it is not that of the first input.
         absorbed: nodes that go along with the node, each reading the one before it; the results
             are then those of the last.
         beside: nodes that stay, whose results the absorbed ones read and what is written does not.
@@ -79,6 +80,7 @@ class Site:
             around: the graph around it.
         """
         self.around = around
+        self.computes_in: DType | None = None
         self.absorbed: tuple[ValueReader, ...] = ()
         self.beside: tuple[WorkNode, ...] = ()
         self._ranges = ranges
@@ -212,12 +214,12 @@ class Site:
 
     @property
     def element(self) -> DType:
-        """The dtype of the first input.
+        """The dtype of the first input, or that of `computes_in`.
 
         Raises:
             UnfitError: it is not known.
         """
-        found = self.input(0).dtype
+        found = self.computes_in or self.input(0).dtype
         require(found is not None, "the dtype is known", "数据类型已知")
         return cast("DType", found)
 
