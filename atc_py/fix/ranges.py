@@ -76,30 +76,36 @@ class Ranges:
         self.of(tensor)
         return tensor.name in self._free
 
-    def unbounded(self, tensor: SourceTensor) -> tuple[str, ...]:
-        """Return what leaves a tensor without bounds: inputs of the model, and results of operators."""
-        found: dict[str, None] = {}
-        waiting, seen = [tensor], set()
+    def unbounded(
+        self, tensor: SourceTensor, target: Range
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return what keeps a tensor from being known to lie within `target`.
+
+        Returns:
+            Inputs of the model without a given range, and results that no rule bounds.
+        """
+        inputs: dict[str, None] = {}
+        others: dict[str, None] = {}
+        limit = _LIMITS.get(tensor.dtype) if tensor.dtype is not None else None
+        wraps = limit is not None and limit.within(target)  # any of its inputs may matter
+        waiting, seen = [tensor], {tensor.name}
         while waiting:
             each = waiting.pop()
-            if each.name in seen or each.const is not None or each.dtype not in _LIMITS:
-                continue
-            seen.add(each.name)
-            if self.of(each) != _LIMITS[each.dtype] or each.dtype is DType.BOOL:
-                continue
             maker = self._makers.get(each.name)
-            inputs = [] if maker is None else [one for one in maker[0].inputs if one is not None]
-            further = [
-                one for one in inputs if self.of(one) == _LIMITS.get(one.dtype or DType.BOOL)
-            ]
-            if not further:
-                found[each.name] = None
-            waiting += further
-        return tuple(found)
-
-    def is_input(self, name: str) -> bool:
-        """Return True for an input of the model."""
-        return name not in self._makers
+            if maker is None:
+                if each.name not in self._given:
+                    inputs[each.name] = None
+                continue
+            if self._rule(each) is None:
+                others[each.name] = None
+            for one in maker[0].inputs:
+                found = None if one is None or one.const is not None else self.of(one)
+                if one is None or found is None or one.name in seen:
+                    continue
+                seen.add(one.name)
+                if wraps or not found.within(target):
+                    waiting.append(one)
+        return tuple(inputs), tuple(others)
 
     def _needed(self, tensor: SourceTensor) -> Iterator[SourceTensor]:
         """Yield the tensors whose ranges have to be known before that of `tensor`."""

@@ -204,13 +204,11 @@ class Site:
         found = self.output(position)
         return found is None or self._ranges is None or self._ranges.may_wrap(found)
 
-    def unbounded(self, tensor: SourceTensor) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return what leaves a tensor without bounds: inputs of the model, and other values."""
-        if self._ranges is None:
-            return (), ()
-        found = self._ranges.unbounded(tensor)
-        inputs = tuple(each for each in found if self._ranges.is_input(each))
-        return inputs, tuple(each for each in found if each not in inputs)
+    def unbounded(
+        self, tensor: SourceTensor, target: Range
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return what keeps a tensor from being known to lie within `target`; see `Ranges`."""
+        return ((), ()) if self._ranges is None else self._ranges.unbounded(tensor, target)
 
     @property
     def element(self) -> DType:

@@ -9,9 +9,10 @@ import onnx
 import pytest
 from onnx import helper
 
+import atc_py
 from atc_py.fix.ranges import Range, Ranges
 from atc_py.frontend.reading.read import read_model
-from tests.end_to_end import run_with_onnxruntime
+from tests.end_to_end import one_node_model, run_with_onnxruntime
 from tests.sampling import rounds
 
 if TYPE_CHECKING:
@@ -174,3 +175,42 @@ def test_no_value_is_outside_its_range(seed: int, tmp_path: Path) -> None:
             assert found is not None
             assert found.low <= value.min(), (name, found)
             assert value.max() <= found.high, (name, found)
+
+
+def left_of(model: onnx.ModelProto, tmp_path: Path, **options: Any) -> list[str]:
+    """Return the reasons why rules do not fit what is left of a model."""
+    path = tmp_path / "model.onnx"
+    onnx.save(model, path)
+    done = atc_py.fix_model(path, tmp_path / "fixed.onnx", **options)
+    return [reason.en for each in done.left for _, reason in each.unfit]
+
+
+def test_reason_names_the_inputs_that_lack_a_range(tmp_path: Path) -> None:
+    """Also where nodes stand between; with the ranges that it asks for, the model is fixed."""
+    ids = np.ones((2, 3), np.int64)
+    graph = helper.make_graph(
+        [
+            helper.make_node("Add", ["ids", "more"], ["sum"]),
+            helper.make_node("Sub", ["sum", "one"], ["y"]),
+        ],
+        "two",
+        [helper.make_tensor_value_info(name, 7, [2, 3]) for name in ("ids", "more")],
+        [helper.make_tensor_value_info("y", 7, [2, 3])],
+        [onnx.numpy_helper.from_array(ids, "one")],
+    )
+    opsets = [helper.make_opsetid("", 13)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    reasons = left_of(model, tmp_path)
+    assert any("give --range more=LOW:HIGH --range ids=LOW:HIGH" in each for each in reasons)
+    assert left_of(model, tmp_path, ranges={"ids": (0, 9), "more": (0, 9)}) == []
+    far = {"ids": (0, 2**62), "more": (0, 2**62)}
+    assert any("its bounds are wider" in each for each in left_of(model, tmp_path, ranges=far))
+
+
+def test_operator_that_may_wrap_around_is_not_narrowed(tmp_path: Path) -> None:
+    """255 - 0 fits uint8 and int32; 0 - 255 wraps to 1, and is -255 in int32."""
+    codes = np.zeros((2, 3), np.uint16)
+    model = one_node_model("Sub", {"a": codes, "b": codes}, 14)
+    assert any("--range b=LOW:HIGH" in each for each in left_of(model, tmp_path))
+    apart = {"a": (200, 255), "b": (0, 99)}
+    assert left_of(model, tmp_path, ranges=apart, seeds=0) == []
