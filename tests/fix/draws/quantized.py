@@ -61,8 +61,8 @@ def integer_sum_as_product(rng: np.random.Generator) -> RuleCase:
     }
     weights = number(rng, DType.UINT8, filters, channels, *taps)
     inputs = (Fed((1, channels, *dims), DType.UINT8), weights, Fed((), DType.UINT8))
-    around = [number(rng, DType.UINT8)] if rng.integers(2) else []
-    return RuleCase("ConvInteger", (*inputs, *around), attributes, opset=10)
+    zeros = [number(rng, DType.UINT8)] if rng.integers(2) else []
+    return RuleCase("ConvInteger", (*inputs, *zeros), attributes, opset=10)
 
 
 @draws("quantized-product-as-steps")
