@@ -69,8 +69,9 @@ docs: $(VENV)/.dev ## Write the pages that are derived from the code again
 	$(BIN)/python -m tests.derived_docs --write
 	$(BIN)/python -m tests.check_schema --write
 
-conformance: $(VENV)/.dev ## Run ONNX's conformance cases and write docs/conformance.md again
+conformance: $(VENV)/.dev ## Run ONNX's conformance cases and write the two pages about them again
 	$(BIN)/python -m tests.conformance.page --write
+	$(BIN)/python -m tests.conformance.fixed_page --write
 
 networks: $(VENV)/.dev ## Compile and run the shared networks for each SoC; write docs/networks.md again
 	$(BIN)/python -m tests.networks.page --write

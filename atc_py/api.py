@@ -156,6 +156,8 @@ def fix_model(
         rules=fix_rules(choice),
         dry_run=choice.get("dry_run", False),
         seeds=choice.get("seeds", SEEDS),
+        data=tuple(choice.get("data", ())),
+        simulate=choice.get("simulate", True),
         external=choice.get("external_data", False),
     )
     return fix_file(Path(model), output, options)

@@ -47,6 +47,15 @@ _FORMATS = ("text", "json", "html")
     "--seeds", type=click.IntRange(min=0), default=3, show_default=True,
     help="Random inputs on which both models run; 0 for no proof.",
 )  # fmt: skip
+@click.option(
+    "--data", multiple=True, metavar="[NAME=]FILE",
+    help="Data for an input: .npy, .npz, .pb or raw .bin, or a folder of files that are named after "
+    "inputs; the others get random data.",
+)  # fmt: skip
+@click.option(
+    "--no-simulator", "simulate", is_flag=True, flag_value=False, default=True,
+    help="Do not run the fixed model on the simulator.",
+)  # fmt: skip
 @click.option("--external-data", is_flag=True, help="Write weights to a separate file.")
 @options.precision_mode(PrecisionMode, default=None)
 @options.precision_controls

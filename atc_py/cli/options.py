@@ -324,6 +324,7 @@ _RULE_FLAGS = {
     "approximate": "--allow-approximate",
     "bind": "--bind",
     "ranges": "--range",
+    "for_precision": "--for-precision",
 }
 _RULE_OPTIONS = (
     click.option("--only", multiple=True, metavar="RULE", help="Apply this rule; may be repeated."),
@@ -341,5 +342,10 @@ _RULE_OPTIONS = (
     click.option(
         "--range", "ranges", multiple=True, metavar="NAME=LOW:HIGH", callback=_ranges,
         help="Bounds of an integer input, both included; may be repeated.",
+    ),
+    click.option(
+        "--for-precision/--no-for-precision", default=None,
+        help="Replace listed nodes that overflow or lose accuracy in float16, too; by default "
+        "where the precision mode is force_fp16.",
     ),
 )  # fmt: skip

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from atc_py.compare.node_group import group_of
 from atc_py.compare.region_data import DataSet
 from atc_py.compare.region_proof import RegionTest, run_drawn
-from atc_py.fix.rule import Exactness
+from atc_py.compare.twin_values import TwinValues
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from atc_py.compare.region_proof import RegionProof
     from atc_py.compare.streamed_model import StreamedModel
     from atc_py.fix.engine import Applied
+    from atc_py.fix.tidy.tidying import Twin
     from atc_py.frontend.folding.graph import WorkNode
 
 __all__ = ["FinalRegion", "FinalRegions"]
@@ -37,11 +38,18 @@ class FinalRegion:
         self,
         test: RegionTest,
         group: tuple[Applied, ...],
+        twins: TwinValues,
     ) -> None:
         self.reads = tuple(dict.fromkeys((*test.after.reads, *test.before.reads)))
         self.writes = test.after.writes
         self._test = test
         self._group = group
+        self._twins = twins
+
+    @property
+    def looked_at(self) -> Iterator[str]:
+        """The values of the original that are looked at, once for each look."""
+        return (self._twins.source(name) for name in (*self.reads, *self.writes))
 
     def prove_shown(self, run: ReferenceRun, made_by: Sequence[str]) -> None:
         """Run the new form on the values of a run of the original, and compare with that run.
@@ -51,22 +59,21 @@ class FinalRegion:
             made_by: the engines that run the original.
         """
         test = self._test
-        reads = {name: run.value(name) for name in self.reads}
-        wanted = {name: run.value(name) for name in self.writes}
+        reads = {name: self._twins.value(name, run) for name in self.reads}
+        wanted = {name: self._twins.value(name, run) for name in self.writes}
         feeds = {name: value for name, value in reads.items() if value is not None}
         results = {name: value for name, value in wanted.items() if value is not None}
         if results and feeds.keys() >= {*test.after.reads}:
             test.run_after(DataSet("the model's own run", feeds), results, made_by)
-        for name in (*self.reads, *self.writes):
+        for name in self.looked_at:
             run.release(name)
         test.close()
 
     def prove_drawn(self, seeds: Sequence[int], visible: Feeds) -> None:
         """Run the node and its new form on drawn data, where the new form reads no other values."""
         test, step = self._test, self._group[0].step
-        if set(step.reads).issuperset(test.after.reads):
-            exact = all(each.rule.exactness is Exactness.EQUAL for each in self._group)
-            run_drawn(test, step, seeds, visible, exact=exact)
+        if step.reads.issuperset(test.after.reads) and test.before.writes:
+            run_drawn(test, step, seeds, visible)
         test.close()
 
 
@@ -83,14 +90,21 @@ class FinalRegions:
         fixed: StreamedModel,
         groups: Sequence[tuple[Applied, ...]],
         proofs: Sequence[RegionProof],
+        twins: Mapping[str, Sequence[Twin]],
     ) -> None:
         self._original = original
         self._fixed = fixed
         self._makers = {name: node for node in fixed.file.nodes for name in node.writes}
         self._order = {node: at for at, node in enumerate(fixed.file.nodes)}
-        kept = {name for group in groups for name in group[0].step.writes}
-        made = {n for g in groups for each in g for node in each.step.written for n in node.writes}
-        self._new = made - kept
+        kept = {name for group in groups for name in group[0].step.origin.writes}
+        self._rules: dict[str, dict[str, float]] = {}
+        for each in (each for group in groups for each in group):
+            for name in (name for node in each.step.written for name in node.writes):
+                self._rules.setdefault(name, {})[each.rule.name] = each.rule.limit
+        self._new = self._rules.keys() - kept
+        self._twins = TwinValues({*original.makers, *original.inputs}, twins)
+        there = (name for name in self._twins if name in self._makers)
+        self._shown_as = {self._twins.source(name): name for name in there}
         self.regions = [
             self._region(group, proof) for group, proof in zip(groups, proofs, strict=True)
         ]
@@ -102,22 +116,32 @@ class FinalRegions:
     def awaited(self) -> Iterator[str]:
         """Yield the values that regions look at, once for each look."""
         for each in self.in_order():
-            yield from (*each.reads, *each.writes)
+            yield from each.looked_at
 
     def _region(self, group: tuple[Applied, ...], proof: RegionProof) -> FinalRegion | None:
         """Return the region of one rewrite."""
-        step = group[0].step
-        writes = [name for name in step.writes if name in self._makers]
+        origin = group[0].step.origin
+        shown = [name for name in origin.writes if name in self._makers]
+        writes = [*shown, *self._stand_ins({*origin.writes}.difference(shown))]
         if not writes:
             return None
+        step = group[0].step
         nodes = self._nodes_between(set(step.reads), writes)
         file = self._fixed.file
         after = group_of(nodes, file.opsets, file.contents.weights, writes, file.tensors)
-        before = group_of(step.nodes, step.opsets, step.consts, writes, self._original.file.tensors)
-        rules = tuple(dict.fromkeys(each.rule.name for each in group))
+        before = group_of(
+            step.replaced, step.opsets, step.consts, shown, self._original.file.tensors
+        )
         limits = {each.rule.name: each.rule.limit for each in group}
-        test = RegionTest(rules, sum(limits.values()), before, after, proof)
-        return FinalRegion(test, group)
+        for name in (name for node in nodes for name in node.writes):
+            # What the node reads may have gone, so that rewrites before it belong to its region.
+            limits.update(self._rules.get(name, {}))
+        test = RegionTest(tuple(limits), sum(limits.values()), before, after, proof)
+        return FinalRegion(test, group, self._twins)
+
+    def _stand_ins(self, gone: set[str]) -> list[str]:
+        """Return the values of the fixed model that stand for results that it does not show."""
+        return [self._shown_as[name] for name in gone if name in self._shown_as]
 
     def _nodes_between(self, reads: set[str], writes: Sequence[str]) -> list[WorkNode]:
         """Return the nodes that make `writes` of what the original shows, producers first."""
@@ -133,7 +157,7 @@ class FinalRegions:
 
     def _ends_at(self, name: str, reads: set[str]) -> bool:
         """Return True for a value that the node reads, or that the original's own run shows."""
-        if name in reads:
+        if name in reads or name in self._twins:
             return True
         return name not in self._new and (
             name in self._original.makers or name in self._original.inputs

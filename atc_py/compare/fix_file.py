@@ -18,9 +18,11 @@ from atc_py.compare.fix_record import (
     refuse_differences,
     rewrites_of,
 )
+from atc_py.compare.node_group import constant_bytes
 from atc_py.compare.proof import prove
 from atc_py.compare.rewrite_groups import rewrite_groups
 from atc_py.compare.streamed_model import StreamedModel
+from atc_py.compare.target_proof import prove_on_target
 from atc_py.fix.engine import Fixer
 from atc_py.fix.listed_opset import state_at_listed_opset
 from atc_py.fix.restate import changed_operators
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from atc_py.compare.proof import FixProof
+    from atc_py.compare.target_proof import OnTarget
     from atc_py.fix.engine import Applied, Fixed
     from atc_py.frontend.reading.onnx_file import OnnxFile
     from atc_py.frontend.rewriting.onnx_writer import Written
@@ -82,6 +85,7 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
         written = write(trial, external=options.external, final=path)
         proof = _prove(fixed, groups, trial, options) if options.seeds and changed else None
         refuse_differences(groups, proof, model)
+        target = _on_target(fixed, proof, folder, path.name, options)
         if not idle:
             _put_in_place(trial, written, path)
     return Fixing(
@@ -90,7 +94,7 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
         operator_list=options.check.precision.operator_list,
         opset=(before, after),
         errors=(_errors(fixed.before.check.counts), _errors(fixed.after.check.counts)),
-        rewrites=tuple(rewrites_of(fixed, groups, proof, options, written.nodes)),
+        rewrites=tuple(rewrites_of(fixed, groups, proof, options, written.nodes, target)),
         left=left,
         diagnostics=tuple(each.diagnostic() for each in errors_left(fixed)),
         verdicts=(fixed.before.check.standing.value, fixed.after.check.standing.value),
@@ -98,6 +102,7 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
         ranges=options.rules.ranges,
         changes=graph_changes(fixed, written.nodes),
         data=options.data,
+        target=None if target is None else target.proof,
         **_proved(proof),
     )
 
@@ -156,7 +161,17 @@ def _prove(
     if feeds is None:
         return None
     original, written = StreamedModel(fixed.file), StreamedModel(read_model(trial))
-    return prove(original, written, groups, feeds)
+    return prove(original, written, groups, feeds, fixed.tidied.twins)
+
+
+def _on_target(
+    fixed: Fixed, proof: FixProof | None, folder: Path, name: str, options: FixOptions
+) -> OnTarget | None:
+    """Run the fixed model in the target's precision; None where that is not wanted."""
+    if proof is None or not options.simulate:
+        return None
+    size = sum(constant_bytes(each) for each in fixed.graph.consts.values())
+    return prove_on_target(folder / name, size, options.check, proof.samples, folder)
 
 
 def _errors(counts: Mapping[Standing, int]) -> int:

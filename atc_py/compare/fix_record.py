@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from atc_py.compare.proof import FixProof
     from atc_py.compare.region_proof import Disagreement, RegionProof
     from atc_py.compare.result_gap import ResultGap
+    from atc_py.compare.target_proof import OnTarget
     from atc_py.diag import Diagnostic
     from atc_py.fix.engine import Applied, Fixed
     from atc_py.options.fix_options import FixOptions
@@ -41,6 +42,7 @@ def rewrites_of(
     proof: FixProof | None,
     options: FixOptions,
     written: Sequence[onnx.NodeProto],
+    target: OnTarget | None,
 ) -> Iterable[Rewrite]:
     """Yield the nodes that were replaced; those in branches have the position of the outer node.
 
@@ -50,7 +52,9 @@ def rewrites_of(
         proof: the differences; None without a proof.
         options: the rules that may apply, and whether a proof was wanted.
         written: the nodes of the file that was written.
+        target: the result on the target; None where it was left out.
     """
+    times = {} if target is None else target.microseconds
     assumptions = Assumptions(fixed, options.rules)
     makers = _makers(written)
     proofs = [None] * len(groups) if proof is None else proof.rewrites
@@ -72,6 +76,7 @@ def rewrites_of(
             shown=_proof_data(found, options),
             assumptions=assumptions.of(several),
             new=new,
+            microseconds=sum(times.get(each.position, 0.0) for each in new) if times else None,
         )
 
 

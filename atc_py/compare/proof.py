@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from atc_py.compare.streamed_model import StreamedModel
     from atc_py.fix.engine import Applied
+    from atc_py.fix.tidy.tidying import Twin
     from atc_py.running.model import Port
 
 __all__ = ["FixProof", "ModelFeeds", "prove"]
@@ -74,12 +75,14 @@ class FixProof:
         seeds: of the data.
         outputs: by the name of each output.
         rewrites: the proof of each rewrite, in the order of the groups.
+        samples: data of the inputs of each run, and the original's results.
         astray: the output that differs grossly although every rewrite keeps to its class; "" if none.
     """
 
     seeds: tuple[int, ...]
     outputs: dict[str, ResultGap]
     rewrites: list[RegionProof]
+    samples: list[tuple[Feeds, Feeds]] = field(default_factory=list)
     astray: str = ""
 
 
@@ -88,6 +91,7 @@ def prove(
     fixed: StreamedModel,
     groups: Sequence[tuple[Applied, ...]],
     feeds: ModelFeeds,
+    twins: Mapping[str, Sequence[Twin]],
 ) -> FixProof:
     """Run both models and every rewrite; return the differences.
 
@@ -96,6 +100,7 @@ def prove(
         fixed: the model as it was written.
         groups: the steps of each rewrite.
         feeds: the data.
+        twins: the values of the original that values of the fixed model stand for, by name.
 
     Raises:
         AtcError: REFERENCE_FAILED where neither engine runs one of the models.
@@ -105,7 +110,7 @@ def prove(
         {name: ResultGap() for name in fixed.outputs},
         [RegionProof() for _ in groups],
     )
-    regions = FinalRegions(original, fixed, groups, found.rewrites)
+    regions = FinalRegions(original, fixed, groups, found.rewrites, twins)
     kept = dict.fromkeys(_not_drawn(original, groups))
     visible: Feeds = {}
     for seed in feeds.seeds:
@@ -139,12 +144,15 @@ def _run_both(
     second.expect(dict.fromkeys(found.outputs, 1))
     for region in regions.in_order():
         region.prove_shown(first, original.engines)
+    results: Feeds = {}
     for name, gap in found.outputs.items():
         wanted, value = first.value(name), second.value(name)
         if wanted is not None and value is not None:
+            results[name] = wanted
             gap.add(value, wanted)
         first.release(name)
         second.release(name)
+    found.samples.append((feeds, results))
     values = {name: first.value(name) for name in kept}
     return {name: value for name, value in values.items() if value is not None}
 
@@ -152,7 +160,7 @@ def _run_both(
 def _not_drawn(original: StreamedModel, groups: Sequence[tuple[Applied, ...]]) -> Iterator[str]:
     """Yield values of the original's own run that steps read and that cannot be drawn."""
     for step in (each.step for group in groups for each in group):
-        for name in step.reads:
+        for name in step.origin.reads:
             if name in step.consts or not (name in original.makers or name in original.inputs):
                 continue
             one = inputs_of(step, name)

@@ -16,13 +16,10 @@ if TYPE_CHECKING:
 
     from atc_py.compare.region_inputs import DrawnInput
 
-__all__ = ["DataSet", "data_sets", "drawn_bytes"]
+__all__ = ["DataSet", "Kinds", "data_sets"]
 
 _SMALL = 16
 """Random integers are within this magnitude where their range allows."""
-
-_LARGE = 1e4
-"""Magnitude of large floats: a product of two holds float32, and one holds float16."""
 
 _TINY = 1e-6
 """Magnitude of tiny floats."""
@@ -55,41 +52,46 @@ class DataSet:
     own_scale: bool = False
 
 
-def drawn_bytes(inputs: Sequence[DrawnInput]) -> int:
-    """Return bytes of one set of data."""
-    return sum(prod(each.shape) * each.dtype.itemsize for each in inputs)
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """Boundary values that suit a node.
+
+    Attributes:
+        large: magnitude of large floats.
+        lowest: whether the lowest integer of a dtype may be among the data.
+        odd: further sets of floats: in words, and the values among them.
+    """
+
+    large: float
+    lowest: bool
+    odd: Mapping[str, Sequence[float]]
 
 
 def data_sets(
-    inputs: Sequence[DrawnInput],
-    seeds: Sequence[int],
-    *,
-    not_finite: Mapping[str, Sequence[float]],
-    lowest: bool,
+    inputs: Sequence[DrawnInput], seeds: Sequence[int], kinds: Kinds
 ) -> Iterator[DataSet]:
     """Yield sets of data for `inputs`.
 
     Args:
         inputs: the inputs that are drawn.
         seeds: one random set each.
-        not_finite: further sets of floats: in words, and the values among them.
-        lowest: whether the lowest integer of a dtype may be among the data.
+        kinds: boundary values that suit the node.
     """
     elements = sum(prod(each.shape) for each in inputs)
-    made = 0
+    lowest, made = kinds.lowest, 0
     for seed in seeds:
         yield DataSet(f"random data of seed {seed}", _drawn(inputs, _random, seed, lowest))
         made += 1
         if elements > _FEW:
             break
     floats = any(each.dtype.is_float for each in inputs)
-    for label, floating, whole, large in _BOUNDARIES:
+    for label, floating, whole, large in _boundaries(kinds.large):
         if (elements > _FEW and made >= _LEAST) or not inputs:
             return
         draw = _of_kind(floating, whole)
         yield DataSet(label, _drawn(inputs, draw, made, lowest), own_scale=large)
         made += 1
-    for label, odd in not_finite.items() if floats and elements <= _FEW else ():
+    for label, odd in kinds.odd.items() if floats and elements <= _FEW else ():
         feeds = _drawn(inputs, _of_kind(_with_odd(odd), _random), made, lowest)
         yield DataSet(label, feeds)
 
@@ -192,15 +194,18 @@ def _ends(generator: np.random.Generator, one: DrawnInput) -> NDArray[Any]:
 
 _HALVES = _among(*(each / 2 for each in range(-_TIES, _TIES + 1)))
 _WHOLE = _among(*range(-_TIES, _TIES + 1))
-_MIXED = _among(0.0, 1.0, -1.0, 0.5, -0.5, 1.5, -2.5, _TINY, -_TINY, 100.0, -100.0, _LARGE, -_LARGE)
 
-_BOUNDARIES: Sequence[tuple[str, Draw, Draw, bool]] = (
-    ("many equal values", _HALVES, _ends, False),
-    ("zeros", _filled(0), _filled(0), False),
-    ("ones", _filled(1), _filled(1), False),
-    ("negative ones", _filled(-1), _filled(-1), False),
-    ("values of all magnitudes", _MIXED, _WHOLE, True),
-    ("large values", _scaled(_LARGE), _end(high=True), True),
-    ("tiny values", _scaled(_TINY), _end(high=False), False),
-)
-"""Boundary values: in words, how floats and integers are drawn, and whether floats are large."""
+
+def _boundaries(large: float) -> Sequence[tuple[str, Draw, Draw, bool]]:
+    """Return boundary values: in words, how floats and integers are drawn, and whether floats are large."""
+    sizes = (0.5, 1.0, 1.5, 2.5, _TINY, large / 100, large)
+    mixed = _among(0.0, *sizes, *(-each for each in sizes))
+    return (
+        ("many equal values", _HALVES, _ends, False),
+        ("zeros", _filled(0), _filled(0), False),
+        ("ones", _filled(1), _filled(1), False),
+        ("negative ones", _filled(-1), _filled(-1), False),
+        ("values of all magnitudes", mixed, _WHOLE, True),
+        ("large values", _scaled(large), _end(high=True), True),
+        ("tiny values", _scaled(_TINY), _end(high=False), False),
+    )

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from atc_py.compare.node_group import ENGINES, NotRunError, group_of
-from atc_py.compare.region_data import data_sets
+from atc_py.compare.region_data import Kinds, data_sets
 from atc_py.compare.region_inputs import inputs_of
 from atc_py.compare.result_gap import largest_gap, magnitude
 from atc_py.diag import Words
-from atc_py.fix.rule import Exactness
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,8 +43,12 @@ _FLOAT32 = 2.0**-23
 _MOST_OF_NARROW = 1e-2
 """Largest limit, whatever the dtype; those of rules are for float32."""
 
-_INFINITIES = (float("inf"), float("-inf"))
-_ODD = {"infinities": _INFINITIES, "NaN": (float("nan"),)}
+_LARGE = 1e4
+"""Magnitude of large floats: a product of two holds float32, and one holds float16."""
+
+_SCORES = frozenset({"Softmax", "LogSoftmax"})
+_LARGE_SCORES = 10.0
+"""Magnitude of large floats on the way to exponentials: masks are numbers that hold float16."""
 
 _ORDERING = frozenset(
     {"ArgMax", "ArgMin", "Clip", "GlobalMaxPool", "Hardmax", "Max", "MaxPool", "MaxRoiPool", "Min"}
@@ -283,17 +286,15 @@ def prove_step(
         visible: values of the model's own run, for inputs that cannot be drawn.
     """
     step, rule = applied.step, applied.rule
-    writes = [name for name in step.writes if _is_made(step, name)]
-    before = group_of(step.nodes, step.opsets, step.consts, writes, tensors)
+    writes = [name for name in step.origin.writes if _is_made(step, name)]
+    before = group_of(step.replaced, step.opsets, step.consts, writes, tensors)
     after = group_of(step.written, step.opsets, step.consts, writes, tensors)
     test = RegionTest((rule.name,), rule.limit, before, after, RegionProof())
-    run_drawn(test, step, seeds, visible, exact=rule.exactness is Exactness.EQUAL)
+    run_drawn(test, step, seeds, visible)
     return test.proof
 
 
-def run_drawn(
-    test: RegionTest, step: RuleStep, seeds: Sequence[int], visible: Feeds, *, exact: bool
-) -> None:
+def run_drawn(test: RegionTest, step: RuleStep, seeds: Sequence[int], visible: Feeds) -> None:
     """Run both sides on drawn data.
 
     Args:
@@ -301,7 +302,6 @@ def run_drawn(
         step: the node, with what is known of its inputs.
         seeds: of the random data.
         visible: values of the model's own run, for inputs that cannot be drawn.
-        exact: whether the results must be the same for infinities and NaN, too.
     """
     proof = test.proof
     drawn, held = [], {}
@@ -320,12 +320,14 @@ def run_drawn(
             proof.why = proof.why or _not_drawn(name)
             return
     bounds = {name: (each.low, each.high) for name, each in step.ranges.items()}
-    lowest = "Div" not in test.before.operators | test.after.operators
     refused = ""
-    odd = {} if not exact else _ODD
-    if exact and step.origin.op_type in _ORDERING:
-        odd = {"infinities": _INFINITIES}
-    for data in data_sets(drawn, seeds, not_finite=odd, lowest=lowest):
+    operators = test.before.operators | test.after.operators
+    kinds = Kinds(
+        large=_LARGE if operators.isdisjoint(_SCORES) else _LARGE_SCORES,
+        lowest="Div" not in operators,
+        odd=_odd_values(step) if test.limit == 0.0 else {},
+    )
+    for data in data_sets(drawn, seeds, kinds):
         data.feeds.update(held)
         try:
             proof.drawn += test.run(data, bounds)
@@ -333,6 +335,14 @@ def run_drawn(
             refused = str(error)
     if refused and not proof.is_shown:
         proof.why = _not_run(refused)
+
+
+def _odd_values(step: RuleStep) -> Mapping[str, Sequence[float]]:
+    """Return the values beyond numbers for which an exact form gives the same results."""
+    infinities = {"infinities": (float("inf"), float("-inf"))}
+    if step.origin.op_type in _ORDERING:
+        return infinities
+    return {**infinities, "NaN": (float("nan"),)}
 
 
 def _is_made(step: RuleStep, name: str) -> bool:

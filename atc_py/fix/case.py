@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["CaseGraph", "ConstInput", "Fed", "MadeInput", "RuleCase", "data"]
+__all__ = [
+    "CaseGraph",
+    "CaseNode",
+    "ConstInput",
+    "Fed",
+    "MadeInput",
+    "RuleCase",
+    "case_after",
+    "data",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +52,9 @@ class ConstInput:
     value: NDArray[Any]
 
 
+CaseNode: TypeAlias = "tuple[str, tuple[str, ...], tuple[str, ...], Mapping[str, Any]]"
+
+
 @dataclass(frozen=True, slots=True)
 class CaseGraph:
     """A graph that is an attribute of a node.
@@ -55,7 +67,7 @@ class CaseGraph:
 
     inputs: Mapping[str, Fed]
     outputs: tuple[str, ...]
-    nodes: tuple[tuple[str, tuple[str, ...], tuple[str, ...], Mapping[str, Any]], ...]
+    nodes: tuple[CaseNode, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,3 +119,29 @@ def data(*dims: int, seed: int = 0, scale: float = 1.0) -> ConstInput:
     """Return normally distributed float32 constants."""
     drawn = np.random.default_rng(seed).normal(size=dims) * scale
     return ConstInput(drawn.astype(np.float32))
+
+
+def case_after(
+    nodes: tuple[CaseNode, ...],
+    op_type: str,
+    reads: Sequence[str],
+    inputs: Mapping[str, Fed | NDArray[Any]],
+    opset: int = 13,
+) -> RuleCase:
+    """Return a case of a node after others.
+
+    Args:
+        nodes: the others, producers first.
+        op_type: the operator of the node.
+        reads: names of its inputs by position.
+        inputs: inputs of the model and constants, by name.
+        opset: version of ONNX's operators.
+    """
+    fed = {name: each for name, each in inputs.items() if isinstance(each, Fed)}
+    constants: tuple[CaseNode, ...] = tuple(
+        ("Constant", (), (name,), {"value": each})
+        for name, each in inputs.items()
+        if not isinstance(each, Fed)
+    )
+    before = CaseGraph(fed, (), (*constants, *nodes))
+    return RuleCase(op_type, tuple(MadeInput(name) for name in reads), opset=opset, before=before)

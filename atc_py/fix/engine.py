@@ -18,8 +18,9 @@ from atc_py.fix.registry import check_rules, rules_of_operator
 from atc_py.fix.rule import Exactness
 from atc_py.fix.site import Site
 from atc_py.fix.splice import splice
-from atc_py.fix.step import step_of
+from atc_py.fix.step import nodes_looked_through, step_of
 from atc_py.fix.surroundings import MOST_NODES, Surroundings, makers_of
+from atc_py.fix.tidy.tidying import Tidied, tidy_graph
 from atc_py.frontend.folding.bind import observe_inputs
 from atc_py.frontend.folding.if_branches import fold_with_branches
 from atc_py.frontend.reading.history import history
@@ -27,10 +28,11 @@ from atc_py.frontend.reading.tensors import dtype_of_element
 from atc_py.frontend.rewriting.qdq.importing import import_quantized
 from atc_py.frontend.rewriting.qdq.writer import Writer
 from atc_py.ir import DenseConst
+from atc_py.options.compile_options import PrecisionMode
 from atc_py.source.limits import FOLD_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from atc_py.check.bound_node import Conditions
     from atc_py.check.evaluate import Checked
@@ -55,6 +57,9 @@ _MOST_ROUNDS = 60
 _MOST_CHOICES = 8
 """Times that other forms are tried for nodes whose first forms are refused in the end."""
 
+_MOST_TIDYINGS = 3
+"""Times that a form is tidied, each with more nodes left out; beyond, it stays as rules wrote it."""
+
 _Choice = tuple[int, tuple[str, ...]]
 """A node of the file, and the rules by which a part of what replaces it has come to be."""
 
@@ -74,6 +79,11 @@ class Applied:
     node: SourceNode
     made: tuple[NewNode, ...]
     step: RuleStep
+
+    def with_moved(self, moved: Mapping[str, NewNode]) -> Applied:
+        """Return the same with those of its nodes that tidying has moved, by former results."""
+        new = (moved[name] for node in self.made for name in node.outputs if name in moved)
+        return replace(self, made=(*self.made, *new))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +108,7 @@ class Fixed:
         unfit: the rules that did not fit nodes that are still refused.
         settled: whether the last round changed nothing; False if a bound ended the rounds.
         model: the graph as a source model; None if it is not settled.
+        tidied: changes of tidying, after the last rule.
     """
 
     file: OnnxFile
@@ -108,6 +119,7 @@ class Fixed:
     unfit: tuple[Unfit, ...] = ()
     settled: bool = True
     model: SourceModel | None = field(default=None)
+    tidied: Tidied = field(default_factory=Tidied)
 
     def require_settled(self) -> None:
         """Refuse a form that rules would go on changing.
@@ -140,6 +152,7 @@ class Fixer:
         self._lineage = Lineage()
         self._chosen: dict[int, _Choice] = {}
         self._barred: set[_Choice] = set()
+        self._look: Callable[[], tuple[FoldedModel, Checked]] | None = None
 
     def fix(self, shapes: Mapping[str, Shape]) -> Fixed:
         """Return the model in its new form.
@@ -159,6 +172,7 @@ class Fixer:
             found = self._fix(shapes)
             refused = self._still_refused(found)
             if not refused:
+                self._tidy(found)
                 return found
             choices += 1
             for index in refused:
@@ -192,11 +206,17 @@ class Fixer:
             model = file.translated(folded, quantized, convention)
             return model, check_view(model.source, self._conditions, self._library, history())
 
+        self._look = look
         model, before = look()
         after = before
         known = [each for found in self._hopeless.values() for each in found]
+        precise = self._for_precision()
         for _ in range(_MOST_ROUNDS):
-            changed, unfit = self._round(graph, model.source, after)
+            refused = set(self._refused(model.source, after))
+            changed, unfit = self._round(graph, model.source, refused)
+            if not changed and precise:
+                precise, listed = False, set(model.source.nodes) - refused
+                changed, _misfits = self._round(graph, model.source, listed, precision=True)
             if self._lineage.endless:
                 return Fixed(file, graph, before, after, tuple(self._applied), settled=False)
             if not changed:
@@ -208,14 +228,44 @@ class Fixer:
             file, graph, before, after, tuple(self._applied), (*known, *unfit), model=model.source
         )
 
+    def _tidy(self, found: Fixed) -> None:
+        """Tidy the new form, and leave nodes out that the list then refuses."""
+        if found.model is None or not found.applied or self._look is None:
+            return
+        graph, own = found.graph, {n for a in found.applied for new in a.made for n in new.outputs}
+        nodes, consts = graph.nodes, dict(graph.consts)
+        refused = {node.index for node in self._refused(found.model, found.after)}
+        barred: set[int] = set()
+        for _ in range(_MOST_TIDYINGS):
+            tidied = tidy_graph(graph, found.model, own, barred)
+            folded, after = self._look()
+            new = {node.index for node in self._refused(folded.source, after)} - refused
+            if not new:
+                found.model, found.after, found.tidied = folded.source, after, tidied
+                found.applied = tuple(each.with_moved(tidied.moved) for each in found.applied)
+                return
+            barred |= new
+            graph.nodes, graph.consts = nodes, dict(consts)
+            folded, found.after = self._look()
+            found.model = folded.source
+
+    def _for_precision(self) -> bool:
+        """Return True if listed nodes that float16 harms are replaced."""
+        chosen = self._rules.for_precision
+        return self._conditions.mode is PrecisionMode.FORCE_FP16 if chosen is None else chosen
+
     def _round(
-        self, graph: WorkGraph, model: SourceModel, checked: Checked
+        self,
+        graph: WorkGraph,
+        model: SourceModel,
+        todo: Collection[SourceNode],
+        *,
+        precision: bool = False,
     ) -> tuple[bool, list[Unfit]]:
-        """Replace every refused node that a rule fits; return True if one was, and misfits."""
+        """Replace every node of `todo` that a rule fits; return True if one was, and misfits."""
         writer = Writer(graph)
         unfit: list[Unfit] = []
         changed = False
-        refused = set(self._refused(model, checked))
         self._makers = makers_of(graph, model)
         self._ranges = Ranges(
             model, {name: Range(*each) for name, each in self._rules.ranges.items()}
@@ -227,9 +277,9 @@ class Fixer:
                 if node in self._pending:
                     self._write(writer, *self._pending.pop(node))
                 continue
-            hit = any(each in refused for each in node.with_inner)
+            hit = any(each in todo for each in node.with_inner)
             tried = hit and node.index not in self._hopeless and not self._lineage.endless
-            done = tried and self._replace(writer, work, node, unfit)
+            done = tried and self._replace(writer, work, node, unfit, precision=precision)
             changed = changed or done
             if not done:
                 writer.keep(work)
@@ -251,14 +301,20 @@ class Fixer:
         return chosen.approximate or rule.exactness is not Exactness.APPROXIMATE
 
     def _replace(
-        self, writer: Writer, work: WorkNode, node: SourceNode, unfit: list[Unfit]
+        self,
+        writer: Writer,
+        work: WorkNode,
+        node: SourceNode,
+        unfit: list[Unfit],
+        *,
+        precision: bool,
     ) -> bool:
         """Write the cheapest form that rules have for `node`; return True if there is one."""
         label = f"{node.domain}::{node.op_type}" if node.domain else node.op_type
         before = self._lineage.of(work.writes)
         rules = [
             rule
-            for rule in rules_of_operator(label)
+            for rule in rules_of_operator(label, precision=precision)
             if self._allows(rule) and (node.index, (*before, rule.name)) not in self._barred
         ]
         opset = writer.graph.opsets.get("", 0)
@@ -274,7 +330,7 @@ class Fixer:
         if not forms:
             return False
         form = cheapest(forms, work, writer.graph, self._conditions.soc)
-        if len(forms) > 1:
+        if len(forms) > 1 or precision:
             self._chosen[node.index] = (node.index, (*before, form.rule.name))
         absorbed = form.site.absorbed
         if absorbed:
@@ -287,14 +343,13 @@ class Fixer:
     def _write(self, writer: Writer, form: FittingForm, work: WorkNode, node: SourceNode) -> None:
         """Write a form in the place of a node, or of the last of the nodes that go along with it."""
         site, start = form.site, len(writer.nodes)
-        chain = tuple(each.work for each in site.absorbed)
-        origin = replace(work, outputs=chain[-1].outputs) if chain else work
-        made = splice(writer, origin, site, form.results)
-        chain = (*chain[:-1], *site.beside, *chain[-1:])
-        step = step_of(writer.graph, (work, *chain), node, writer.nodes[start:], self._ranges)
-        before = self._lineage.of(work.writes)
-        names = (*origin.writes, *(name for each in made for name in each.outputs))
-        self._lineage.note(before, form.rule, names)
+        last = site.absorbed[-1].work if site.absorbed else work
+        made = splice(writer, replace(work, outputs=last.outputs), site, form.results)
+        new = writer.nodes[start:]
+        given = nodes_looked_through(self._makers, last, new, writer.graph.consts)
+        step = step_of(writer.graph, last, node, new, self._ranges, given)
+        names = (*last.writes, *(name for each in made for name in each.outputs))
+        self._lineage.note(self._lineage.of(work.writes), form.rule, names)
         self._applied.append(Applied(form.rule, node, made, step))
 
 

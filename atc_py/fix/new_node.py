@@ -30,7 +30,7 @@ class NewNode:
     attributes: Mapping[str, Any]
 
     @property
-    def plain(self) -> dict[str, object]:
+    def plain(self) -> dict[str, Any]:
         """The attributes that are not tensors; those stay in the form of the node that is replaced."""
         return {
             name: list(value) if isinstance(value, tuple) else value

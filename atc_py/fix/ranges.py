@@ -59,6 +59,11 @@ class Ranges:
         self._known: dict[str, Range | None] = {}
         self._free: set[str] = set()
 
+    def maker(self, tensor: SourceTensor) -> SourceNode | None:
+        """Return the node that computes a tensor; None for inputs and constants."""
+        found = self._makers.get(tensor.name)
+        return None if found is None else found[0]
+
     def of(self, tensor: SourceTensor) -> Range | None:
         """Return the range of a tensor of integers; None for other dtypes."""
         return self._worked_out(tensor) if tensor.dtype in _LIMITS else None

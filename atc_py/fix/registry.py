@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from functools import cache
 from typing import TYPE_CHECKING
 
 from atc_py.diag.codes import BAD_OPTION
@@ -34,6 +35,7 @@ def fix_rule(  # noqa: PLR0913  (a rule is its parts)
     near_miss: RuleCase | None,
     last: bool = False,
     bound: float = 0.0,
+    precision: bool = False,
 ) -> Callable[[Apply], Apply]:
     """Register a function as the rule called `name`; arguments are the attributes of `FixRule`.
 
@@ -45,7 +47,16 @@ def fix_rule(  # noqa: PLR0913  (a rule is its parts)
 
     def register(apply: Apply) -> Apply:
         _RULES[name] = FixRule(
-            name, frozenset(operators), exactness, text, example, near_miss, apply, last, bound
+            name,
+            frozenset(operators),
+            exactness,
+            text,
+            example,
+            near_miss,
+            apply,
+            last,
+            bound,
+            precision,
         )
         return apply
 
@@ -54,16 +65,28 @@ def fix_rule(  # noqa: PLR0913  (a rule is its parts)
 
 def load_rules() -> Mapping[str, FixRule]:
     """Return every rule by name."""
+    _import_rules()
+    return _RULES
+
+
+@cache
+def _import_rules() -> None:
+    """Import the modules of the rules, once: the folder is not looked through for every node."""
     from atc_py.fix import rules
 
     for module in sorted(pkgutil.iter_modules(rules.__path__), key=lambda each: each.name):
         importlib.import_module(f"{rules.__name__}.{module.name}")
-    return _RULES
 
 
-def rules_of_operator(label: str) -> tuple[FixRule, ...]:
-    """Return the rules for an operator, as `FixRule.operators` spells it, in the order tried."""
-    found = (rule for rule in load_rules().values() if label in rule.operators)
+def rules_of_operator(label: str, *, precision: bool = False) -> tuple[FixRule, ...]:
+    """Return the rules for an operator, in the order tried.
+
+    Args:
+        label: the operator, as `FixRule.operators` spells it.
+        precision: whether rules for float16 are asked for, rather than those for refused nodes.
+    """
+    known = (rule for rule in load_rules().values() if rule.precision is precision)
+    found = (rule for rule in known if label in rule.operators)
     return tuple(sorted(found, key=lambda rule: (rule.last, rule.name)))
 
 

@@ -15,6 +15,7 @@ from atc_py.check.restating import restated_at
 from atc_py.diag import Words
 from atc_py.fix.site import Site
 from atc_py.fix.splice import splice
+from atc_py.fix.unfit import UnfitError
 from atc_py.frontend.reading.history import history
 from atc_py.frontend.rewriting.qdq.writer import Writer
 from atc_py.tensor.dtypes import DType
@@ -78,7 +79,10 @@ def restate_graph(
     writer = Writer(graph)
     failed: list[NotStated] = []
     for work, node in zip(graph.nodes, model.nodes, strict=True):
-        reason = _restate(writer, work, node, library, opset)
+        try:
+            reason = _restate(writer, work, node, library, opset)
+        except UnfitError as error:  # a rank that its form needs is open
+            reason = error.reason
         if reason is not None:
             failed.append((node, reason))
     if failed:

@@ -1,4 +1,4 @@
-"""A rule: an operator that the list refuses, and the form in listed operators that replaces it."""
+"""A rule: an operator that the list refuses, or float16 harms, and the form in listed operators that replaces it."""
 
 from __future__ import annotations
 
@@ -75,11 +75,12 @@ class FixRule:
         operators: operators of its nodes; `domain::Op` outside of ONNX's own domain.
         exactness: the difference that it makes in float32, on one engine.
         text: its words.
-        example: a case that the list `base` refuses and the rule fits.
+        example: a case that the rule fits, and that the list `base` refuses or float16 harms.
         near_miss: a case of the same operator that the rule does not fit; None if it fits all.
         apply: writes the new form and returns the names of its results, one for each output of the node.
         last: whether the rules that are not are tried before it.
         bound: of a rule of class BOUNDED, its bound; see `limit`.
+        precision: whether it replaces listed nodes, whose float16 form overflows or loses accuracy.
     """
 
     name: str
@@ -91,6 +92,7 @@ class FixRule:
     apply: Apply
     last: bool = False
     bound: float = 0.0
+    precision: bool = False
 
     @property
     def limit(self) -> float:

@@ -57,7 +57,6 @@ class Site:
         computes_in: the dtype of new scalars, where it is not that of the first input.
         absorbed: nodes that go along with the node, each reading the one before it; the results
             are then those of the last.
-        beside: nodes that stay, whose results the absorbed ones read and what is written does not.
     """
 
     def __init__(
@@ -82,7 +81,6 @@ class Site:
         self.around = around
         self.computes_in: DType | None = None
         self.absorbed: tuple[ValueReader, ...] = ()
-        self.beside: tuple[WorkNode, ...] = ()
         self._ranges = ranges
         self.work = work
         self.node = node
@@ -188,6 +186,10 @@ class Site:
         found = self.node.attributes.get(name, default)
         require(isinstance(found, str), f"{name} is a text", f"{name} 为字符串")
         return str(found)
+
+    def maker(self, tensor: SourceTensor | None) -> SourceNode | None:
+        """Return the node that computes a tensor; None for inputs, constants and absent ones."""
+        return None if tensor is None or self._ranges is None else self._ranges.maker(tensor)
 
     def range(self, position: int) -> Range | None:
         """Return bounds of an integer input; None for other dtypes and absent inputs."""

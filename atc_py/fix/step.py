@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING
 from atc_py.frontend.typing.known_type import known_type
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from atc_py.fix.ranges import Range, Ranges
+    from atc_py.fix.surroundings import Maker
     from atc_py.frontend.folding.graph import ValueType, WorkGraph, WorkNode
     from atc_py.ir import ConstData
     from atc_py.source import SourceNode
 
-__all__ = ["RuleStep", "step_of"]
+__all__ = ["RuleStep", "nodes_looked_through", "step_of"]
+
+_MOST_LOOKED_THROUGH = 16
+"""Nodes before a node that a rule may look through; patterns have fewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +28,12 @@ class RuleStep:
 
     Attributes:
         origin: the node.
-        chain: further nodes that it stood for, or that the new nodes compute again, producers first.
         written: the nodes that replaced it, producers first.
         opsets: imported version of each domain.
         types: types of the values that either side reads, and of the results, as far as known.
         ranges: bounds of the integers among the node's inputs and outputs.
         consts: the constants that either side reads.
+        given: nodes before the node that the rule looked through, producers first.
     """
 
     origin: WorkNode
@@ -38,46 +42,75 @@ class RuleStep:
     types: Mapping[str, ValueType]
     ranges: Mapping[str, Range]
     consts: Mapping[str, ConstData]
-    chain: tuple[WorkNode, ...] = ()
+    given: tuple[WorkNode, ...] = ()
 
     @property
-    def nodes(self) -> tuple[WorkNode, ...]:
-        """The node and those of the chain."""
-        return (self.origin, *self.chain)
+    def replaced(self) -> tuple[WorkNode, ...]:
+        """The node after those that the rule looked through."""
+        return (*self.given, self.origin)
 
     @property
-    def reads(self) -> tuple[str, ...]:
-        """The values that the nodes take from around them."""
-        made = {name for node in self.nodes for name in node.writes}
-        return tuple(dict.fromkeys(n for each in self.nodes for n in each.reads if n not in made))
-
-    @property
-    def writes(self) -> tuple[str, ...]:
-        """The results that others read: those of the last node."""
-        return tuple(self.nodes[-1].writes)
+    def reads(self) -> frozenset[str]:
+        """The values that these nodes read from around them."""
+        made = {name for each in self.given for name in each.writes}
+        return frozenset(name for each in self.replaced for name in each.reads) - made
 
 
 def step_of(
     graph: WorkGraph,
-    nodes: Sequence[WorkNode],
+    origin: WorkNode,
     node: SourceNode,
     written: Sequence[WorkNode],
     ranges: Ranges,
+    given: Sequence[WorkNode] = (),
 ) -> RuleStep:
-    """Return the step that put `written` in place of `nodes`.
+    """Return the step that put `written` in place of `origin`.
 
     Args:
         graph: the graph with the constants of the new nodes.
-        nodes: the node, and those of its chain.
-        node: the first as a source node.
+        origin: the node.
+        node: the same as a source node.
         written: the new nodes.
         ranges: of the model as it was before.
+        given: nodes before the node that the rule looked through, producers first.
     """
-    reads = dict.fromkeys(name for each in (*nodes, *written) for name in each.reads)
-    names = (*reads, *(name for each in nodes for name in each.writes))
+    reads = dict.fromkeys(name for each in (*given, origin, *written) for name in each.reads)
+    names = (*reads, *origin.writes)
     types = {name: known for name in names if (known := known_type(graph, name)) is not None}
     tensors = (each for each in (*node.inputs, *node.outputs) if each is not None)
     bounds = {each.name: found for each in tensors if (found := ranges.of(each)) is not None}
     consts = {name: graph.consts[name] for name in reads if name in graph.consts}
     opsets = dict(graph.opsets)
-    return RuleStep(nodes[0], tuple(written), opsets, types, bounds, consts, tuple(nodes[1:]))
+    return RuleStep(origin, tuple(written), opsets, types, bounds, consts, tuple(given))
+
+
+def nodes_looked_through(
+    makers: Mapping[str, Maker],
+    origin: WorkNode,
+    written: Sequence[WorkNode],
+    constants: Collection[str],
+) -> list[WorkNode]:
+    """Return the nodes before `origin` back to what the new nodes read, producers first.
+
+    Args:
+        makers: the origins of values.
+        origin: the node that was replaced.
+        written: the new nodes.
+        constants: names of the constants.
+    """
+    read = {name for each in written for name in each.reads if name not in constants}
+    own = {name for each in written for name in each.writes}
+    if read <= {*origin.reads, *own}:
+        return []
+    found: dict[WorkNode, None] = {}
+
+    def visit(names: Iterable[str]) -> None:
+        for name in names:
+            maker = None if name in read else makers.get(name)
+            if maker is None or maker.work in found or len(found) >= _MOST_LOOKED_THROUGH:
+                continue
+            visit(maker.work.reads)
+            found[maker.work] = None
+
+    visit(origin.reads)
+    return [*found]

@@ -103,6 +103,8 @@ class RuleChoice(TypedDict, total=False):
         all_findings: remove findings of level rewrite, too.
         bind: values of inputs that become constants, by name; every element gets the value.
         ranges: bounds of integer inputs, both included, by name.
+        for_precision: replace listed nodes that overflow or lose accuracy in float16, too; None,
+            the default, for that in precision mode force_fp16 alone.
     """
 
     only: Iterable[str]
@@ -111,6 +113,7 @@ class RuleChoice(TypedDict, total=False):
     all_findings: bool
     bind: Mapping[str, float]
     ranges: Mapping[str, tuple[int, int]]
+    for_precision: bool | None
 
 
 class FixChoice(PrecisionChoice, RuleChoice, total=False):
@@ -119,11 +122,16 @@ class FixChoice(PrecisionChoice, RuleChoice, total=False):
     Attributes:
         dry_run: write nothing.
         seeds: number of random inputs on which both models run; 3 by default, 0 for no proof.
+        data: files with data of inputs, as `name=file` or a lone file, and folders of files that are
+            called like inputs; other inputs get random data.
+        simulate: also run the fixed model on the simulator, in the target's precision; by default.
         external_data: put weights into a separate file, which is always done for 1.8 GB or more.
     """
 
     dry_run: bool
     seeds: int
+    data: Iterable[str]
+    simulate: bool
     external_data: bool
 
 
@@ -187,6 +195,7 @@ def fix_rules(given: RuleChoice) -> FixRules:
         all_findings=given.get("all_findings", False),
         bind=dict(given.get("bind", {})),
         ranges=dict(given.get("ranges", {})),
+        for_precision=given.get("for_precision"),
     )
 
 

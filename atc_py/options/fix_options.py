@@ -23,7 +23,7 @@ class FixOptions:
         dry_run: whether nothing is written.
         seeds: number of random inputs on which both models run; 0 for no proof.
         data: files with data of inputs, as `name=file`, a lone file, or a folder of files.
-        target: whether the fixed model also runs in the target's precision.
+        simulate: whether the fixed model also runs in the target's precision, on the simulator.
         external: whether weights go into a file beside the model.
     """
 
@@ -32,5 +32,5 @@ class FixOptions:
     dry_run: bool = False
     seeds: int = SEEDS
     data: tuple[str, ...] = ()
-    target: bool = True
+    simulate: bool = True
     external: bool = False

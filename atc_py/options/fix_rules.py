@@ -22,6 +22,8 @@ class FixRules:
         all_findings: whether findings of level rewrite are removed as well.
         bind: values of inputs that become constants, by name; every element gets the value.
         ranges: bounds of integer inputs, both included, by name.
+        for_precision: whether listed nodes that float16 harms are replaced, too; None for that in
+            precision mode force_fp16 alone.
     """
 
     only: frozenset[str] = frozenset()
@@ -30,3 +32,4 @@ class FixRules:
     all_findings: bool = False
     bind: Mapping[str, float] = field(default_factory=dict)
     ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    for_precision: bool | None = None

@@ -40,10 +40,11 @@ def with_fixes(
     """
     errors = [each for each in check.findings if each.standing is Standing.ERROR]
     refused = {each.place.op_type or "" for each in errors}
-    known = {name.rpartition("::")[2] for rule in load_rules().values() for name in rule.operators}
+    rules_for_lists = (rule for rule in load_rules().values() if not rule.precision)
+    known = {name.rpartition("::")[2] for rule in rules_for_lists for name in rule.operators}
     if check.faults or refused.isdisjoint(known):
         return check
-    found = Fixer(file, judge.conditions, judge.specs, FixRules()).fix(shapes)
+    found = Fixer(file, judge.conditions, judge.specs, FixRules(for_precision=False)).fix(shapes)
     left = {
         each.place.node for each in found.after.check.findings if each.standing is Standing.ERROR
     }

@@ -165,6 +165,7 @@ class TargetProof:
         outputs: by name.
         microseconds: estimated time of the whole model.
         failed: why it did not compile or run; empty where it did.
+        why: why it was left out; empty where it was tried.
     """
 
     soc: str
@@ -172,6 +173,7 @@ class TargetProof:
     outputs: Mapping[str, TargetError]
     microseconds: float | None = None
     failed: tuple[Diagnostic, ...] = ()
+    why: Words = field(default=Words("", ""))
 
     def as_json(self) -> dict[str, object]:
         """Return everything, as JSON values."""
@@ -181,6 +183,7 @@ class TargetProof:
             "outputs": {name: each.as_json() for name, each in self.outputs.items()},
             "microseconds": self.microseconds,
             "failed": [each.as_json() for each in self.failed],
+            "why": self.why.as_json() if self.why else None,
         }
 
 

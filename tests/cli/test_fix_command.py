@@ -85,7 +85,7 @@ def test_the_record_is_one_json_document(atc: Atc) -> None:
     first = done["rewrites"][0]
     assert (first["operator"], first["name"]) == ("Conv", "conv")
     assert first["rules"] == ["window-1d"]
-    assert first["after"] == ["Unsqueeze", "Conv", "Squeeze"]
+    assert first["after"] == ["Unsqueeze", "Conv"]
     assert first["difference"]["elements"] > 0
     assert done["proof"]["outputs"]["y"]["error"] < 1e-5
 
@@ -257,3 +257,58 @@ def test_the_record_names_new_nodes_assumptions_and_limits(atc: Atc) -> None:
     assert done["verdicts"]["before"] == "error"
     assert done["verdicts"]["after"] != "error"
     assert (done["bound"], done["ranges"]) == ({"base": 7}, {"ids": [0, 30521]})
+
+
+def test_data_of_the_user_replace_random_data(atc: Atc) -> None:
+    model = signals()
+    image = np.random.default_rng(3).standard_normal((1, 3, 16)).astype(np.float32)
+    np.save("x.npy", image)
+    Path("data").mkdir()
+    np.save("data/x.npy", image)
+    for given in ("x.npy", "x=x.npy", "data"):
+        done = json.loads(atc("fix", model, "--data", given, "--json").out)
+        assert done["proof"]["data"] == [given]
+        assert done["proof"]["seeds"] == [0]
+        assert done["rewrites"][0]["shown"]["runs"] == 1
+        Path("m.fixed.onnx").unlink()
+    np.save("x.npy", image.astype(np.float64))
+    np.save("z.npy", image)
+    Path("empty").mkdir()
+    for given in ("x.npy", "z=z.npy", "nowhere.npy", "empty"):
+        refused = atc("fix", model, "--data", given)
+        assert refused.status in {2, 3}
+        assert "error[ATC" in refused.err
+        assert not Path("m.fixed.onnx").exists()
+
+
+def test_the_fixed_model_runs_in_the_precision_of_the_target(atc: Atc) -> None:
+    done = json.loads(atc("fix", signals(), "--json").out)
+    target = done["target"]
+    assert (target["soc"], target["precision_mode"]) == ("sim", "force_fp16")
+    assert 0.999 < target["outputs"]["y"]["cosine"] < 1
+    assert 0 < target["outputs"]["y"]["error"] < 1e-2
+    times = [each["microseconds"] for each in done["rewrites"]]
+    assert all(each > 0 for each in times)
+    assert sum(times) <= target["microseconds"]
+    exact = json.loads(
+        atc("fix", "m.onnx", "--precision-mode", "must_keep_origin_dtype", "--json").out
+    )
+    assert exact["target"]["outputs"]["y"]["error"] < 1e-5
+    assert json.loads(atc("fix", "m.onnx", "--no-simulator", "--json").out)["target"] is None
+
+
+def test_a_fixed_model_that_does_not_compile_is_reported(atc: Atc) -> None:
+    unlisted = node("NonZero", ["x"], ["positions"], "positions")
+    nodes = [unlisted, node("Mish", ["x"], ["y"])]
+    model = onnx.load(write(nodes))
+    model.opset_import[0].version = 18
+    model.graph.output.append(onnx.ValueInfoProto(name="positions"))
+    model.graph.node[0].op_type = "Unique"
+    model.graph.node[0].output[:] = ["positions"]
+    onnx.save(model, "m.onnx")
+    done = atc("fix", "m.onnx", "--json")
+    assert done.status == 1
+    found = json.loads(done.out)
+    assert found["target"]["outputs"] == {}
+    assert found["target"]["failed"]
+    assert Path("m.fixed.onnx").exists()

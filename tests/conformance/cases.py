@@ -6,7 +6,7 @@ import tempfile
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import onnx
@@ -31,8 +31,16 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[Any]
 
+    class Same(Protocol):
+        """A comparison such as `agrees`."""
+
+        def __call__(self, found: Array, expected: Array, *, narrow: bool) -> bool:
+            """Return True if a result is the expected one."""
+
+
 __all__ = [
     "MODES",
+    "ORT_REFUSALS",
     "SUITE",
     "Outcome",
     "Verdict",
@@ -41,6 +49,7 @@ __all__ = [
     "cases",
     "compiled_outcome",
     "outcome_of",
+    "recomputed",
 ]
 
 SUITE = Path(__file__).resolve().parents[2] / ".." / "shared" / "onnx_suite"
@@ -96,27 +105,44 @@ def _is_of_compiler(finding: Finding) -> bool:
     return not finding.source and any(f"/{kind}/" in finding.rule for kind in _OF_COMPILER)
 
 
-def compiled_outcome(
+def compiled_outcome(  # noqa: PLR0913  (a case, a form of it, and options)
     case: Path,
     path: Path,
     mode: str,
     prepare: Callable[[dict[str, Array]], dict[str, Array]],
     operator_list: str = DEFAULT_LIST,
+    *,
+    clip: bool = True,
+    same: Same | None = None,
 ) -> Outcome:
     """Compile the model at `path`, a form of the one of `case`, and run the data sets of that.
 
-    `prepare` makes what is fed from the inputs of a data set.
+    Args:
+        case: the folder of the case.
+        path: the model.
+        mode: the precision mode.
+        prepare: makes what is fed from the inputs of a data set.
+        operator_list: the list.
+        clip: clamp constants that float16 does not hold, as `convert` does by default.
+        same: whether a result is the expected one, given if float16 was on the way; `agrees`.
     """
     with tempfile.TemporaryDirectory() as folder:
         om = Path(folder) / "model.om"
         try:
-            atc_py.convert(path, om, precision_mode=mode, operator_list=operator_list, verify=True)
+            atc_py.convert(
+                path,
+                om,
+                precision_mode=mode,
+                operator_list=operator_list,
+                is_weight_clip=clip,
+                verify=True,
+            )
         except AtcError as error:
             if {each.code for each in error.diagnostics} <= _NOT_YET:
                 return Outcome(Verdict.NOT_YET, tuple(each.message for each in error.diagnostics))
             raise
         with atc_py.load(om) as model:
-            wrong = list(_differences(model, case, prepare))
+            wrong = list(_differences(model, case, prepare, same or agrees))
     return Outcome(Verdict.WRONG if wrong else Verdict.RIGHT, tuple(wrong))
 
 
@@ -125,7 +151,7 @@ def _as_they_are(feeds: dict[str, Array]) -> dict[str, Array]:
     return feeds
 
 
-_ORT_REFUSALS = (RuntimeError, ort.Fail, ort.InvalidArgument, ort.InvalidGraph, ort.NotImplemented)
+ORT_REFUSALS = (RuntimeError, ort.Fail, ort.InvalidArgument, ort.InvalidGraph, ort.NotImplemented)
 """What onnxruntime raises for what it does not take."""
 
 _OF_COMPILER = ("compiled", "kernel")
@@ -136,7 +162,10 @@ _NOT_YET = {UNKNOWN_SHAPE, NOT_LOWERED, UNSUPPORTED_FORM}
 
 
 def _differences(
-    model: atc_py.Model, case: Path, prepare: Callable[[dict[str, Array]], dict[str, Array]]
+    model: atc_py.Model,
+    case: Path,
+    prepare: Callable[[dict[str, Array]], dict[str, Array]],
+    same: Same,
 ) -> Iterator[str]:
     """Return the differences between outputs of the case's data sets."""
     proto = onnx.load(case / "model.onnx", load_external_data=False)
@@ -151,9 +180,9 @@ def _differences(
         for output, array in zip(proto.graph.output, arrays_of(data, "output"), strict=True):
             expected = _typed(array, dtypes[output.name])
             result = found[output.name]
-            if agrees(result, expected, narrow=narrow):
+            if same(result, expected, narrow=narrow):
                 continue
-            if not agrees(result, _recomputed(proto, feeds, output.name, narrow), narrow=narrow):
+            if not same(result, recomputed(proto, feeds, output.name, narrow), narrow=narrow):
                 yield f"{data.name} {output.name}"
 
 
@@ -162,7 +191,7 @@ def _typed(array: Array, dtype: DType) -> Array:
     return array.view(dtype.numpy) if dtype is DType.BFLOAT16 else array
 
 
-def _recomputed(
+def recomputed(
     proto: onnx.ModelProto, feeds: Mapping[str, Array], output: str, narrow: bool
 ) -> Array:
     """Return the output by onnxruntime, else ONNX's reference; in float16 as the device.
@@ -176,7 +205,7 @@ def _recomputed(
     names = [value.name for value in proto.graph.output]
     try:
         found = run_with_onnxruntime(proto, rounded)[output]
-    except _ORT_REFUSALS:
+    except ORT_REFUSALS:
         results: Any = ReferenceEvaluator(proto).run(names, rounded)
         found = np.asarray(results[names.index(output)])
     return through(found)

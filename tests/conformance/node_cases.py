@@ -30,12 +30,20 @@ if TYPE_CHECKING:
 
     from tests.conformance.cases import Outcome
 
-__all__ = ["listed_cases", "node_cases", "node_outcome", "nodes_of", "store", "with_constants"]
+__all__ = [
+    "DRAWING",
+    "listed_cases",
+    "node_cases",
+    "node_outcome",
+    "nodes_of",
+    "store",
+    "with_constants",
+]
 
 _CONSTANTS_WANTED = ("values_", "count_per_axis")
 """Rules that look at the values of a constant, by the beginnings of their names."""
 
-_DRAWING = frozenset({"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"})
+DRAWING = frozenset({"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"})
 """Operators that draw numbers, so that stored results are other ones; of Bernoulli's cases."""
 
 _SMALL = 64
@@ -71,7 +79,7 @@ def listed_cases(operator_list: str) -> Mapping[str, tuple[str, ...]]:
     Those with sequences and optional values are left out: no list has their types. So are those
     that draw numbers, and disputed ones.
     """
-    listed = {spec.op for spec in library(operator_list).all() if not spec.custom} - _DRAWING
+    listed = {spec.op for spec in library(operator_list).all() if not spec.custom} - DRAWING
     found: dict[str, list[str]] = {}
     for name, case in node_cases().items():
         if case.model is None or not case.model.graph.node or case.model.functions:

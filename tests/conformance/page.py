@@ -32,6 +32,8 @@ __all__ = [
     "list_sections",
     "node_outcomes",
     "outcomes",
+    "reasons_of",
+    "row_of_counts",
     "section",
 ]
 
@@ -120,9 +122,9 @@ def _by_mode(found: Mapping[str, Mapping[str, Outcome]]) -> Iterator[str]:
     yield "| mode | cases | right | refused | not yet | wrong |"
     yield "| --- | --- | --- | --- | --- | --- |"
     for mode, each in found.items():
-        yield f"| {mode} | {' | '.join(map(str, _counts(each)))} |"
+        yield f"| {mode} | {row_of_counts(each)} |"
     first, *others = found
-    yield from _reasons(found[first])
+    yield from reasons_of(found[first])
     for mode in others:
         changed = {
             name: outcome
@@ -131,24 +133,24 @@ def _by_mode(found: Mapping[str, Mapping[str, Outcome]]) -> Iterator[str]:
         }
         if changed:
             yield from ("", f"Cases with another result in {mode}:")
-            yield from _reasons(changed)
+            yield from reasons_of(changed)
 
 
 def _lines(found: Mapping[str, Outcome]) -> Iterator[str]:
     """Yield counts, then the reasons of each verdict."""
     yield "| cases | right | refused | not yet | wrong |"
     yield "| --- | --- | --- | --- | --- |"
-    yield f"| {' | '.join(map(str, _counts(found)))} |"
-    yield from _reasons(found)
+    yield f"| {row_of_counts(found)} |"
+    yield from reasons_of(found)
 
 
-def _counts(found: Mapping[str, Outcome]) -> list[int]:
-    """Return the number of cases, and of those with each verdict."""
+def row_of_counts(found: Mapping[str, Outcome]) -> str:
+    """Return cells: the number of cases, and of those with each verdict."""
     counts = Counter(outcome.verdict for outcome in found.values())
-    return [len(found), *(counts[verdict] for verdict in Verdict)]
+    return " | ".join(str(each) for each in (len(found), *(counts[verdict] for verdict in Verdict)))
 
 
-def _reasons(found: Mapping[str, Outcome]) -> Iterator[str]:
+def reasons_of(found: Mapping[str, Outcome]) -> Iterator[str]:
     """Yield the reasons of each verdict that has any."""
     for verdict, title in ((Verdict.REFUSED, "Rules that refuse"), (Verdict.NOT_YET, "Not yet")):
         by_reason = _by_reason(found, verdict)

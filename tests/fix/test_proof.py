@@ -53,7 +53,9 @@ def use_rule(
     monkeypatch.setitem(known, called, rule)
 
 
-def save(nodes: Sequence[onnx.NodeProto], dims: Sequence[int] = (2, 6), **constants: Any) -> str:
+def save(
+    nodes: Sequence[onnx.NodeProto], dims: Sequence[int | str] = (2, 6), **constants: Any
+) -> str:
     """Write a model of opset 18 from x to y, float32."""
     graph = helper.make_graph(
         list(nodes),

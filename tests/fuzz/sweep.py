@@ -51,6 +51,7 @@ class Round:
         jobs: processes at a time.
         shared: start also from the models beside the project, where they are.
         seconds: when to stop, 0 for never.
+        worker: the module that tries the cases.
     """
 
     seed: int = 1
@@ -59,6 +60,7 @@ class Round:
     jobs: int = 1
     shared: bool = True
     seconds: float = 0.0
+    worker: str = "tests.fuzz.worker"
 
 
 @dataclass
@@ -146,7 +148,7 @@ def _drive(wanted: Round, until: float | None, job: int) -> Tally:
 
 def _worker(wanted: Round, first: int, end: int, log: Any) -> subprocess.Popen[bytes]:
     """Return a process that tries cases from `first` on."""
-    command = [sys.executable, "-m", "tests.fuzz.worker", f"--seed={wanted.seed}"]
+    command = [sys.executable, "-m", wanted.worker, f"--seed={wanted.seed}"]
     command += [f"--first={first}", f"--end={end}", f"--step={wanted.jobs}"]
     command += [] if wanted.shared else ["--built-in"]
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["FORMATS", "MODES", "Outcome", "Step", "try_model"]
+__all__ = ["FORMATS", "MODES", "Outcome", "Step", "run_command", "try_model"]
 
 FORMATS = ("json", "text", "html", "sarif", "junit", "csv")
 MODES = ("force_fp16", "allow_fp32_to_fp16", "must_keep_origin_dtype", "allow_mix_precision")
@@ -71,17 +71,17 @@ def try_model(path: Path, number: int = 0) -> Outcome:
     om = path.with_suffix(".om")
     om.unlink(missing_ok=True)
     options = ["--precision-mode", mode]
-    checked = _step("check", str(path), "--format", form, *options)
-    converted = _step("convert", str(path), "-o", str(om), *options)
+    checked = run_command("check", str(path), "--format", form, *options)
+    converted = run_command("convert", str(path), "-o", str(om), *options)
     if converted.status or converted.failure:
         return Outcome((checked, converted))
-    ran = _step("run", str(om), "--random", "1")
+    ran = run_command("run", str(om), "--random", "1")
     if any(code.startswith(_OFFLINE) for code in ran.codes):
         ran = replace(ran, failure=f"the model just written is refused: {', '.join(ran.codes)}")
     return Outcome((checked, converted, ran))
 
 
-def _step(*args: str) -> Step:
+def run_command(*args: str) -> Step:
     """Return one command; its output is read for codes and thrown away."""
     command = args[0]
     try:

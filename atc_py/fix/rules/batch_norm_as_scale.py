@@ -47,6 +47,7 @@ _PIXELS = 2
 def batch_norm_as_scale(site: Site) -> Sequence[str]:
     """Write the multiplication and the addition."""
     require(not site.integer("training_mode", 0), "it does not train", "非训练模式")
+    require(site.element.is_float, "the dtype is one of floats", "数据类型为浮点")
     require(all(each is None for each in site.node.outputs[1:]), "Y alone is used", "只使用 Y")
     rank = len(site.dims(0))
     scale, bias, mean, var = (site.constant(each).astype(np.float64) for each in range(1, 5))

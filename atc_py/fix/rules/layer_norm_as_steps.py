@@ -50,6 +50,11 @@ __all__: list[str] = []
 def layer_norm_as_steps(site: Site) -> Sequence[str]:
     """Write the normalization step by step."""
     require(site.element in FLOATS, "the dtype is float16 or float32", "类型为 float16 或 float32")
+    require(
+        all(each is None or each.dtype is site.element for each in site.node.outputs),
+        "all outputs have the dtype of X",
+        "所有输出与 X 类型相同",
+    )
     rank = len(site.dims(0))
     axes = range(site.integer("axis", -1) % rank, rank)
     x, mean, deviation = centered(site, site.name(0), axes, site.number("epsilon", 1e-5))

@@ -10,6 +10,7 @@ import onnx
 from onnx import helper, inliner, numpy_helper
 
 from atc_py.frontend.reading.sparse import dense_array
+from atc_py.frontend.rewriting.attribute_protos import attribute_protos
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -66,7 +67,8 @@ def function_body(node: SourceNode, attributes: Mapping[str, Any]) -> Sequence[B
         )
         for name, tensor in given.items()
     ]
-    call = helper.make_node(node.op_type, inputs, outputs, **attributes)
+    call = helper.make_node(node.op_type, inputs, outputs)
+    call.attribute.extend(attribute_protos(attributes))
     graph = helper.make_graph(
         [call], "body", infos, [onnx.ValueInfoProto(name=name) for name in outputs]
     )

@@ -8,6 +8,7 @@ import numpy as np
 from onnx import helper
 
 from atc_py.frontend.folding.graph import WorkNode, captured_names, inner_names
+from atc_py.frontend.rewriting.attribute_protos import attribute_protos
 from atc_py.ir import ConstData, DeferredConst, DenseConst
 
 if TYPE_CHECKING:
@@ -100,7 +101,8 @@ class Writer:
             with_own: whether the other attributes of `origin` are copied.
             **attributes: further attributes.
         """
-        proto = helper.make_node(op_type, inputs, outputs, name=origin.name, **attributes)
+        proto = helper.make_node(op_type, inputs, outputs, name=origin.name)
+        proto.attribute.extend(attribute_protos(attributes))
         if with_own:
             left_out = {*without, *attributes}
             own = (each for each in origin.proto.attribute if each.name not in left_out)

@@ -1,0 +1,146 @@
+"""Operators that compute the twin of their result from the twins of their operands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from atc_py.fix.tidy.relations import Narrowed, Relation, Squeezed, Transposed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from atc_py.source import SourceNode
+
+__all__ = ["Carried", "carried"]
+
+_UNARY = dict.fromkeys((
+    "Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Cast", "Ceil", "Celu", "Clip", "Cos", "Cosh",
+    "Elu", "Erf", "Exp", "Floor", "Gelu", "HardSigmoid", "HardSwish", "Identity", "IsNaN",
+    "LeakyRelu", "Log", "Mish", "Neg", "Not", "Reciprocal", "Relu", "Round", "Selu", "Sigmoid",
+    "Sign", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Tan", "Tanh", "ThresholdedRelu",
+), (0,))  # fmt: skip
+"""Operators of each element by itself; further inputs are scalars. Positions of the data."""
+
+_BROADCAST = frozenset({
+    "Add", "And", "Div", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Max", "Mean",
+    "Min", "Mul", "Or", "PRelu", "Pow", "Sub", "Sum", "Where", "Xor",
+})  # fmt: skip
+"""Operators of elements at the same place of operands that are broadcast."""
+
+_CHOOSING = frozenset({"Concat", "Max", "Min"})
+"""Operators whose results are elements of their operands, whatever the dtype."""
+
+_OF_CHANNELS = frozenset({"BatchNormalization", "InstanceNormalization"})
+
+_MOVING: dict[str, tuple[int, ...]] = {
+    "Expand": (0,), "Flatten": (0,), "Gather": (0,), "GatherElements": (0,), "GatherND": (0,),
+    "Identity": (0,), "ReduceMax": (0,), "ReduceMin": (0,), "Reshape": (0,), "Slice": (0,), "Split": (0,), "Squeeze": (0,), "Tile": (0,),
+    "Transpose": (0,), "Unsqueeze": (0,), "Where": (1, 2),
+}  # fmt: skip
+"""Operators that move or choose elements, whatever their dtype; positions of the data."""
+
+_REDUCTIONS = frozenset({
+    "ReduceL1", "ReduceL2", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd",
+    "ReduceSum", "ReduceSumSquare",
+})  # fmt: skip
+
+_ALONG_AXIS = frozenset({"Concat", "LogSoftmax", "Softmax", "Split"})
+
+_SOFTMAX_OF_LAST = 13
+"""Opset since which Softmax goes along the last axis by default, and along one alone."""
+
+
+@dataclass(slots=True)
+class Carried:
+    """A node on twins.
+
+    Attributes:
+        data: positions of the inputs that are twins; others stay, or are constants of `numbers`.
+        attributes: those that change.
+        numbers: constants in place of inputs, by position.
+    """
+
+    data: tuple[int, ...]
+    attributes: dict[str, Any] = field(default_factory=dict)
+    numbers: dict[int, list[Any]] = field(default_factory=dict)
+
+
+def carried(node: SourceNode, relation: Relation) -> Carried | None:
+    """Return the form of a node on twins, whose results are twins; None if it has none."""
+    if node.domain or not node.inputs or node.inputs[0] is None or node.inputs[0].dims is None:
+        return None
+    everything = Carried(tuple(range(len(node.inputs))))
+    narrowed = isinstance(relation, Narrowed)
+    if node.op_type in (_CHOOSING if narrowed else _BROADCAST):
+        return everything
+    data = _MOVING.get(node.op_type) if narrowed else _UNARY.get(node.op_type)
+    if data is not None or narrowed:
+        return None if data is None else Carried(data)
+    rank = len(node.inputs[0].dims)
+    if isinstance(relation, Transposed) and node.op_type == "Concat":
+        return _along_axis(node, rank, lambda axis: relation.perm[axis])
+    return _as_image(node, rank, relation.axis) if isinstance(relation, Squeezed) else None
+
+
+def _as_image(node: SourceNode, rank: int, new: int) -> Carried | None:
+    """Return the form of a node whose operands of `rank` axes gain an axis of 1, at `new`."""
+
+    def moved(axis: int) -> int:
+        return axis % rank + (axis % rank >= new)
+
+    if node.op_type in _OF_CHANNELS:
+        alone = new > 1 and all(each is None for each in node.outputs[1:])
+        return Carried((0,)) if alone else None
+    if node.op_type in _ALONG_AXIS:
+        return _along_axis(node, rank, moved)
+    if node.op_type == "Transpose":
+        perm = node.attributes.get("perm", tuple(range(rank))[::-1])
+        order = [moved(int(each)) for each in perm] if isinstance(perm, tuple) else []
+        return Carried((0,), {"perm": [*order[:new], new, *order[new:]]})
+    if node.op_type in _REDUCTIONS and node.attributes.get("keepdims", 1) == 1:
+        return _with_axes(node, 1, moved)
+    if node.op_type == "Slice":
+        return _with_axes(node, 3, moved)
+    return _padded(node, rank, new) if node.op_type == "Pad" else None
+
+
+def _along_axis(node: SourceNode, rank: int, moved: Callable[[int], int]) -> Carried | None:
+    """Return the form of a node along one axis."""
+    axis = node.attributes.get("axis", _default_axis(node))
+    if not isinstance(axis, int):
+        return None
+    data = tuple(range(len(node.inputs))) if node.op_type == "Concat" else (0,)
+    return Carried(data, {"axis": moved(axis % rank)})
+
+
+def _default_axis(node: SourceNode) -> int:
+    """Return the axis where none is stated."""
+    if node.op_type == "Split":
+        return 0
+    return -1 if node.opset >= _SOFTMAX_OF_LAST else 1
+
+
+def _with_axes(node: SourceNode, position: int, moved: Callable[[int], int]) -> Carried | None:
+    """Return the form of a node with axes, as an attribute or as a constant input."""
+    axes = node.attributes.get("axes")
+    if isinstance(axes, tuple):
+        return Carried((0,), {"axes": [moved(int(each)) for each in axes]})
+    found = node.inputs[position] if position < len(node.inputs) else None
+    if found is None or found.const is None:
+        return None
+    return Carried((0,), {}, {position: [moved(int(each)) for each in found.const.numpy()]})
+
+
+def _padded(node: SourceNode, rank: int, new: int) -> Carried | None:
+    """Return the form of a Pad with pads for every axis."""
+    pads: Any = node.attributes.get("pads")
+    second = node.inputs[1] if len(node.inputs) > 1 else None
+    stated = isinstance(pads, tuple)
+    if not stated and second is not None and second.const is not None:
+        pads = tuple(int(each) for each in second.const.numpy())
+    if not isinstance(pads, tuple) or len(pads) != 2 * rank:
+        return None
+    begin, end = pads[:rank], pads[rank:]
+    wider = [*begin[:new], 0, *begin[new:], *end[:new], 0, *end[new:]]
+    return Carried((0,), {"pads": wider}) if stated else Carried((0,), {}, {1: wider})

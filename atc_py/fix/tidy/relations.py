@@ -1,0 +1,248 @@
+"""Relations: a value of the model is another one, its twin, under a node that loses nothing.
+
+Rules leave such a node after what they write (Squeeze, Cast to int64, Transpose, Reshape) and put
+its inverse before it. Where the twin of a value is there, the inverse need not be computed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from atc_py.fix.ranges import INT32
+from atc_py.frontend.reading.tensors import dtype_of_element, element_of_dtype
+from atc_py.tensor.dtypes import DType
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from atc_py.source import SourceNode
+    from atc_py.tensor.shapes import Shape
+
+__all__ = [
+    "Narrowed",
+    "Relation",
+    "Reshaped",
+    "Squeezed",
+    "Transposed",
+    "TwinStep",
+    "enters",
+    "leaves",
+]
+
+AXES_AS_INPUT = 13
+
+_WIDE = frozenset({DType.INT64, DType.UINT32, DType.UINT64})
+
+
+@dataclass(frozen=True, slots=True)
+class TwinStep:
+    """A node that leads from a twin to its value, or back.
+
+    Attributes:
+        op_type: its operator.
+        numbers: its second input, or None.
+        attributes: by name.
+    """
+
+    op_type: str
+    numbers: tuple[int, ...] | None
+    attributes: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Squeezed:
+    """The value is its twin without an axis of 1.
+
+    Attributes:
+        axis: of the twin.
+    """
+
+    axis: int
+    label = "image"
+
+    def entered(self, value: NDArray[Any]) -> NDArray[Any]:
+        """Return the data of the twin."""
+        return np.expand_dims(value, self.axis)
+
+    def operand(self, value: NDArray[Any], rank: int) -> NDArray[Any] | None:
+        """Return a constant as an operand beside twins of values of `rank` axes; None if it has no form."""
+        after = rank - self.axis
+        return value if value.ndim <= after else np.expand_dims(value, value.ndim - after)
+
+    def leave(self, opset: int) -> TwinStep:
+        """Return the node from the twin to the value."""
+        return self._step("Squeeze", opset)
+
+    def enter(self, opset: int) -> TwinStep:
+        """Return the node from the value to the twin."""
+        return self._step("Unsqueeze", opset)
+
+    def _step(self, op_type: str, opset: int) -> TwinStep:
+        """Return a node over the axis, in the form of the opset."""
+        if opset >= AXES_AS_INPUT:
+            return TwinStep(op_type, (self.axis,), {})
+        return TwinStep(op_type, None, {"axes": [self.axis]})
+
+
+@dataclass(frozen=True, slots=True)
+class Transposed:
+    """The value is its twin with its axes in another order.
+
+    Attributes:
+        perm: the axes of the twin, in the order of the value's.
+    """
+
+    perm: tuple[int, ...]
+    label = "turned"
+
+    @property
+    def back(self) -> tuple[int, ...]:
+        """The axes of the value, in the order of the twin's."""
+        return tuple(int(each) for each in np.argsort(self.perm))
+
+    def entered(self, value: NDArray[Any]) -> NDArray[Any]:
+        """Return the data of the twin."""
+        return np.ascontiguousarray(value.transpose(self.back))
+
+    def operand(self, value: NDArray[Any], rank: int) -> NDArray[Any] | None:
+        """Return a constant as an operand beside twins of values of `rank` axes; None if it has no form."""
+        if value.size == 1 and value.ndim <= rank:
+            return value
+        if value.ndim > rank or rank != len(self.perm):
+            return None
+        return self.entered(value.reshape((1,) * (rank - value.ndim) + value.shape))
+
+    def leave(self, _opset: int) -> TwinStep:
+        """Return the node from the twin to the value."""
+        return TwinStep("Transpose", None, {"perm": list(self.perm)})
+
+    def enter(self, _opset: int) -> TwinStep:
+        """Return the node from the value to the twin."""
+        return TwinStep("Transpose", None, {"perm": list(self.back)})
+
+
+@dataclass(frozen=True, slots=True)
+class Reshaped:
+    """The value is its twin in other dims.
+
+    Attributes:
+        twin: dims of the twin.
+        value: dims of the value.
+    """
+
+    twin: Shape
+    value: Shape
+    label = "reshaped"
+
+    def entered(self, value: NDArray[Any]) -> NDArray[Any]:
+        """Return the data of the twin."""
+        return value.reshape(self.twin)
+
+    def operand(self, value: NDArray[Any], rank: int) -> NDArray[Any] | None:
+        """Return a constant as an operand beside twins of values of `rank` axes; None if it has no form."""
+        fits = value.size == 1 and value.ndim <= rank
+        return value.reshape(()) if fits else None
+
+    def leave(self, _opset: int) -> TwinStep:
+        """Return the node from the twin to the value."""
+        return TwinStep("Reshape", self.value, {})
+
+    def enter(self, _opset: int) -> TwinStep:
+        """Return the node from the value to the twin."""
+        return TwinStep("Reshape", self.twin, {})
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowed:
+    """The value is its twin, of int32, in a wider dtype.
+
+    Attributes:
+        wide: the dtype of the value.
+    """
+
+    wide: DType
+    label = "narrow"
+
+    def entered(self, value: NDArray[Any]) -> NDArray[Any]:
+        """Return the data of the twin."""
+        return value.astype(np.int32)
+
+    def operand(self, value: NDArray[Any], _rank: int) -> NDArray[Any] | None:
+        """Return a constant as an operand beside twins; None if int32 does not hold it."""
+        fits = not value.size or (INT32.low <= value.min() and value.max() <= INT32.high)
+        return self.entered(value) if fits else None
+
+    def leave(self, _opset: int) -> TwinStep:
+        """Return the node from the twin to the value."""
+        return TwinStep("Cast", None, {"to": element_of_dtype(self.wide)})
+
+    def enter(self, _opset: int) -> TwinStep:
+        """Return the node from the value to the twin."""
+        return TwinStep("Cast", None, {"to": element_of_dtype(DType.INT32)})
+
+
+Relation: TypeAlias = "Squeezed | Transposed | Reshaped | Narrowed"
+
+
+def leaves(node: SourceNode) -> Relation | None:
+    """Return the relation of a node's result to its first input, as its twin."""
+    source, result = node.inputs[0], node.outputs[0]
+    if source is None or result is None or source.dims is None or result.dims is None:
+        return None
+    if node.op_type == "Squeeze" and len(result.dims) == len(source.dims) - 1:
+        axis = _axis(node, len(source.dims))
+        return None if axis is None else Squeezed(axis)
+    if node.op_type == "Cast" and source.dtype is DType.INT32 and result.dtype in _WIDE:
+        return Narrowed(result.required_dtype)
+    return _moved(node, inverse=False)
+
+
+def enters(node: SourceNode) -> Relation | None:
+    """Return the relation of a node's first input to its result, as its twin."""
+    source, result = node.inputs[0], node.outputs[0]
+    if source is None or result is None or source.dims is None or result.dims is None:
+        return None
+    if node.op_type == "Unsqueeze" and len(source.dims) == len(result.dims) - 1:
+        axis = _axis(node, len(result.dims))
+        return None if axis is None else Squeezed(axis)
+    if node.op_type == "Cast" and _target(node) is DType.INT32 and source.dtype in _WIDE:
+        return Narrowed(source.required_dtype)
+    return _moved(node, inverse=True)
+
+
+def _target(node: SourceNode) -> DType | None:
+    """Return the dtype that Cast gives."""
+    to = node.attributes.get("to")
+    return dtype_of_element(to) if isinstance(to, int) else None
+
+
+def _moved(node: SourceNode, *, inverse: bool) -> Relation | None:
+    """Return the relation of a Transpose or Reshape, of the result to the input or the inverse."""
+    source, result = node.inputs[0], node.outputs[0]
+    if source is None or result is None:
+        return None
+    perm = node.attributes.get("perm")
+    if node.op_type == "Transpose" and isinstance(perm, tuple):
+        found = Transposed(tuple(int(each) for each in perm))
+        return Transposed(found.back) if inverse else found
+    if node.op_type == "Reshape" and not source.is_open and not result.is_open:
+        if prod(source.shape) != prod(result.shape):
+            return None
+        pair = (result.shape, source.shape) if inverse else (source.shape, result.shape)
+        return Reshaped(*pair)
+    return None
+
+
+def _axis(node: SourceNode, rank: int) -> int | None:
+    """Return the one axis of Squeeze or Unsqueeze, counted from the front."""
+    axes: Any = node.attributes.get("axes")
+    second = node.inputs[1] if len(node.inputs) > 1 else None
+    if axes is None and second is not None and second.const is not None:
+        axes = tuple(int(each) for each in second.const.numpy().reshape(-1))
+    if not isinstance(axes, tuple) or len(axes) != 1:
+        return None
+    return int(axes[0]) % rank

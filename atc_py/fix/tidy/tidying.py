@@ -1,0 +1,246 @@
+"""Tidying: what leads out of one form and into the next one is left out, with the nodes between on twins.
+
+Rules look at one node, so a row of convolutions of signals has an Unsqueeze and a Squeeze at each. Here
+values on the way from the end of a form that rules wrote to the start of another get twins; what only
+led from one to the other is dead. Nodes of the file change where they are on such a way, and nowhere
+else.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from atc_py.fix.new_node import NewNode
+from atc_py.fix.tidy.carrying import carried
+from atc_py.fix.tidy.relations import Narrowed, enters, leaves
+from atc_py.frontend.rewriting.qdq.writer import Writer
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from atc_py.fix.tidy.carrying import Carried
+    from atc_py.fix.tidy.relations import Relation
+    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
+    from atc_py.source import SourceModel, SourceNode, SourceTensor
+
+__all__ = ["Tidied", "Twin", "tidy_graph"]
+
+_MOST_WANTS = 2
+"""Relations in which a value is asked for that are followed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Twin:
+    """A value that stands for another one.
+
+    Attributes:
+        value: name of the other one.
+        relation: the relation of that one to this; None if they are the same.
+    """
+
+    value: str
+    relation: Relation | None
+
+
+@dataclass(slots=True)
+class Tidied:
+    """Changes that tidying made.
+
+    Attributes:
+        twins: the values that stand for others, by name.
+        moved: nodes that now work on twins, by each of their former results.
+    """
+
+    twins: dict[str, list[Twin]] = field(default_factory=lambda: defaultdict(list))
+    moved: dict[str, NewNode] = field(default_factory=dict)
+
+
+def tidy_graph(
+    graph: WorkGraph, model: SourceModel, own: Collection[str], barred: Collection[int]
+) -> Tidied:
+    """Tidy `graph`, each node once; return what changed.
+
+    Args:
+        graph: the graph, folded.
+        model: the same as a source model; its nodes are those of the graph, in order.
+        own: results of the nodes that rules wrote.
+        barred: positions in the file of nodes that stay as they are.
+    """
+    pairs = list(zip(graph.nodes, model.nodes, strict=True))
+    tidier = _Tidier(graph, pairs, own, barred)
+    for work, node in pairs:
+        tidier.take(work, node)
+    tidier.writer.finish()
+    graph.drop_dead_nodes()
+    return tidier.tidied
+
+
+class _Tidier:
+    """One walk over a graph."""
+
+    def __init__(
+        self,
+        graph: WorkGraph,
+        pairs: Sequence[tuple[WorkNode, SourceNode]],
+        own: Collection[str],
+        barred: Collection[int],
+    ) -> None:
+        self.writer = Writer(graph)
+        self.tidied = Tidied()
+        self._own, self._barred = own, barred
+        self._opset = graph.opsets.get("", 0)
+        self._twins: dict[str, dict[Relation, str]] = defaultdict(dict)
+        self._same: dict[str, str] = {}
+        self._named = set(graph.outputs)
+        for work, _ in pairs:
+            self._named.update(work.captured, work.reads if work.domain else ())
+        self._wants: dict[str, dict[Relation, None]] = defaultdict(dict)
+        for work, node in reversed(pairs):
+            self._want(work, node)
+
+    def _is_own(self, work: WorkNode) -> bool:
+        """Return True for nodes that rules wrote."""
+        return not work.domain and any(name in self._own for name in work.writes)
+
+    def _want(self, work: WorkNode, node: SourceNode) -> None:
+        """Note the relations in which a node's inputs are asked for."""
+        if self._is_own(work):
+            relation = enters(node)
+            if relation is not None:
+                self._wants[work.inputs[0]][relation] = None
+        asked = dict.fromkeys(each for name in work.writes for each in self._wants.get(name, ()))
+        for relation in [*asked][:_MOST_WANTS] if node.index not in self._barred else ():
+            form = carried(node, relation)
+            for position in form.data if form else ():
+                name = work.inputs[position] if position < len(work.inputs) else ""
+                if name and name not in self.writer.graph.consts:
+                    self._wants[name][relation] = None
+
+    def take(self, work: WorkNode, node: SourceNode) -> None:
+        """Write one node: left out, on twins, or as it is."""
+        if self._is_own(work) and self._is_there(work, node):
+            return
+        asked = dict.fromkeys(each for name in work.writes for each in self._wants.get(name, ()))
+        for relation in [*asked][:_MOST_WANTS] if node.index not in self._barred else ():
+            form = carried(node, relation)
+            if form is not None and self._carry(work, node, relation, form):
+                return
+        names = self._read(work)
+        if names == list(work.inputs):
+            self.writer.keep(work)
+        else:
+            self.writer.again(work, work.op_type, names, work.outputs, with_own=True)
+
+    def _read(self, work: WorkNode) -> list[str]:
+        """Return the names of a node's inputs, of values that are still there."""
+        return [self._same.get(name, name) for name in work.inputs]
+
+    def _is_there(self, work: WorkNode, node: SourceNode) -> bool:
+        """Return True if the result of a node that rules wrote is the twin of its input; note twins."""
+        source, result = self._read(work)[0], work.outputs[0]
+        inverse = enters(node)
+        twin = self._twins[source].get(inverse) if inverse else None
+        left_out = twin is not None and result not in self._named
+        if twin is not None and left_out:
+            self._same[result] = twin
+            self.tidied.twins[twin].append(Twin(result, None))
+        elif inverse is not None:
+            self._relate(source, inverse, result)
+        relation = leaves(node)
+        if relation is not None:
+            self._relate(self._same.get(result, result), relation, source)
+        return left_out
+
+    def _relate(self, value: str, relation: Relation, twin: str) -> None:
+        """Note the twin of a value."""
+        self._twins[value].setdefault(relation, twin)
+        self.tidied.twins[twin].append(Twin(value, relation))
+
+    def _carry(self, work: WorkNode, node: SourceNode, relation: Relation, form: Carried) -> bool:
+        """Write a node on twins, and what leads back from them; return False if that costs more."""
+        names = self._read(work)
+        result = node.outputs[0]
+        if result is None or result.dims is None:
+            return False
+        missing: list[int] = []
+        there = 0
+        for position in form.data:
+            tensor = node.inputs[position]
+            if tensor is None:
+                continue
+            twin = self._operand(tensor, names[position], relation, len(result.dims))
+            if twin is None:
+                return False
+            there += bool(twin) and tensor.const is None
+            missing += [] if twin else [position]
+            names[position] = twin or names[position]
+        if not there or len(missing) > there:
+            return False
+        for position in missing:
+            names[position] = self._enter(work, names[position], relation)
+        for position, numbers in form.numbers.items():
+            names[position] = self._numbers(f"{work.outputs[0]}/{relation.label}", numbers)
+        self._write(work, names, relation, form)
+        return True
+
+    def _operand(
+        self, tensor: SourceTensor, name: str, relation: Relation, rank: int
+    ) -> str | None:
+        """Return the twin of an operand, "" if it has none yet; None if it cannot have one.
+
+        Args:
+            tensor: the operand.
+            name: its name.
+            relation: the relation of the operand to its twin.
+            rank: axes of the result.
+        """
+        if tensor.const is not None:
+            data = tensor.const.numpy()
+            value = relation.operand(data, rank)
+            if value is None or value is data:
+                return None if value is None else name
+            return self.writer.const(f"{name}/{relation.label}", value)
+        alike = tensor.dims is not None and len(tensor.dims) == rank
+        if not alike and not isinstance(relation, Narrowed):
+            return None
+        return self._twins[name].get(relation, "")
+
+    def _numbers(self, base: str, numbers: Sequence[int]) -> str:
+        """Return the name of a new constant of dims, axes or pads."""
+        return self.writer.const(base, np.array(numbers, np.int64))
+
+    def _enter(self, work: WorkNode, name: str, relation: Relation) -> str:
+        """Write the twin of a value that has none; return its name."""
+        if relation not in self._twins[name]:
+            step = relation.enter(self._opset)
+            twin = self.writer.fresh(f"{name}/{relation.label}")
+            inputs = [name]
+            if step.numbers is not None:
+                inputs.append(self._numbers(f"{twin}/dims", step.numbers))
+            self.writer.op(work, step.op_type, inputs, twin, **step.attributes)
+            self._relate(name, relation, twin)
+        return self._twins[name][relation]
+
+    def _write(
+        self, work: WorkNode, names: Sequence[str], relation: Relation, form: Carried
+    ) -> None:
+        """Write a node on twins; its own results follow, and are dead where nothing reads them."""
+        outputs = [
+            self.writer.fresh(f"{name}/{relation.label}") if name else "" for name in work.outputs
+        ]
+        self.writer.again(work, work.op_type, names, outputs, with_own=True, **form.attributes)
+        new = NewNode(work.op_type, tuple(names), tuple(outputs), form.attributes)
+        self.tidied.moved.update(dict.fromkeys(work.writes, new))
+        for name, twin in zip(work.outputs, outputs, strict=True):
+            if not name:
+                continue
+            self._relate(name, relation, twin)
+            step = relation.leave(self._opset)
+            inputs = [twin]
+            if step.numbers is not None:
+                inputs.append(self._numbers(f"{twin}/dims", step.numbers))
+            self.writer.op(work, step.op_type, inputs, name, **step.attributes)

@@ -1,0 +1,26 @@
+"""Attributes of new nodes as ONNX's messages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import onnx
+from onnx import helper
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+__all__ = ["attribute_protos"]
+
+
+def attribute_protos(attributes: Mapping[str, Any]) -> Iterator[onnx.AttributeProto]:
+    """Yield the messages of attributes by name; those that are None are left out.
+
+    An empty list does not show what it is a list of: it is one of integers, as every list of ONNX's
+    operators that may be empty.
+    """
+    for name, value in sorted(attributes.items()):
+        if value is not None:
+            is_empty = isinstance(value, list | tuple) and not value
+            of = onnx.AttributeProto.INTS if is_empty else None
+            yield helper.make_attribute(name, value, attr_type=of)

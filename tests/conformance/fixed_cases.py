@@ -1,0 +1,166 @@
+"""ONNX's node cases of operators that no list has, after `fix`: in float32, and compiled.
+
+Right: the fixed model gives the stored results in onnxruntime, or in ONNX's reference where that
+does not take it, and the compiled one gives them on the simulated device.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+from onnx.reference import ReferenceEvaluator
+
+import atc_py
+from atc_py.check.refusal import RulesBrokenError
+from atc_py.diag import AtcError
+from atc_py.fix.registry import rules_of_operator
+from atc_py.spec import ONNX_DOMAINS
+from atc_py.spec.library import library
+from atc_py.spec.lists import operator_lists
+from tests.conformance.cases import (
+    ORT_REFUSALS,
+    Outcome,
+    Verdict,
+    agrees,
+    arrays_of,
+    compiled_outcome,
+    recomputed,
+)
+from tests.conformance.node_cases import DRAWING, node_cases, nodes_of, store, with_constants
+from tests.end_to_end import run_with_onnxruntime
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import numpy.typing as npt
+
+    from atc_py.results.fixing import Fixing
+
+    Array = npt.NDArray[Any]
+    DataSets = list[tuple[list[Any], ...]]
+
+__all__ = ["covered_cases", "fixed_outcome"]
+
+_HALF = 2
+"""Bytes of an element of float16 or bfloat16."""
+
+_FLOAT16, _BFLOAT16 = 2**-8, 2**-5
+"""Four units in the last place of each."""
+
+_RANDOM = DRAWING | {"Bernoulli"}
+
+
+@cache
+def covered_cases() -> Mapping[str, tuple[str, ...]]:
+    """Return the cases by an operator that no list has; rules are for all such operators of each."""
+    listed = {spec.op for each in operator_lists() for spec in library(each.name).all()}
+    found: dict[str, list[str]] = {}
+    for name, case in node_cases().items():
+        if case.model is None:
+            continue
+        nodes = list(nodes_of(case.model.graph))
+        operators = {node.op_type for node in nodes if node.domain in ONNX_DOMAINS}
+        new = sorted(operators - listed)
+        if new and not operators & _RANDOM and all(map(rules_of_operator, new)):
+            found.setdefault(new[0], []).append(name)
+    return {op: tuple(names) for op, names in sorted(found.items())}
+
+
+@cache
+def fixed_outcome(name: str, mode: str, operator_list: str) -> Outcome:
+    """Return the outcome of a case; where it is refused, that of its form with constants, if any."""
+    case = node_cases()[name]
+    assert case.model is not None
+    data_sets = [tuple(map(list, arrays)) for arrays in case.data_sets or ()]
+    outcome = _outcome(case.model, data_sets, mode, operator_list)
+    constant = with_constants(case.model, data_sets)
+    if outcome.verdict is Verdict.REFUSED and constant is not None:
+        other = _outcome(*constant, mode, operator_list)
+        return outcome if other.verdict is Verdict.REFUSED else other
+    return outcome
+
+
+def _outcome(model: onnx.ModelProto, data_sets: DataSets, mode: str, operator_list: str) -> Outcome:
+    """Return the outcome of a model and its data."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        onnx.save(model, folder / "model.onnx")
+        for number, arrays in enumerate(data_sets):
+            store(folder / f"test_data_set_{number}", *arrays)
+        fixed = folder / "fixed.onnx"
+        try:
+            done = atc_py.fix_model(
+                folder / "model.onnx",
+                fixed,
+                operator_list=operator_list,
+                precision_mode=mode,
+                seeds=0,
+            )
+        except AtcError as error:
+            codes = tuple(dict.fromkeys(each.code.id for each in error.diagnostics))
+            return Outcome(Verdict.REFUSED, codes)
+        if done.left:
+            return Outcome(Verdict.REFUSED, tuple(dict.fromkeys(_reasons(done))))
+        wrong = tuple(_differences(folder, fixed))
+        if wrong:
+            return Outcome(Verdict.WRONG, wrong)
+        try:
+            # A mask of minus infinity that is an output, too, would come out as -65504.
+            return compiled_outcome(
+                folder, fixed, mode, dict, operator_list, clip=False, same=_same
+            )
+        except RulesBrokenError as error:
+            return Outcome(Verdict.WRONG, (str(error),))
+
+
+def _reasons(done: Fixing) -> Iterator[str]:
+    """Yield the operators that are left, with the rules that do not fit."""
+    for left in done.left:
+        rules = ", ".join(dict.fromkeys(rule for rule, _ in left.unfit)) or "no rule"
+        yield f"{left.operator or 'the model'}: {rules}"
+
+
+def _differences(case: Path, fixed: Path) -> Iterator[str]:
+    """Yield the outputs of the fixed model that differ in float32 from the stored ones."""
+    proto, new = onnx.load(case / "model.onnx"), onnx.load(fixed)
+    constants = {tensor.name for tensor in proto.graph.initializer}
+    names = [value.name for value in proto.graph.input if value.name not in constants]
+    for data in sorted(case.glob("test_data_set_*")):
+        feeds = dict(zip(names, arrays_of(data, "input"), strict=False))
+        found = _run(new, feeds)
+        for output, array in zip(proto.graph.output, arrays_of(data, "output"), strict=True):
+            result = found[output.name]
+            if _same(result, array, narrow=False):
+                continue
+            if not _same(result, recomputed(proto, feeds, output.name, narrow=False), narrow=False):
+                yield f"{data.name} {output.name} in the model's dtypes"
+
+
+def _same(found: Array, expected: Array, *, narrow: bool) -> bool:
+    """Return True if results agree; those of 16 bits, which every step rounds, nearly."""
+    if found.dtype != expected.dtype or found.shape != expected.shape:
+        return False
+    if found.dtype.kind in "iub" or found.dtype.itemsize != _HALF:
+        return agrees(found, expected, narrow=narrow)
+    a, b = found.astype(np.float64), expected.astype(np.float64)
+    finite = np.isfinite(b)
+    if not np.array_equal(a[~finite], b[~finite], equal_nan=True):
+        return False
+    share = _FLOAT16 if found.dtype.kind == "f" else _BFLOAT16
+    reach = float(np.abs(b[finite]).max(initial=0.0))
+    return bool((np.abs(a - b)[finite] <= share * reach).all())
+
+
+def _run(model: onnx.ModelProto, feeds: dict[str, Any]) -> dict[str, Any]:
+    """Return the results of onnxruntime, or else of ONNX's reference."""
+    try:
+        return run_with_onnxruntime(model, feeds)
+    except ORT_REFUSALS:
+        names = [output.name for output in model.graph.output]
+        results: Any = ReferenceEvaluator(model).run(names, feeds)
+        return dict(zip(names, map(np.asarray, results), strict=True))

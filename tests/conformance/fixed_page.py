@@ -1,0 +1,80 @@
+"""docs/fixed-cases.md: ONNX's node cases of operators that no list has, after `fix`.
+
+`python -m tests.conformance.fixed_page --write` makes it again; without `--write`, it is printed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import onnx
+
+from atc_py.spec.lists import operator_lists
+from tests.conformance.cases import MODES, Verdict
+from tests.conformance.fixed_cases import covered_cases, fixed_outcome
+from tests.conformance.page import reasons_of, row_of_counts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.conformance.cases import Outcome
+
+__all__ = ["PAGE", "fixed_outcomes", "fixed_section"]
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "fixed-cases.md"
+
+_HEAD = f"""\
+<!-- Derived from a run over all cases; `make conformance` writes it again. -->
+
+# Conformance after fix
+
+The node cases of onnx {onnx.__version__} with an operator that no list has and that a rule of `atc-py fix` covers. Right: the
+fixed model gives the stored results in onnxruntime, or in ONNX's reference where onnxruntime does not take it, and it gives them
+compiled on the simulated device. Refused: a finding is left, and no rule fits it; the tables have the operators of
+what is left with the rules that do not fit. A case that is refused is tried with its small inputs as constants, too. Wrong: a result differs, or what was fixed does not convert. Constants are not clamped
+to what float16 holds, since masks of minus infinity are results of some cases. Cases that draw numbers are left out.
+"""
+
+
+def fixed_outcomes(mode: str, operator_list: str) -> dict[str, Outcome]:
+    """Return the outcome of every case."""
+    return {
+        f"{op}/{name}": fixed_outcome(name, mode, operator_list)
+        for op, names in covered_cases().items()
+        for name in names
+    }
+
+
+def fixed_section(operator_list: str) -> str:
+    """Return the part of the page about one list."""
+    found = {mode: fixed_outcomes(mode, operator_list) for mode in MODES}
+    lines = [f"## {operator_list}", "", "| mode | cases | right | refused | not yet | wrong |"]
+    lines.append("| --- | --- | --- | --- | --- | --- |")
+    lines += [f"| {mode} | {row_of_counts(each)} |" for mode, each in found.items()]
+    lines += ["", *_operators(found[MODES[0]]), *reasons_of(found[MODES[0]]), ""]
+    return "\n".join(lines)
+
+
+def _operators(found: dict[str, Outcome]) -> Iterator[str]:
+    """Yield the counts by operator, in the first mode."""
+    yield "| operator | cases | right | refused | not yet | wrong |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for op, names in covered_cases().items():
+        counts = Counter(found[f"{op}/{name}"].verdict for name in names)
+        yield f"| {op} | {len(names)} | {' | '.join(str(counts[each]) for each in Verdict)} |"
+
+
+def main() -> None:
+    """Write the page, or print it."""
+    text = "\n".join([_HEAD, *(fixed_section(each.name) for each in operator_lists())])
+    if "--write" in sys.argv:
+        PAGE.write_text(text, encoding="utf-8")
+    else:
+        sys.stdout.write(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+"""Fixing takes work in proportion to the nodes, and memory in proportion to the largest weight."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import atc_py
+from tests.executed_lines import PACKAGE, executed, steep
+from tests.sampling import sampled
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SIZES = (40, 80, 160)
+SIDE = 4096
+"""A weight of this side has 64 MiB."""
+
+node = helper.make_node
+
+
+def chain(op_type: str, length: int, path: Path) -> None:
+    """Write a chain of nodes that the list refuses, each with weights of its own if it takes any."""
+    nodes, weights = [], []
+    for at in range(length):
+        own = [f"s{at}", f"b{at}"] if op_type == "LayerNormalization" else []
+        weights += [numpy_helper.from_array(np.full(4, at + 1, np.float32), name) for name in own]
+        nodes.append(node(op_type, [f"v{at}", *own], [f"v{at + 1}"]))
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        nodes,
+        "chain",
+        [value("v0", TensorProto.FLOAT, [2, 4])],
+        [value(f"v{length}", TensorProto.FLOAT, [2, 4])],
+        weights,
+    )
+    opset = helper.make_opsetid("", 17)
+    onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=8), path)
+
+
+@pytest.mark.parametrize("op_type", sampled(("HardSwish",), ("LayerNormalization",)))
+def test_work_grows_with_the_number_of_refused_nodes(op_type: str, tmp_path: Path) -> None:
+    def fixed(nodes: int) -> None:
+        path = tmp_path / f"{nodes}.onnx"
+        done = atc_py.fix_model(path, tmp_path / "fixed.onnx", seeds=1, simulate=False)
+        assert len(done.rewrites) == nodes
+
+    for nodes in (SIZES[0] // 2, *SIZES):
+        chain(op_type, nodes, tmp_path / f"{nodes}.onnx")
+    fixed(SIZES[0] // 2)  # caches fill
+    counts = [executed(lambda nodes=nodes: fixed(nodes), PACKAGE) for nodes in SIZES]  # type: ignore[misc]
+    assert sum(counts[0].values()) > 100 * SIZES[0]
+    assert steep(counts) == {}
+
+
+def heavy(weights: int, folder: Path) -> Path:
+    """Write a model of `weights` products and refused nodes; its weights are a file of holes."""
+    size = SIDE * SIDE * 4
+    tensors = []
+    for at in range(weights):
+        tensor = TensorProto(name=f"w{at}", data_type=TensorProto.FLOAT, dims=[SIDE, SIDE])
+        tensor.data_location = TensorProto.EXTERNAL
+        for key, entry in (("location", "weights"), ("offset", at * size), ("length", size)):
+            tensor.external_data.add(key=key, value=str(entry))
+        tensors.append(tensor)
+    nodes = [
+        each
+        for at in range(weights)
+        for each in (
+            node("MatMul", [f"h{at}", f"w{at}"], [f"m{at}"]),
+            node("HardSwish", [f"m{at}"], [f"h{at + 1}"]),
+        )
+    ]
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        nodes,
+        "heavy",
+        [value("h0", TensorProto.FLOAT, [1, SIDE])],
+        [value(f"h{weights}", TensorProto.FLOAT, [1, SIDE])],
+        tensors,
+    )
+    opset = helper.make_opsetid("", 14)
+    model = helper.make_model(graph, opset_imports=[opset], ir_version=8)
+    (folder / "heavy.onnx").write_bytes(model.SerializeToString())
+    with (folder / "weights").open("wb") as file:
+        file.truncate(weights * size)
+    return folder / "heavy.onnx"
+
+
+PEAK = """
+import resource, sys
+import atc_py
+done = atc_py.fix_model(sys.argv[1], sys.argv[2], external_data=True, simulate=False)
+assert done.rewrites[0].difference is not None
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in KiB on Linux")
+def test_weights_are_read_one_after_another(tmp_path: Path) -> None:
+    """A model of five weights takes no more than twice one weight beyond a model of one."""
+    peaks = []
+    for weights in (1, 5):
+        folder = tmp_path / str(weights)
+        folder.mkdir()
+        command = [
+            sys.executable,
+            "-c",
+            PEAK,
+            str(heavy(weights, folder)),
+            str(folder / "out.onnx"),
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        peaks.append(int(done.stdout.split()[-1]))
+    assert peaks[1] - peaks[0] < 2 * 64

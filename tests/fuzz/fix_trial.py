@@ -1,0 +1,183 @@
+"""One model through `fix`: a result that computes the same, or a coded refusal and no file."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import pickle
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+
+from tests.fuzz.trial import Outcome, Step, run_command
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+    Arrays = dict[str, npt.NDArray[Any]]
+
+__all__ = ["try_fix"]
+
+_SECONDS = 20
+_LARGEST = 2**22
+"""Elements of an input; a model that wants more is not run."""
+
+_FAULTS = {"ATC7030", "ATC7031"}
+"""Codes of `fix` that say that a rule is wrong."""
+
+_UNPROVED = "ATC7005"
+"""Code of `fix` where one of the two models does not run."""
+
+_DRAWING = frozenset(
+    {"Bernoulli", "Dropout", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform"}
+    | {"RandomUniformLike"}
+)
+"""Operators whose results differ from run to run; models with them are not run."""
+
+_SHARE = 1e-4
+"""Largest difference of floats, as a part of the range; rules state bounds below it."""
+
+_NARROW = {2: 2**-6}
+"""The same by bytes of an element, for floats that every step rounds."""
+
+
+def try_fix(path: Path, operator_list: str) -> Outcome:
+    """Fix the file at `path`, which is alone in its folder, and compare what comes of it.
+
+    The last step is `fix` where nothing was written, else `compared`; `skipped` where the original
+    does not run, and `quantized` where Ascend's quantized operators were written, which no engine
+    knows.
+    """
+    fixed, report = path.with_name("fixed.onnx"), path.with_name("report.json")
+    command = ["fix", str(path), "-o", str(fixed), "--list", operator_list, "--json"]
+    command += ["--report", str(report)]
+    step = run_command(*command)
+    if _UNPROVED in step.codes:
+        # Data that fit no index of the model, for one; those here may.
+        step = run_command(*command, "--seeds", "0")
+    if _FAULTS.intersection(step.codes):
+        step = replace(step, failure=f"a rule is wrong: {', '.join(step.codes)}")
+    strange = {each.name for each in path.parent.iterdir()} - {path.name, fixed.name, report.name}
+    if strange:
+        step = replace(step, failure=f"left behind: {', '.join(sorted(strange))}")
+    if step.failure or not fixed.exists():
+        return Outcome((step,))
+    if any(node.op_type.startswith("Ascend") for node in onnx.load(fixed).graph.node):
+        return Outcome((step, Step("quantized", 0, ())))
+    return Outcome((step, _compared(path, fixed, _limit(report))))
+
+
+def _limit(report: Path) -> float:
+    """Return the largest difference that the rules allow, by the report."""
+    rewrites = json.loads(report.read_text(encoding="utf-8"))["rewrites"]
+    return max(_SHARE, sum(float(each["limit"] or 0) for each in rewrites))
+
+
+def _compared(path: Path, fixed: Path, limit: float) -> Step:
+    """Run both files on the same data."""
+    wanted = _results(path, path)
+    if wanted is None:
+        return Step("skipped", 0, ())
+    found = _results(fixed, path)
+    if found is None:
+        return Step("compared", 1, (), "the original runs, what was written does not")
+    for (name, array), other in zip(wanted.items(), found.values(), strict=False):
+        if not _is_same(array, other, limit):
+            return Step("compared", 1, (), f"output {name} differs:\n{array}\n{other}")
+    same = list(wanted) == list(found)
+    return Step("compared", 0, (), "" if same else f"outputs {list(wanted)} became {list(found)}")
+
+
+def _is_same(wanted: npt.NDArray[Any], found: npt.NDArray[Any], limit: float) -> bool:
+    """Return True if results agree: integers to the bit, floats nearly."""
+    if wanted.dtype != found.dtype or wanted.shape != found.shape:
+        return False
+    if wanted.dtype.kind in "iubO":
+        return bool(np.array_equal(wanted, found))
+    a, b = wanted.astype(np.float64), found.astype(np.float64)
+    finite = np.isfinite(a)
+    if not np.array_equal(a[~finite], b[~finite], equal_nan=True):
+        return False
+    reach = float(np.abs(a[finite]).max(initial=0.0))
+    share = max(limit, _NARROW.get(wanted.dtype.itemsize, 0.0))
+    return bool((np.abs(a[finite] - b[finite]) <= share * reach).all())
+
+
+def _results(path: Path, declared: Path) -> Arrays | None:
+    """Return the outputs of a model in a process of its own; None where it does not run.
+
+    Args:
+        path: the model.
+        declared: the model whose inputs say what is fed.
+    """
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=_run, args=(path, declared, theirs))
+    process.start()
+    theirs.close()
+    try:
+        found: Arrays | None = pickle.loads(ours.recv_bytes()) if ours.poll(_SECONDS) else None  # noqa: S301
+    except EOFError:
+        found = None
+    if process.is_alive():
+        process.kill()
+    process.join()
+    return found
+
+
+def _run(path: Path, declared: Path, out: Any) -> None:
+    """Send the outputs of a model; nothing where it does not run."""
+    try:
+        model = onnx.load(path)
+        if any(node.op_type in _DRAWING for node in model.graph.node):
+            sys.exit(1)
+        feeds = _feeds(onnx.load(declared))
+        try:
+            results = _by_onnxruntime(path, feeds)
+        except Exception:  # noqa: BLE001  (it raises anything for models that it does not take)
+            from onnx.reference import ReferenceEvaluator
+
+            names = [each.name for each in model.graph.output]
+            values: Any = ReferenceEvaluator(model).run(names, feeds)
+            results = dict(zip(names, map(np.asarray, values), strict=True))
+        out.send_bytes(pickle.dumps(results))
+    except BaseException:  # noqa: BLE001  (as above)
+        sys.exit(1)
+
+
+def _by_onnxruntime(path: Path, feeds: Arrays) -> Arrays:
+    """Return the outputs by onnxruntime without its optimizations."""
+    import onnxruntime
+
+    onnxruntime.set_default_logger_severity(4)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    fed = {each.name for each in session.get_inputs()}
+    names = [each.name for each in session.get_outputs()]
+    results = session.run(names, {name: array for name, array in feeds.items() if name in fed})
+    return dict(zip(names, map(np.asarray, results), strict=True))
+
+
+def _feeds(model: onnx.ModelProto) -> Arrays:
+    """Return random data for the inputs, open dims being 1."""
+    random = np.random.default_rng(7)
+    known = {tensor.name for tensor in model.graph.initializer}
+    feeds: Arrays = {}
+    for each in model.graph.input:
+        if each.name in known:
+            continue
+        tensor = each.type.tensor_type
+        shape = [dim.dim_value if dim.HasField("dim_value") else 1 for dim in tensor.shape.dim]
+        if np.prod([float(dim) for dim in shape]) > _LARGEST:
+            raise ValueError(shape)
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
+        drawn = random.normal(size=shape) if dtype.kind in "fV" else random.integers(0, 3, shape)
+        feeds[each.name] = np.asarray(drawn).astype(dtype)
+    return feeds
