@@ -23,10 +23,15 @@ class Consequences:
         model: the model.
         refused: the positions in the file of nodes that contradict ONNX.
         is_listed: whether the list has a node's operator.
+        in_branches: positions and names of nodes that contradict ONNX inside of a branch.
     """
 
     def __init__(
-        self, model: SourceModel, refused: Collection[int], is_listed: Callable[[SourceNode], bool]
+        self,
+        model: SourceModel,
+        refused: Collection[int],
+        is_listed: Callable[[SourceNode], bool],
+        in_branches: Collection[tuple[int | None, str]] = (),
     ) -> None:
         self._lost: set[str] = set()
         self._returned: set[str] = set()
@@ -34,7 +39,10 @@ class Consequences:
         for node in model.all_nodes:
             if not node.domain and node.op_type == "If":
                 holders.setdefault(node.index, []).append(node)
-            if node.index in refused or not is_listed(node) or self.concern(node):
+            broken = node.index in refused or (
+                bool(node.scope) and (node.index, node.name) in in_branches
+            )
+            if broken or not is_listed(node) or self.concern(node):
                 self._lost.update(_uncertain_tensors(node.outputs))
                 for holder in holders.get(node.index, ()) if node.scope else ():
                     self._returned.update(_uncertain_tensors(holder.outputs))

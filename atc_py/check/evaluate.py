@@ -14,7 +14,14 @@ from atc_py.check.consequences import Consequences
 from atc_py.check.deviations import deviation_findings
 from atc_py.check.findings import ModelCheck, NodeCount, NodeRow, Standing, worst
 from atc_py.check.findings_builder import Conclusions, operator_label
-from atc_py.check.open_dims import MAY_FOLD, doubted, not_yet, of_vanishing_node, open_help
+from atc_py.check.open_dims import (
+    MAY_FOLD,
+    doubted,
+    in_branch,
+    not_yet,
+    of_vanishing_node,
+    open_help,
+)
 from atc_py.check.quant_attributes import attribute_findings
 from atc_py.check.quantized import QuantizedModel
 from atc_py.check.restating import OpsetPlacement, place_node
@@ -23,7 +30,7 @@ from atc_py.source import INTERNAL_PREFIX
 from atc_py.spec.implied import rules_of
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
+    from collections.abc import Hashable, Iterator, Sequence
 
     from atc_py.check.findings import Finding
     from atc_py.check.predicate import Predicate
@@ -76,7 +83,14 @@ class _Checker:
         self._faulty = {place.node for place in places if place and place.node is not None}
         self._conclude = Conclusions(model, self._common_opsets())
         self._quantized = QuantizedModel(model, conditions.soc)
-        self._consequences = Consequences(model, self._faulty, self._is_listed)
+        self._in_branches: dict[tuple[int | None, str], list[Diagnostic]] = {}
+        for each in model.branch_faults:
+            if each.place is not None:
+                key = each.place.node, each.place.node_name or ""
+                self._in_branches.setdefault(key, []).append(each)
+        self._consequences = Consequences(
+            model, self._faulty, self._is_listed, self._in_branches.keys()
+        )
         self._doubts: dict[int | None, list[Diagnostic]] = {}
         for doubt in model.doubts:
             node = None if doubt.place is None else doubt.place.node
@@ -94,6 +108,7 @@ class _Checker:
             if self._may_change(view) and view.vanishes:
                 found = of_vanishing_node(found, open_help(view))
             found += self._possible_faults(view)
+            found += self._branch_faults(view, found)
             rows.append(self._row(view, found))
             if view.index in self._faulty or self._consequences.concern(view):
                 # What is unknown there follows from what is reported about the refused node.
@@ -174,6 +189,15 @@ class _Checker:
         """Return possible faults at a node, once for the nodes of its place in the file."""
         found = self._doubts.pop(view.index, [])
         return [doubted(each, view.scope, MAY_FOLD, open_help(view)) for each in found]
+
+    def _branch_faults(self, view: SourceNode, found: Sequence[Finding]) -> list[Finding]:
+        """Return contradictions at a node of a branch, unless its other errors show them."""
+        if not view.scope or any(each.standing is Standing.ERROR for each in found):
+            return []
+        faults = self._in_branches.get((view.index, view.name), [])
+        if view.vanishes and self._may_change(view):
+            return [doubted(each, view.scope, MAY_FOLD, open_help(view)) for each in faults]
+        return [in_branch(each, view.scope) for each in faults]
 
     def _may_change(self, view: SourceNode) -> bool:
         """Tell whether more may become known of a node once dims, or refused nodes, are fixed."""

@@ -18,6 +18,7 @@ __all__ = [
     "MAY_FOLD",
     "NOT_YET",
     "doubted",
+    "in_branch",
     "not_yet",
     "of_vanishing_node",
     "open_help",
@@ -29,6 +30,13 @@ NOT_YET = Words("it may be constant once the open dims are fixed", "固定未定
 
 MAY_FOLD = Words(
     "the node may fold away once the open dims are fixed", "固定未定的维度后该节点可能被折叠"
+)
+
+
+_ONE_BRANCH = Words(
+    "only runs that take this branch fail; if yours do not, make the input that decides a constant: "
+    "`atc-py fix --bind NAME=VALUE`",
+    "仅执行该分支时出错；若不会执行，可将决定分支的输入设为常量：`atc-py fix --bind NAME=VALUE`",
 )
 
 
@@ -71,6 +79,22 @@ def doubted(fault: Diagnostic, scope: str, reason: Words, help_: Words) -> Findi
         observed=reason,
         allowed=Words.same(fault.message),
         help=help_,
+    )
+
+
+def in_branch(fault: Diagnostic, scope: str) -> Finding:
+    """Return an error for what contradicts itself in a branch, which not every run takes."""
+    place = fault.place or Place()
+    return Finding(
+        code=fault.code,
+        standing=Standing.ERROR,
+        rule=f"{place.op_type or ''}/sound",
+        source="",
+        place=place,
+        scope=scope,
+        observed=Words("", ""),
+        allowed=Words.same(fault.message),
+        help=_ONE_BRANCH,
     )
 
 

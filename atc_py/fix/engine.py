@@ -18,6 +18,7 @@ from atc_py.fix.registry import check_rules, rules_of_operator
 from atc_py.fix.rule import Exactness
 from atc_py.fix.site import Site
 from atc_py.fix.splice import splice
+from atc_py.fix.start import Start
 from atc_py.fix.step import nodes_looked_through, step_of
 from atc_py.fix.surroundings import MOST_NODES, Surroundings, makers_of
 from atc_py.fix.tidy.tidying import Tidied, tidy_graph
@@ -140,9 +141,25 @@ class Fixer:
     """Applies rules to one file."""
 
     def __init__(
-        self, file: OnnxFile, conditions: Conditions, library: Library, rules: FixRules
+        self,
+        file: OnnxFile,
+        conditions: Conditions,
+        library: Library,
+        rules: FixRules,
+        start: Start | None = None,
     ) -> None:
+        """Take a file.
+
+        Args:
+            file: the file.
+            conditions: the precision mode and the SoC.
+            library: the operator list.
+            rules: the rules that apply.
+            start: the file folded and checked with these conditions and that list, without inputs
+                that are bound; None where that is still to be done.
+        """
         self._file = file
+        self._start = start
         self._conditions = conditions
         self._library = library
         self._rules = rules
@@ -196,18 +213,24 @@ class Fixer:
         self._lineage, self._chosen = Lineage(), {}
         file = self._file
         convention = file.bias_convention(None)
-        graph = file.graph(observe_inputs(file.path, file.inputs, shapes), convention)
-        _bind(graph, self._rules.bind)
-        quantized = import_quantized(graph, file.tensors, FOLD_LIMIT)
+        start = self._start
+        if start is None:
+            graph = file.graph(observe_inputs(file.path, file.inputs, shapes), convention)
+            _bind(graph, self._rules.bind)
+            quantized = import_quantized(graph, file.tensors, FOLD_LIMIT)
+        else:
+            graph, quantized = start.graph, start.quantized
 
         def look() -> tuple[FoldedModel, Checked]:
             graph.runs = 0
+            graph.pinned.clear()  # Results of If nodes: other nodes may make them by now.
             folded = fold_with_branches(graph, file.tensors, FOLD_LIMIT)
             model = file.translated(folded, quantized, convention)
             return model, check_view(model.source, self._conditions, self._library, history())
 
         self._look = look
-        model, before = look()
+        model, before = look() if start is None else (start.model, start.checked)
+        self._start = start or Start.of(model, before)
         after = before
         known = [each for found in self._hopeless.values() for each in found]
         precise = self._for_precision()

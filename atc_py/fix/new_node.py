@@ -31,7 +31,7 @@ class NewNode:
 
     @property
     def plain(self) -> dict[str, Any]:
-        """The attributes that are not tensors; those stay in the form of the node that is replaced."""
+        """The attributes; constants among them stay in the form of the node that is replaced."""
         return {
             name: list(value) if isinstance(value, tuple) else value
             for name, value in self.attributes.items()

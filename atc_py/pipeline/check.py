@@ -81,9 +81,9 @@ def check_files(models: Sequence[Path], options: CheckOptions) -> CheckReport:
         trial = TrialCompilation(
             soc, options.precision_mode, controls, specs, only_atc_passes=only_atc
         )
-        check = _apply_rules(trial, file, shapes, judge, survey)
+        check, known = _apply_rules(trial, file, shapes, judge, survey)
         judged = with_other_lists(check, survey.model, judge.conditions, options)
-        checks.append(with_kept(with_fixes(judged, file, judge, shapes), specs))
+        checks.append(with_kept(with_fixes(judged, file, judge, shapes, known), specs))
     if all(check.opsets for check in checks):  # a file that cannot be read may have the names
         unmatched.refuse()
         _refuse_unused(unused)
@@ -119,8 +119,12 @@ def _apply_rules(
     shapes: Mapping[str, Shape],
     judge: Judge,
     survey: Survey,
-) -> ModelCheck:
-    """Apply the rules; where none is broken, find what else keeps the model from compiling."""
+) -> tuple[ModelCheck, Judgment | None]:
+    """Apply the rules; where none is broken, find what else keeps the model from compiling.
+
+    Returns:
+        The check, and what it was made from; None where the model does not have the dims given.
+    """
     view = survey.model
 
     def refused(sound: Judgment) -> list[Finding]:
@@ -128,14 +132,17 @@ def _apply_rules(
 
     misfit = _misfit(file, shapes, judge, view)
     if misfit is not None:
-        return misfit
+        return misfit, None
     known = judge.of_survey(with_shapes(file, shapes), survey)
     if any(each.is_open for each in view.inputs):
         search = Search(known.file, judge, known)
         proposal = search.propose()
-        return open_check(known, search, proposal, advice_of(file, proposal, shapes), refused)
+        advice = advice_of(file, proposal, shapes)
+        return open_check(known, search, proposal, advice, refused), known
     check = known.checked.check
-    return check if check.standing is Standing.ERROR else amended(check, view, refused(known))
+    if check.standing is not Standing.ERROR:
+        check = amended(check, view, refused(known))
+    return check, known
 
 
 def _misfit(

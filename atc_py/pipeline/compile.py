@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from atc_py.passes.precision.controls import Controls
     from atc_py.results.fixed_nodes import FixedNode
     from atc_py.source import SourceModel
+    from atc_py.spec import Library
     from atc_py.target import Soc
 
 __all__ = ["compile_model"]
@@ -87,8 +88,7 @@ def compile_model(
     clock = _Clock(on_stage)
     with clock.stage("read"):
         file = read_model(model)
-    conditions = Conditions(options.precision_mode, soc, options.precision.cann)
-    judge = Judge(conditions, specs, options.precision.quant_bias)
+    judge = _judge(options, soc, specs)
     file, options, fixed = _fixed(file, options, judge, clock)
     file, semantics = _with_semantics(file, options, judge, clock)
     with misfits_explained(file, options.input_shapes, judge):
@@ -120,6 +120,12 @@ def compile_model(
         tuple(passed.context.sink.diagnostics),
         *needs,
     )
+
+
+def _judge(options: CompileOptions, soc: Soc, specs: Library) -> Judge:
+    """Return the operator list, and the conditions under which the model is judged by it."""
+    conditions = Conditions(options.precision_mode, soc, options.precision.cann)
+    return Judge(conditions, specs, options.precision.quant_bias)
 
 
 class _Clock:

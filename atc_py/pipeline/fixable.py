@@ -7,8 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from atc_py.check.findings import Standing
-from atc_py.fix.engine import Fixer
-from atc_py.fix.registry import load_rules
 from atc_py.options.fix_rules import FixRules
 
 if TYPE_CHECKING:
@@ -16,7 +14,7 @@ if TYPE_CHECKING:
 
     from atc_py.check.findings import ModelCheck
     from atc_py.frontend.reading.onnx_file import OnnxFile
-    from atc_py.pipeline.proposal.judging import Judge
+    from atc_py.pipeline.proposal.judging import Judge, Judgment
     from atc_py.tensor.shapes import Shape
 
 __all__ = ["with_fixes"]
@@ -27,6 +25,7 @@ def with_fixes(
     file: OnnxFile,
     judge: Judge,
     shapes: Mapping[str, Shape],
+    known: Judgment | None = None,
 ) -> ModelCheck:
     """Return a check whose errors name the rules that remove them.
 
@@ -37,14 +36,25 @@ def with_fixes(
         file: the file that was checked.
         judge: the operator list, precision mode and SoC.
         shapes: dims of inputs that the model leaves open, by name.
+        known: the same file folded and checked with these shapes; None where that is still to do.
     """
     errors = [each for each in check.findings if each.standing is Standing.ERROR]
+    if check.faults or not errors:
+        return check
+    # Rules take time to import, which checks of sound models need not spend.
+    from atc_py.fix.engine import Fixer
+    from atc_py.fix.registry import load_rules
+    from atc_py.fix.start import Start
+
     refused = {each.place.op_type or "" for each in errors}
     rules_for_lists = (rule for rule in load_rules().values() if not rule.precision)
-    known = {name.rpartition("::")[2] for rule in rules_for_lists for name in rule.operators}
-    if check.faults or refused.isdisjoint(known):
+    fixable = {name.rpartition("::")[2] for rule in rules_for_lists for name in rule.operators}
+    if refused.isdisjoint(fixable):
         return check
-    found = Fixer(file, judge.conditions, judge.specs, FixRules(for_precision=False)).fix(shapes)
+    start = None if known is None else Start.of(known.survey.folded, known.checked)
+    found = Fixer(file, judge.conditions, judge.specs, FixRules(for_precision=False), start).fix(
+        shapes
+    )
     left = {
         each.place.node for each in found.after.check.findings if each.standing is Standing.ERROR
     }

@@ -219,6 +219,8 @@ class SourceModel:
         weight_bytes: bytes of all initializers in the file, external ones included.
         faults: the findings that ONNX's own rules are broken, or that something cannot be read.
         doubts: the findings that would be faults if the nodes concerned did not vanish.
+        branch_faults: the findings that show only in runs that take a branch of an If: shapes or
+            types that contradict each other inside of it.
         quantized: of a model that came quantized, what became of its layers.
         bias_convention: of a model whose layers are int8 already, how their biases are read.
     """
@@ -233,6 +235,7 @@ class SourceModel:
     weight_bytes: int = 0
     faults: tuple[Diagnostic, ...] = ()
     doubts: tuple[Diagnostic, ...] = ()
+    branch_faults: tuple[Diagnostic, ...] = ()
     quantized: tuple[QuantizedNode, ...] = ()
     bias_convention: BiasConvention | None = None
 

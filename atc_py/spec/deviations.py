@@ -6,8 +6,8 @@ from typing import Annotated, TypeAlias
 
 import msgspec
 
+from atc_py.spec.deviation_rules import DeviationRule
 from atc_py.spec.rule import Text
-from atc_py.spec.rules import Constraint
 
 __all__ = ["Certainty", "Deviation", "Effect", "Registered"]
 
@@ -66,7 +66,7 @@ class Deviation(_Struct, frozen=True, kw_only=True):
     """
 
     name: _Slug
-    unless: Constraint
+    unless: DeviationRule
     effect: Effect
     refused: bool = False
     undefined: bool = False

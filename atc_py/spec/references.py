@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atc_py.spec.deviation_rules import AttrAbsent, AttrRepeats
 from atc_py.spec.document import Problem
 from atc_py.spec.model import AttributeType
 from atc_py.spec.rules import (
@@ -32,12 +33,13 @@ __all__ = ["check_references"]
 _LAID_OUT = ("tensor", "other")
 """Operands whose layouts have the dims that a rule names."""
 
-_OF_ANY_TYPE = (AttrDistinct, AttrExcludes, AttrGiven, AttrLength, AttrOneOf)
+_OF_ANY_TYPE = (AttrAbsent, AttrDistinct, AttrExcludes, AttrGiven, AttrLength, AttrOneOf)
 """Rules on attributes that need not be numbers."""
 
-_OF_TEXTS = (EquationOneOf, EquationWrittenOut)
+_OF_TEXTS = (AttrRepeats, EquationOneOf, EquationWrittenOut)
 """Rules on attributes that are texts."""
 
+_TEXTS = {AttributeType.STRING, AttributeType.STRINGS}
 _NUMBERS = {AttributeType.INT, AttributeType.FLOAT}
 
 
@@ -131,7 +133,7 @@ def _typed(spec: OpSpec, path: DataPath, rule: Rule, name: str) -> Iterator[Prob
     if row is None or isinstance(rule, _OF_ANY_TYPE):
         return
     if isinstance(rule, _OF_TEXTS):
-        fits, kind, known = row.type is AttributeType.STRING, "texts", "type string"
+        fits, kind, known = row.type in _TEXTS, "texts", "type string"
     else:
         fits, kind = row.type.element in _NUMBERS, "numbers"
         known = "a type among int, ints, float, floats"

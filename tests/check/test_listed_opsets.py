@@ -85,7 +85,8 @@ def test_examples_have_the_rewrites_that_their_operands_cannot_be_without(tmp_pa
         for opset in spec.opsets or (13,):
             if spec.custom or onnx.defs.has(spec.op, opset):
                 check = _check(spec, build(spec, opset), tmp_path)
-                found |= {(spec.op, each.rule.split("/")[1]) for each in check.findings}
+                rules = (each.rule.split("/")[1] for each in check.findings)
+                found |= {(spec.op, rule) for rule in rules if rule != "cann"}
     assert found == {
         ("Gemm", "operand_absent"),
         ("ReduceL2", "registered"),

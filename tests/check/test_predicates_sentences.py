@@ -12,8 +12,9 @@ from atc_py.check.sentences import filled, predicate_of, predicates, sentence
 from atc_py.diag.codes import all_codes
 from atc_py.spec import all_specs
 from atc_py.spec import implied as implied_rules
+from atc_py.spec.deviation_rules import DeviationRule
 from atc_py.spec.implied import rules_of
-from atc_py.spec.rules import Constraint, Rule
+from atc_py.spec.rules import Rule
 from tests.spec.every_list import each_spec, list_of, parameters
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ IMPLIED = {
     for name in implied_rules.__all__
     if isinstance(kind := getattr(implied_rules, name), type) and issubclass(kind, Rule)
 }
-KINDS = sorted({*get_args(Constraint), *IMPLIED}, key=lambda kind: str(kind.__name__))
+KINDS = sorted({*get_args(DeviationRule), *IMPLIED}, key=lambda kind: str(kind.__name__))
 LONGEST = 160
 LONGER = {("cann-9.0", "Einsum", "equation_one_of")}
 """List, operator and rule whose sentence is longer: it names the twenty equations allowed."""

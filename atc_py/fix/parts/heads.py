@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -12,10 +14,8 @@ if TYPE_CHECKING:
 
     from atc_py.fix.site import Site
 
-__all__ = ["MASKED", "Attended", "HeadDims", "attend", "merged", "split_heads"]
+__all__ = ["Attended", "HeadDims", "attend", "masked_score", "merged", "split_heads"]
 
-MASKED = -60000.0
-"""Added to scores that take no part: exp of it is 0 in float32 and float16, which both have it."""
 
 SCORES = (0, 2, 1, 3)
 """Order of axes that exchanges positions and heads."""
@@ -61,6 +61,11 @@ class Attended:
     capped: str
     biased: str
     weights: str
+
+
+def masked_score(site: Site) -> float:
+    """Return the term of scores that take no part: the least finite number of their dtype."""
+    return float(np.finfo(site.element.numpy).min)
 
 
 def split_heads(site: Site, x: str, heads: int) -> str:
@@ -113,11 +118,7 @@ def attend(  # noqa: PLR0913  (the parts of an attention)
     scores = site.op("MatMul", [left, site.transpose(k, [0, 1, 3, 2])])
     if shared:
         scores = site.reshape(scores, [dims.batch, dims.heads, dims.queries, dims.keys])
-    capped = scores
-    if softcap:
-        bent = site.op("Tanh", [site.op("Mul", [scores, site.scalar(1 / softcap, "cap")])])
-        capped = site.op("Mul", [bent, site.scalar(softcap, "cap")])
-    biased = capped
+    biased = capped = _capped(site, scores, softcap)
     for bias in biases:
         biased = site.op("Add", [biased, bias])
     weights = _softmax(site, biased, dims.keys, sink, wide=wide)
@@ -128,6 +129,14 @@ def attend(  # noqa: PLR0913  (the parts of an attention)
     if shared:
         y = site.reshape(y, [dims.batch, dims.heads, dims.queries, dims.value_size])
     return Attended(y, scores, capped, biased, weights)
+
+
+def _capped(site: Site, scores: str, softcap: float) -> str:
+    """Write c * tanh(scores / c); c = 0 leaves the scores."""
+    if not softcap:
+        return scores
+    bent = site.op("Tanh", [site.op("Mul", [scores, site.scalar(1 / softcap, "cap")])])
+    return site.op("Mul", [bent, site.scalar(softcap, "cap")])
 
 
 def _softmax(site: Site, scores: str, keys: int, sink: str, *, wide: bool) -> str:

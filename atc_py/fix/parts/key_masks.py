@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from atc_py.fix.parts.heads import MASKED
+from atc_py.fix.parts.heads import masked_score
 from atc_py.fix.unfit import require
 from atc_py.tensor.dtypes import DType
 
@@ -22,20 +22,19 @@ _LENGTHS, _KEYS, _QUERIES = 1, 2, 3
 """Ranks of masks: lengths of the keys; 1 for each key that takes part; likewise for each query."""
 
 
-def causal_term(dims: HeadDims, lowest: float, window: int = -1) -> NDArray[Any]:
+def causal_term(site: Site, dims: HeadDims, window: int = -1) -> NDArray[Any]:
     """Return the term that leaves each query the keys up to its own position.
 
     Args:
+        site: of the node.
         dims: the dims; the last query is at the position of the last key.
-        lowest: the term of other masked keys, which this one does not exceed.
         window: number of keys that it is left; -1 for all.
     """
     ahead = np.arange(dims.keys) - np.arange(dims.queries)[:, None] - (dims.keys - dims.queries)
     allowed = ahead <= 0
     if window >= 0:
         allowed &= -ahead < window
-    masked = MASKED if lowest > MASKED else float(np.finfo(np.float32).min)
-    return np.where(allowed, 0, masked)
+    return np.where(allowed, 0, masked_score(site))
 
 
 def mask_term(site: Site, at: int, dims: HeadDims) -> list[str]:
@@ -45,7 +44,7 @@ def mask_term(site: Site, at: int, dims: HeadDims) -> list[str]:
     if site.tensor(at) is not None:
         found.append(_key_mask_term(site, at, dims, filter_value))
     if site.integer("unidirectional", 0) and dims.queries > 1:
-        found.append(site.const(causal_term(dims, filter_value), site.element, "causal"))
+        found.append(site.const(causal_term(site, dims), site.element, "causal"))
     return found if len(found) < 2 else [site.op("Min", found)]  # noqa: PLR2004  (both of them)
 
 

@@ -20,7 +20,7 @@ def unpacked(packed: NDArray[Any], bits: int) -> NDArray[Any]:
     """Return the integers of the last axis, of which each byte holds `8 / bits`, low bits first."""
     require(bits in (2, 4, 8), "2, 4 or 8 bits", "2、4 或 8 位")
     shifts = np.arange(_BYTE // bits, dtype=np.uint8) * np.uint8(bits)
-    parts = (packed[..., None] >> shifts) & np.uint8((1 << bits) - 1)
+    parts: NDArray[Any] = (packed[..., None] >> shifts) & np.uint8((1 << bits) - 1)
     return parts.reshape(*packed.shape[:-1], -1)
 
 

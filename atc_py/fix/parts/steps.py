@@ -8,10 +8,20 @@ from atc_py.fix.parts.bodies import trace
 from atc_py.fix.unfit import require
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from atc_py.fix.site import Site
     from atc_py.frontend.rewriting.graph_body import GraphBody
 
-__all__ = ["FIRST_STATE", "MOST_COUNTED", "MOST_STEPS", "check_room", "loop_steps", "starts_true"]
+__all__ = [
+    "FIRST_STATE",
+    "MOST_COUNTED",
+    "MOST_STEPS",
+    "check_room",
+    "loop_steps",
+    "stack",
+    "starts_true",
+]
 
 MOST_STEPS = 512
 """Steps of a Scan or Loop that are written out at most."""
@@ -59,3 +69,9 @@ def check_room(site: Site, body: GraphBody, steps: int) -> None:
         "the model does not grow beyond its limit of nodes",
         "模型节点数不超过上限",
     )
+
+
+def stack(site: Site, parts: Sequence[str], axis: int, *, backward: bool = False) -> str:
+    """Write values of all steps along a new axis, the last one first if `backward`."""
+    rows = [site.unsqueeze(each, [axis]) for each in (reversed(parts) if backward else parts)]
+    return rows[0] if len(rows) == 1 else site.op("Concat", rows, axis=axis)

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atc_py.frontend.folding.graph import subgraphs
+
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from onnx import GraphProto, NodeProto
+
     from atc_py.source import SourceNode
 
-__all__ = ["may_run_always"]
+__all__ = ["may_repeat_always", "may_run_always"]
 
 _DRAWN = frozenset(
     {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
@@ -16,6 +22,8 @@ _DRAWN = frozenset(
 """Operators whose results depend on how often they have run."""
 
 _REPEATED = frozenset({"Loop", "Scan", "SequenceMap"})
+
+_DIMS = frozenset({"Shape", "Size"})
 
 _POSITIONS = {
     "Compress": (1,),
@@ -47,18 +55,53 @@ _POSITIONS = {
 
 
 def may_run_always(node: SourceNode) -> bool:
-    """Return True if a node and those of its branches are defined for all values of their inputs."""
+    """Return True if a node and those of its branches are defined for all values of their inputs.
+
+    Bodies of loops are not looked at; see `may_repeat_always`.
+    """
     return all(map(_is_total, node.with_inner))
+
+
+def may_repeat_always(proto: NodeProto, known: Collection[str]) -> bool:
+    """Return True if the bodies of loops in the branches of an If are defined for all values.
+
+    The step of a Loop counts as constant: it is, once the Loop is written out.
+
+    Args:
+        proto: the If.
+        known: constants around it.
+    """
+    return all(_is_body_total(each, {*known}, inside=False) for each in subgraphs(proto))
+
+
+def _is_body_total(graph: GraphProto, known: set[str], *, inside: bool) -> bool:
+    """Return True if the bodies of a graph are total, and, `inside` one, its own nodes."""
+    known |= {each.name for each in graph.initializer}
+    for node in graph.node:
+        decided = node.op_type in _DIMS or known.issuperset(filter(None, node.input))
+        if decided and not node.domain and node.op_type not in _DRAWN:
+            known.update(node.output)
+        places = [at for at in _POSITIONS.get(node.op_type, ()) if at < len(node.input)]
+        fails = node.op_type in _DRAWN or node.op_type in {"Div", "Mod"}
+        open_ = any(node.input[at] and node.input[at] not in known for at in places)
+        if inside and (node.domain or fails or open_):
+            return False
+        for each in subgraphs(node):
+            step = {each.input[0].name} if node.op_type == "Loop" and each.input else set()
+            body = inside or node.op_type in _REPEATED
+            if not _is_body_total(each, known | step, inside=body):
+                return False
+    return True
 
 
 def _is_total(node: SourceNode) -> bool:
     """Return True if a node is; its branches are not looked at."""
-    if node.domain or node.op_type in _DRAWN or node.op_type in _REPEATED:
+    if node.domain or node.op_type in _DRAWN:
         return False
     if node.op_type in {"Div", "Mod"}:
         return _divides_safely(node)
     deciding = [node.inputs[at] for at in _POSITIONS.get(node.op_type, ()) if at < len(node.inputs)]
-    return all(each is None or each.const is not None for each in deciding)
+    return all(each is None or each.const is not None or each.settles for each in deciding)
 
 
 def _divides_safely(node: SourceNode) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from atc_py.diag import Words
 from atc_py.fix.case import Fed, RuleCase
 from atc_py.fix.parts.floats import FLOATS
-from atc_py.fix.parts.heads import MASKED, HeadDims, attend, merged, split_heads
+from atc_py.fix.parts.heads import HeadDims, attend, masked_score, merged, split_heads
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
 from atc_py.fix.unfit import require
@@ -50,8 +50,8 @@ _FLOAT = 1
             "形状已知；键长度为常量；非常量的浮点掩码对每个查询至少保留一个键",
         ),
         float16=Words(
-            "the scale is split over query and key; masked scores are -60000",
-            "缩放分摊到查询与键；被掩盖的分数为 -60000",
+            "the scale is split over query and key; masked scores are -65504",
+            "缩放分摊到查询与键；被掩盖的分数为 -65504",
         ),
     ),
     example=RuleCase(
@@ -124,17 +124,21 @@ def _mask(site: Site, dims: HeadDims, past: int) -> tuple[NDArray[Any], list[str
         require(site.shape(_MASK)[-1] == dims.keys, "the mask covers the keys", "掩码覆盖所有键")
         chosen = site.name(_MASK) if mask.dtype is DType.BOOL else ""
         terms += [] if chosen else [site.name(_MASK)]
+    lowest = masked_score(site)
+    order = ""
     if not allowed.all():
-        terms.append(site.const(np.where(allowed, 0, MASKED), site.element, "mask"))
-    if chosen:
-        none = [site.scalar(0, "zero"), site.scalar(MASKED, "masked")]
-        terms.append(site.op("Where", [chosen, *none]))
-        keep = site.cast(chosen, site.element)
-        if not allowed.all():
-            keep = site.op("Mul", [keep, site.const(allowed, site.element, "kept")])
-        return allowed, terms, keep
-    rows = allowed.any(axis=-1, keepdims=True)
-    return allowed, terms, "" if rows.all() else site.const(rows, site.element, "kept")
+        order = site.const(np.where(allowed, 0, lowest), site.element, "mask")
+    if not chosen:
+        rows = allowed.any(axis=-1, keepdims=True)
+        kept = "" if rows.all() else site.const(rows, site.element, "kept")
+        return allowed, [*terms, order] if order else terms, kept
+    none = [site.scalar(0, "zero"), site.scalar(lowest, "masked")]
+    term = site.op("Where", [chosen, *none])
+    keep = site.cast(chosen, site.element)
+    if order:
+        term = site.op("Min", [term, order])
+        keep = site.op("Mul", [keep, site.const(allowed, site.element, "kept")])
+    return allowed, [*terms, term], keep
 
 
 def _window(site: Site, dims: HeadDims, past: int) -> NDArray[Any]:

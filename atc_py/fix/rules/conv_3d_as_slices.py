@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from atc_py.diag import Words
 from atc_py.fix.case import Fed, RuleCase, data
+from atc_py.fix.parts.pools import SAME, same_pads
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
 from atc_py.fix.unfit import require
@@ -30,7 +31,7 @@ _VOLUMES = 5
             "for each tap of the depth Slice, Transpose and Reshape of slices to a batch of images, Conv; Add; Reshape, Transpose",
             "对深度方向的每个抽头裁切、变形为图像批、卷积并相加，再变形、转置",
         ),
-        condition=Words("dims are known; explicit pads", "形状已知；显式填充"),
+        condition=Words("dims are known", "形状已知"),
         float16=Words(
             "each tap of the depth rounds its sums once more", "每个深度抽头的和多舍入一次"
         ),
@@ -40,17 +41,14 @@ _VOLUMES = 5
         (Fed((1, 2, 4, 5, 6)), data(3, 2, 2, 3, 3), data(3)),
         {"pads": [1, 0, 1, 0, 1, 1], "strides": [2, 1, 1]},
     ),
-    near_miss=RuleCase(
-        "Conv", (Fed((1, 2, 4, 5, 6)), data(3, 2, 2, 3, 3)), {"auto_pad": "SAME_UPPER"}
-    ),
+    near_miss=RuleCase("Conv", (Fed((1, 3, 16)), data(4, 3, 3))),
 )
 def conv_3d_as_slices(site: Site) -> Sequence[str]:
     """Write the sum over the taps of the depth."""
     x, w = site.shape(0), site.shape(1)
     require(len(x) == _VOLUMES, "X has rank 5", "X 的秩为 5")
-    require(site.text("auto_pad", "NOTSET") in {"NOTSET", "VALID"}, "pads are explicit", "显式填充")
-    pads = site.integers("pads", [0] * 6)
     strides, dilations = (site.integers(each, (1, 1, 1)) for each in ("strides", "dilations"))
+    pads = _pads(site, strides, dilations)
     depth = (x[2] + pads[0] + pads[3] - (w[2] - 1) * dilations[0] - 1) // strides[0] + 1
     require(depth > 0, "Y has slices", "Y 非空")
     volume = site.pad(site.name(0), [0, 0, pads[0], 0, 0, 0, 0, pads[3], 0, 0])
@@ -79,3 +77,16 @@ def conv_3d_as_slices(site: Site) -> Sequence[str]:
     )
     stacked = site.reshape(total, [x[0], depth, w[0], rows, columns])
     return [site.transpose(stacked, [0, 2, 1, 3, 4])]
+
+
+def _pads(site: Site, strides: Sequence[int], dilations: Sequence[int]) -> Sequence[int]:
+    """Return the pads before the three axes, then those after them."""
+    mode = site.text("auto_pad", "NOTSET")
+    if mode == "NOTSET":
+        return site.integers("pads", [0] * 6)
+    if mode not in SAME:
+        return [0] * 6
+    spans = [(taps - 1) * by + 1 for taps, by in zip(site.shape(1)[2:], dilations, strict=True)]
+    sizes = site.shape(0)[2:]
+    pairs = [same_pads(*each, mode) for each in zip(sizes, spans, strides, strict=True)]
+    return [*(begin for begin, _ in pairs), *(end for _, end in pairs)]

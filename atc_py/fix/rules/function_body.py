@@ -24,9 +24,9 @@ __all__: list[str] = []
 @fix_rule(
     "function-body",
     (
-        "AffineGrid", "BlackmanWindow", "CastLike", "CausalConvWithState", "Celu", "CenterCropPad",
+        "AffineGrid", "BlackmanWindow", "CastLike", "Celu", "CenterCropPad",
         "Clip", "Elu", "Gelu", "GreaterOrEqual", "GroupNormalization", "HammingWindow", "HannWindow",
-        "HardSigmoid", "HardSwish", "LayerNormalization", "LeakyRelu", "LessOrEqual", "LinearAttention", "LogSoftmax",
+        "HardSigmoid", "HardSwish", "LayerNormalization", "LeakyRelu", "LessOrEqual", "LogSoftmax",
         "MeanVarianceNormalization", "Mish", "NegativeLogLikelihoodLoss", "PRelu",
         "RMSNormalization", "Range", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp",
         "ReduceSumSquare", "Relu", "Selu", "Shrink", "Softmax",

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag import Words
 from atc_py.fix.case import Fed, RuleCase
+from atc_py.fix.parts.floats import FLOATS
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
 from atc_py.fix.unfit import require
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +27,7 @@ __all__: list[str] = []
     RuleText(
         before=Words("FusedMatMul of onnxruntime", "onnxruntime 的 FusedMatMul"),
         after=Words("Transpose, MatMul, Mul", "Transpose、MatMul、Mul"),
-        condition=Words("batches are not transposed", "不转置批维"),
+        condition=Words("the dtype is float16 or float32", "类型为 float16 或 float32"),
     ),
     example=RuleCase(
         "FusedMatMul",
@@ -36,25 +38,26 @@ __all__: list[str] = []
     ),
     near_miss=RuleCase(
         "FusedMatMul",
-        (Fed((5, 2, 3)), Fed((2, 3, 4))),
-        {"transBatchA": 1},
+        (Fed((5, 3), DType.FLOAT64), Fed((3, 4), DType.FLOAT64)),
         opset=1,
         domain="com.microsoft",
     ),
 )
 def fused_mat_mul_as_steps(site: Site) -> Sequence[str]:
     """Write the product of the transposed matrices."""
-    batched = site.integer("transBatchA", 0) or site.integer("transBatchB", 0)
-    require(not batched, "batches are not transposed", "不转置批维")
-    operands = []
-    for position, flag in enumerate(("transA", "transB")):
-        rank = len(site.dims(position))
-        order = (
-            [*range(rank - 2), rank - 1, rank - 2]
-            if site.integer(flag, 0) and rank > 1
-            else range(rank)
-        )
-        operands.append(site.transpose(site.name(position), list(order)))
+    require(site.element in FLOATS, "the dtype is float16 or float32", "类型为 float16 或 float32")
+    operands = [_operand(site, at, letter) for at, letter in enumerate("AB")]
     alpha = site.number("alpha", 1.0)
     product = site.op("MatMul", operands)
     return [product if alpha == 1 else site.op("Mul", [product, site.scalar(alpha)])]
+
+
+def _operand(site: Site, position: int, letter: str) -> str:
+    """Return an operand with its batch axes first and its matrices as they are multiplied."""
+    axes = list(range(len(site.dims(position))))
+    if site.integer(f"transBatch{letter}", 0) and len(axes) > 1:
+        # The first axis is one of the matrices.
+        axes = [*axes[1:-1], axes[0], axes[-1]]
+    if site.integer(f"trans{letter}", 0) and len(axes) > 1:
+        axes = [*axes[:-2], axes[-1], axes[-2]]
+    return site.transpose(site.name(position), axes)

@@ -50,8 +50,8 @@ _INPUTS = (Fed((1, 3, 32)), Fed((1, 3, 16)), Fed((1, 3, 16)), None, None)
             "形状与长度为常量，各序列等长；缓存为浮点且只含 past",
         ),
         float16=Words(
-            "the scale is split over query and key; masked scores are -60000",
-            "缩放分摊到查询与键；被掩盖的分数为 -60000",
+            "the scale is split over query and key; masked scores are -65504",
+            "缩放分摊到查询与键；被掩盖的分数为 -65504",
         ),
     ),
     example=RuleCase(
@@ -146,7 +146,7 @@ def _terms(site: Site, dims: HeadDims) -> list[str]:
     window = site.integer("local_window_size", -1)
     if not site.integer("causal", 1):
         return terms
-    order: Any = causal_term(dims, 0, window)
+    order: Any = causal_term(site, dims, window)
     return [*terms, site.const(order, site.element, "causal")] if order.any() else terms
 
 

@@ -12,17 +12,20 @@ from atc_py.diag import Words
 from atc_py.fix.case import CaseGraph, Fed, RuleCase
 from atc_py.fix.parts.bodies import body_of
 from atc_py.fix.parts.steps import check_room
-from atc_py.fix.parts.total import may_run_always
+from atc_py.fix.parts.total import may_repeat_always, may_run_always
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
 from atc_py.fix.unfit import require
+from atc_py.frontend.reading.tensors import dtype_of_element
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from atc_py.fix.site import Site
+    from atc_py.frontend.folding.graph import ValueType
     from atc_py.source import SourceTensor
+    from atc_py.tensor.shapes import Shape
 
 __all__: list[str] = []
 
@@ -52,9 +55,9 @@ _ROW = CaseGraph({}, ("s",), (("Unsqueeze", ("x0",), ("s",), {"axes": [0]}),))
         ),
         condition=Words(
             "the If or a node in it is refused; both branches return tensors of one dtype and dims; "
-            "no node in them draws random numbers, repeats a graph, or can fail for some values "
+            "no node in them draws random numbers, or can fail for some values "
             "(an integer divided by what may be 0, indices or dims computed at run time)",
-            "If 或其中的节点被拒绝；两个分支的结果类型与形状相同；其中没有随机数、循环，"
+            "If 或其中的节点被拒绝；两个分支的结果类型与形状相同；其中没有随机数，"
             "也没有因数值而失败的节点",
         ),
     ),
@@ -71,32 +74,45 @@ def if_as_where(site: Site) -> Sequence[str]:
     known = site.node.branches
     require(set(known) >= set(_BRANCHES), "both branches can be read", "两个分支均可读取")
     inner = [each for name in _BRANCHES for each in known[name].nodes]
+    constants = site.around.graph.consts if site.around is not None else {}
+    repeated = site.work is not None and may_repeat_always(site.work.proto, constants)
     require(
-        all(map(may_run_always, inner)),
+        repeated and all(map(may_run_always, inner)),
         "every node of the branches is defined for all values",
         "分支内的节点对任何数值都有定义",
     )
     for body in bodies:
         check_room(site, body, 1)
-    pairs = list(zip(*(known[name].outputs for name in _BRANCHES), strict=True))
-    used = [site.output(at) is not None for at in range(len(pairs))]
-    for pair, is_used in zip(pairs, used, strict=True):
-        if is_used:
-            _check_alike(*pair)
+    types = [
+        [
+            _type_of(tensor, stated)
+            for tensor, stated in zip(known[name].outputs, body.types, strict=True)
+        ]
+        for name, body in zip(_BRANCHES, bodies, strict=True)
+    ]
+    used = [site.output(at) is not None for at in range(len(types[0]))]
+    for one, another, is_used in zip(*types, used, strict=True):
+        alike = one is not None and one == another
+        en, zh = (
+            "both branches return the same dtype and known dims",
+            "两个分支结果的类型与形状已知且相同",
+        )
+        require(alike or not is_used, en, zh)
     then, other = (site.inline(body, []) for body in bodies)
     condition = _scalar(site)
     return [
-        _choice(site, condition, a, b, pair[0]) if is_used else ""
-        for a, b, pair, is_used in zip(then, other, pairs, used, strict=True)
+        _choice(site, condition, (a, b), found) if is_used and found is not None else ""
+        for a, b, found, is_used in zip(then, other, types[0], used, strict=True)
     ]
 
 
-def _check_alike(one: SourceTensor, other: SourceTensor) -> None:
-    """Refuse results that are no tensors of one dtype and known dims."""
-    typed = one.dtype is not None and one.dtype == other.dtype
-    require(typed, "both branches return one dtype", "两个分支结果的类型相同")
-    known = not one.is_open and one.dims == other.dims
-    require(known, "both branches return the same known dims", "两个分支结果的形状已知且相同")
+def _type_of(tensor: SourceTensor, stated: ValueType | None) -> tuple[DType, Shape] | None:
+    """Return the type of a result, which the file may state where it is not inferred."""
+    if tensor.dtype is not None and not tensor.is_open:
+        return tensor.dtype, tensor.shape
+    dtype = None if stated is None else dtype_of_element(stated.element)
+    shape = None if stated is None else stated.shape
+    return None if dtype is None or shape is None else (dtype, shape)
 
 
 def _scalar(site: Site) -> str:
@@ -105,11 +121,13 @@ def _scalar(site: Site) -> str:
     return site.squeeze(site.name(0), range(len(dims))) if dims else site.name(0)
 
 
-def _choice(site: Site, condition: str, then: str, other: str, result: SourceTensor) -> str:
+def _choice(
+    site: Site, condition: str, results: tuple[str, str], known: tuple[DType, Shape]
+) -> str:
     """Write the choice of one result."""
+    (then, other), (dtype, shape) = results, known
     if then == other:
         return then
-    dtype, shape = result.required_dtype, result.shape
     if dtype in _LISTED and site.opset >= _WHERE_SINCE:
         return site.op("Where", [condition, then, other])
     if dtype is DType.BOOL:

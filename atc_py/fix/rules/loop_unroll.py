@@ -13,17 +13,19 @@ import numpy as np
 from atc_py.diag import Words
 from atc_py.fix.case import CaseGraph, ConstInput, Fed, RuleCase
 from atc_py.fix.parts.bodies import body_of
-from atc_py.fix.parts.steps import FIRST_STATE, MOST_STEPS, check_room, loop_steps
+from atc_py.fix.parts.steps import FIRST_STATE, MOST_STEPS, check_room, loop_steps, stack
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
 from atc_py.fix.surroundings import MOST_NODES
 from atc_py.fix.unfit import require
+from atc_py.frontend.reading.tensors import dtype_of_element
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from atc_py.fix.site import Site
+    from atc_py.frontend.rewriting.graph_body import GraphBody
 
 __all__: list[str] = []
 
@@ -66,6 +68,7 @@ _BODY = CaseGraph(
         {"body": _BODY},
         outputs=2,
     ),
+    last=True,
 )
 def loop_unroll(site: Site) -> Sequence[str]:
     """Write the steps one after the other."""
@@ -75,25 +78,23 @@ def loop_unroll(site: Site) -> Sequence[str]:
     count = len(site.node.inputs) - FIRST_STATE
     states = [site.name(FIRST_STATE + at) for at in range(count)]
     if not total:
-        return [*states, *(_nothing(site, at) for at in range(count, len(site.node.outputs)))]
+        return [*states, *(_nothing(site, body, at) for at in range(count, len(site.node.outputs)))]
     true = site.const(np.ones((), np.bool_), DType.BOOL, "going")
     stacked: list[list[str]] = []
     for step in range(total):
         results = site.inline(body, [site.const(step, label="step"), true, *states])
         states = list(results[1 : 1 + count])
         stacked.append(list(results[1 + count :]))
-    scanned = [[site.unsqueeze(each[at], [0]) for each in stacked] for at in range(len(stacked[0]))]
-    joined = [rows[0] if len(rows) == 1 else site.op("Concat", rows, axis=0) for rows in scanned]
-    return [*states, *joined]
+    return [*states, *(stack(site, list(each), 0) for each in zip(*stacked, strict=True))]
 
 
-def _nothing(site: Site, position: int) -> str:
+def _nothing(site: Site, body: GraphBody, position: int) -> str:
     """Return what a scanned output is after no step; "" where nothing uses it."""
-    found = site.output(position)
-    if found is None:
+    if site.output(position) is None:
         return ""
-    require(found.dims and found.dtype, "the dims of what is scanned are known", "扫描输出形状已知")
-    rest = found.required_dims[1:]
-    require(None not in rest, "the dims of what is scanned are known", "扫描输出形状已知")
-    empty = np.zeros((0, *(each or 0 for each in rest)))
-    return site.const(empty, found.required_dtype, "nothing")
+    stated = body.types[1 + position]
+    dtype = None if stated is None else dtype_of_element(stated.element)
+    dims = None if stated is None else stated.shape
+    known = dtype is not None and dims is not None
+    require(known, "the body states the dims of what is scanned", "循环体给出扫描输出的形状")
+    return site.const(np.zeros((0, *(dims or ()))), dtype, "nothing")

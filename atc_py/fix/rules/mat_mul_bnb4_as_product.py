@@ -45,7 +45,9 @@ _INPUTS = (
     RuleText(
         before=Words("MatMulBnb4 of onnxruntime", "onnxruntime 的 MatMulBnb4"),
         after=Words("MatMul with float weights", "与浮点权重做 MatMul"),
-        condition=Words("weights and scales are constant", "权重与缩放为常量"),
+        condition=Words(
+            "weights and scales are constant; B is transposed", "权重与缩放为常量；B 转置"
+        ),
         float16=Words("weights are rounded to float16 once", "权重舍入为 float16 一次"),
     ),
     example=RuleCase(
@@ -68,12 +70,12 @@ def mat_mul_bnb4_as_product(site: Site) -> Sequence[str]:
     rows, count = site.integer("K", 0), site.integer("N", 0)
     size, kind = site.integer("block_size", 0), site.integer("quant_type", 0)
     require(kind in (0, 1), "the codes are FP4 or NF4", "编码为 FP4 或 NF4")
+    across = site.integer("transB", 1)
+    require(across, "B is transposed", "B 转置")
     packed = site.constant(1).reshape(-1)
     # The high bits of a byte come first.
     codes = np.stack([packed >> 4, packed & 15], axis=-1).reshape(-1)[: rows * count]
     values = np.asarray(_VALUES[kind], np.float32)[codes]
     scales = np.repeat(site.constant(2).reshape(-1).astype(np.float32), size)[: rows * count]
-    weights = (values * scales).reshape(count, rows)
-    if site.integer("transB", 1):
-        weights = weights.T
+    weights = (values * scales).reshape(count, rows).T
     return [site.op("MatMul", [site.name(0), site.const(weights, site.element, "weights")])]

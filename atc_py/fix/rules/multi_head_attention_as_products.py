@@ -69,22 +69,22 @@ def multi_head_attention_as_products(site: Site) -> Sequence[str]:
     require(len(q) == _SEQUENCES, "the query is not packed", "查询未打包")
     apart = len(k) == _HEADS_APART
     require(apart or len(k) == _SEQUENCES, "key and value are not packed", "键、值未打包")
-    names = _projected(site, heads, apart=apart)
+    query, key, value = _projected(site, heads, apart=apart)
     past = 0 if site.tensor(_PAST) is None else site.shape(_PAST)[2]
     if past:
-        names[1:] = [
+        key, value = (
             site.op("Concat", [site.name(_PAST + at), each], axis=2)
-            for at, each in enumerate(names[1:])
-        ]
+            for at, each in enumerate((key, value))
+        )
     keys = past + (k[2] if apart else k[1])
-    value = v[3] if apart else v[2] // heads
-    dims = HeadDims(q[0], heads, heads, q[1], keys, q[2] // heads, value)
+    width = v[3] if apart else v[2] // heads
+    dims = HeadDims(q[0], heads, heads, q[1], keys, q[2] // heads, width)
     found = attend(
-        site, *names, dims,
+        site, query, key, value, dims,
         scale=site.number("scale", 0.0) or dims.size**-0.5,
         biases=_terms(site, dims),
     )  # fmt: skip
-    return [merged(site, found.y), names[1], names[2]]
+    return [merged(site, found.y), key, value]
 
 
 def _projected(site: Site, heads: int, *, apart: bool) -> list[str]:

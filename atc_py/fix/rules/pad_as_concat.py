@@ -60,6 +60,9 @@ def pad_as_concat(site: Site) -> Sequence[str]:
     """Write the constants around the data."""
     dims, found = list(site.shape(0)), pads_of(site)
     require(found.mode == "constant", "mode is constant", "模式为 constant")
+    zeros = found.is_zero and site.element in LISTED
+    cut = min((*found.begins, *found.ends)) < 0
+    require(cut or not zeros, "the pads are not those of a listed form", "填充不是清单中的形式")
     y = site.name(0)
     for axis, size in enumerate(dims):
         first, last = max(-found.begins[axis], 0), size + min(found.ends[axis], 0)
@@ -67,7 +70,7 @@ def pad_as_concat(site: Site) -> Sequence[str]:
         y = take(site, y, axis, range(first, last), size)
         dims[axis] = last - first
     begins, ends = ([max(each, 0) for each in pads] for pads in (found.begins, found.ends))
-    if found.is_zero and site.element in LISTED:
+    if zeros:
         y = site.pad(y, [*begins, *ends])
         return [site.op("Identity", [y]) if y == site.name(0) else y]
     for axis in range(len(dims)):

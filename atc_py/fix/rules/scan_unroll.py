@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from atc_py.diag import Words
 from atc_py.fix.case import CaseGraph, Fed, RuleCase
 from atc_py.fix.parts.bodies import body_of
-from atc_py.fix.parts.steps import MOST_STEPS, check_room
+from atc_py.fix.parts.steps import MOST_STEPS, check_room, stack
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
 from atc_py.fix.surroundings import MOST_NODES
@@ -62,6 +62,7 @@ _BODY = CaseGraph(
         {"body": _BODY, "num_scan_inputs": 1},
         outputs=2,
     ),
+    last=True,
 )
 def scan_unroll(site: Site) -> Sequence[str]:
     """Write the steps one after the other."""
@@ -92,7 +93,7 @@ def scan_unroll(site: Site) -> Sequence[str]:
     into = _axes(site, "scan_output_axes", outputs)
     reverse = site.integers("scan_output_directions", [0] * outputs)
     return [*states, *(
-        _stack(site, [each[at] for each in stacked], into[at], reverse[at] != 0)
+        stack(site, [each[at] for each in stacked], into[at], backward=reverse[at] != 0)
         for at in range(outputs)
     )]  # fmt: skip
 
@@ -100,10 +101,3 @@ def scan_unroll(site: Site) -> Sequence[str]:
 def _axes(site: Site, name: str, count: int) -> tuple[int, ...]:
     """Return one axis for each scanned tensor; 0 by default."""
     return site.integers(name, [0] * count)
-
-
-def _stack(site: Site, parts: Sequence[str], axis: int, backward: bool) -> str:
-    """Return the results of all steps along a new axis."""
-    ordered = list(reversed(parts)) if backward else list(parts)
-    rows = [site.unsqueeze(each, [axis]) for each in ordered]
-    return rows[0] if len(rows) == 1 else site.op("Concat", rows, axis=axis)

@@ -27,10 +27,10 @@ _MATRIX = 2
 
 @fix_rule(
     "trilu-as-where",
-    ("Trilu",),
+    ("Trilu", "com.microsoft::Trilu"),
     Exactness.EQUAL,
     RuleText(
-        before=Words("Trilu", "Trilu"),
+        before=Words("Trilu of ONNX or onnxruntime", "ONNX 或 onnxruntime 的 Trilu"),
         after=Words(
             "Where with a mask, constant or from a comparison with k",
             "以掩码做 Where，掩码为常量或与 k 比较得到",

@@ -63,12 +63,15 @@ class FoldedGraph:
         branches: by the If nodes that are left.
         faults: what is wrong with the graph and its branches.
         quantized: what became of the quantized layers of branches, which are imported on the way.
+        chosen: those faults that show only in runs that take a branch: shapes or types that
+            contradict each other inside of it.
     """
 
     graph: WorkGraph
     branches: dict[WorkNode, tuple[Branch, ...]] = field(default_factory=dict)
     faults: tuple[Diagnostic, ...] = ()
     quantized: tuple[QuantizedNode, ...] = ()
+    chosen: tuple[Diagnostic, ...] = ()
 
 
 def fold_with_branches(graph: WorkGraph, tensors: TensorReader, limit: int) -> FoldedGraph:
@@ -91,6 +94,7 @@ class _BranchWalk:
         self._limit = limit
         self._branches: dict[WorkNode, tuple[Branch, ...]] = {}
         self._faults: dict[WorkNode, list[Diagnostic]] = {}
+        self._results: dict[WorkNode, list[Diagnostic]] = {}
         self._news: set[str] = set()
         self._used: set[str] = set()
 
@@ -103,11 +107,14 @@ class _BranchWalk:
             foldings += 1
         left = [node for node in self._graph.nodes if node in self._branches]
         inner = [fault for node in left for fault in self._faults[node]]
+        results = [fault for node in left for fault in self._results[node]]
         kept = {node: self._branches[node] for node in left}
-        quantized = [
-            each for found in kept.values() for branch in found for each in branch.folded.quantized
-        ]
-        return FoldedGraph(self._graph, kept, (*faults, *inner), tuple(quantized))
+        folded = [branch.folded for found in kept.values() for branch in found]
+        own = [] if self._graph.always_runs else [*faults, *results]
+        chosen = (*own, *(fault for each in folded for fault in each.chosen))
+        quantized = [layer for each in folded for layer in each.quantized]
+        every = (*faults, *inner, *results)
+        return FoldedGraph(self._graph, kept, every, tuple(quantized), chosen)
 
     def _fold(self) -> list[Diagnostic]:
         """Fold with what is known by now; return the faults."""
@@ -142,7 +149,8 @@ class _BranchWalk:
         graph = self._graph
         found, faults = _look_into(graph, node, self._tensors, self._limit)
         self._branches[node] = found
-        self._faults[node] = [*faults, *_faults_of_results(node, found, self._used)]
+        self._faults[node] = faults
+        self._results[node] = list(_faults_of_results(node, found, self._used))
         learned = _types_of_outputs(node, self._branches[node])
         graph.pinned.update(learned)
         graph.types.update(learned)
@@ -217,7 +225,8 @@ def _fold_branch(
     folded = fold_with_branches(graph, tensors, limit)
     own = [fault for found in faults.values() for fault in found]
     inner = [replace(each, scope=f"{each.scope}, {scope}") for each in folded.quantized]
-    return FoldedGraph(graph, folded.branches, (*own, *folded.faults), (*here, *inner))
+    every = (*own, *folded.faults)
+    return FoldedGraph(graph, folded.branches, every, (*here, *inner), folded.chosen)
 
 
 def _refuse_inputs(

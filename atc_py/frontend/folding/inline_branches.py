@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import onnx
 
 from atc_py.diag import Sink
-from atc_py.frontend.folding.graph import WorkNode, inner_nodes
+from atc_py.frontend.folding.graph import WorkNode, inner_names, inner_nodes
 from atc_py.frontend.reading.signatures import check_signatures
 from atc_py.frontend.reading.text import text_of
 from atc_py.frontend.reading.validate import sort_nodes
 from atc_py.frontend.rewriting.graph_body import renamed_graph
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from onnx import GraphProto
 
     from atc_py.frontend.folding.graph import WorkGraph
@@ -34,6 +37,7 @@ def inline_branches(graph: WorkGraph, tensors: TensorReader) -> bool:
         return False
     taken = {name for node in graph.nodes for name in (*node.reads, *node.writes)}
     taken |= {*graph.inputs, *graph.consts, *graph.foreign}
+    within = Counter(name for node in graph.nodes for name in set(inner_names(node.proto)))
     nodes: list[WorkNode] = []
     sink = Sink()
     for node in graph.nodes:
@@ -41,7 +45,8 @@ def inline_branches(graph: WorkGraph, tensors: TensorReader) -> bool:
         if branch is None or not _is_sound(branch):
             nodes.append(node)
             continue
-        branch = _apart(branch, taken)
+        shared = any(within[name] > 1 for name in set(inner_names(node.proto)))
+        branch = _apart(branch, taken, within if shared else ())
         graph.consts.update(_constants(branch, node, tensors))
         inner = inner_nodes(branch, node, graph.opsets)
         check_signatures(inner, sink)
@@ -80,16 +85,22 @@ def _is_sound(branch: GraphProto) -> bool:
     return len(set(names)) == len(names)
 
 
-def _apart(branch: GraphProto, taken: set[str]) -> GraphProto:
+def _apart(branch: GraphProto, taken: set[str], elsewhere: Collection[str]) -> GraphProto:
     """Return a branch whose names are its own, which are `taken` then.
 
-    Branches of different nodes may share names; so may copies of one node.
+    Branches of different nodes may share names; so may copies of one node. A graph inside of a node
+    must not define names of the graph around it.
+
+    Args:
+        branch: the branch.
+        taken: names of the graph around it.
+        elsewhere: names of graphs inside of nodes, if the branch shares some with other nodes.
     """
-    if not taken.isdisjoint(_defined_names(branch)):
+    if not taken.isdisjoint(_defined_names(branch)) or elsewhere:
 
         def fresh(base: str) -> str:
             name, count = base, 1
-            while name in taken:
+            while name in taken or name in elsewhere:
                 count += 1
                 name = f"{base}_{count}"
             taken.add(name)

@@ -38,6 +38,7 @@ class Translation:
         nodes: the nodes, producers first.
         faults: the findings that contradict ONNX, as far as no choice of dims changes that.
         doubts: those at nodes that may fold away once every dim is known.
+        branch_faults: those that show only in runs that take a branch.
     """
 
     inputs: tuple[SourceTensor, ...]
@@ -45,6 +46,7 @@ class Translation:
     nodes: tuple[SourceNode, ...]
     faults: tuple[Diagnostic, ...]
     doubts: tuple[Diagnostic, ...]
+    branch_faults: tuple[Diagnostic, ...]
 
 
 def translate(folded: FoldedGraph, tensors: TensorReader) -> Translation:
@@ -63,8 +65,11 @@ def translate(folded: FoldedGraph, tensors: TensorReader) -> Translation:
     found = _unique_faults((*folded.faults, *sink.errors))
     doubtful = _doubtful_places([each for node in nodes for each in node.with_inner])
     doubts = tuple(each for each in found if each.place and each.place.node in doubtful)
-    faults = tuple(each for each in found if each not in doubts)
-    return Translation(inputs, outputs, nodes, faults, doubts)
+    faults = [each for each in found if each not in doubts]
+    chosen = {*folded.chosen, *translator.chosen}
+    branch_faults = tuple(each for each in faults if each in chosen)
+    sound = tuple(each for each in faults if each not in chosen)
+    return Translation(inputs, outputs, nodes, sound, doubts, branch_faults)
 
 
 def _doubtful_places(nodes: Sequence[SourceNode]) -> set[int]:
@@ -83,6 +88,9 @@ class _Translator:
 
     The translator of a branch takes what the branch captures from that of the graph around it.
     The open inputs that a value depends on are kept as a set of bits by the value's name.
+
+    Attributes:
+        chosen: faults that show only in runs that take a branch.
     """
 
     def __init__(
@@ -97,6 +105,7 @@ class _Translator:
         self._tensors = tensors
         self._sink = sink
         self._used = self._graph.used_names()
+        self.chosen: list[Diagnostic] = []
         self._values: dict[str, SourceTensor] = {}
         self._open_bits: dict[str, int] = {}
         self._open_inputs: Sequence[str] = ()
@@ -104,6 +113,7 @@ class _Translator:
         self._settling: AbstractSet[str] = frozenset()
         if around is not None:
             outer, holder = around
+            self.chosen = outer.chosen
             self._open_bits.update(outer._open_bits)  # noqa: SLF001  (another of this class)
             self._open_inputs = outer._open_inputs  # noqa: SLF001
             self._capture(outer, holder)
@@ -224,6 +234,8 @@ class _Translator:
         silent = any(tensor and (tensor.dims is None or not tensor.element) for tensor in outputs)
         if complaint is None and silent:
             complaint = own_complaint(self._graph, node)
+            if complaint is not None and not self._graph.always_runs:
+                self.chosen.append(BAD_MODEL.diagnostic(complaint, place=node.place))
         if complaint is not None:
             self._sink.add(BAD_MODEL.diagnostic(complaint, place=node.place))
 

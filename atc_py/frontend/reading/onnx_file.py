@@ -151,6 +151,7 @@ class OnnxFile:
             weight_bytes=self.contents.weight_bytes,
             faults=tuple(dict.fromkeys((*self.faults, *found.faults))),
             doubts=found.doubts,
+            branch_faults=found.branch_faults,
             quantized=(*quantized, *folded.quantized),
             bias_convention=convention,
         )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import onnx
 
 from atc_py.frontend.folding.graph import subgraphs
+from atc_py.frontend.reading.declared import type_of_proto
 from atc_py.frontend.rewriting.function_body import BodyNode, body_node
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from atc_py.diag import Place
-    from atc_py.frontend.folding.graph import WorkNode
+    from atc_py.frontend.folding.graph import ValueType, WorkNode
     from atc_py.frontend.reading.tensors import TensorReader
 
 __all__ = ["GraphBody", "graph_bodies", "is_message", "renamed_attributes", "renamed_graph"]
@@ -29,6 +30,7 @@ class GraphBody:
     Attributes:
         inputs: names of its inputs.
         outputs: names of its outputs.
+        types: types that the file states for its outputs; None where it states none.
         nodes: producers first; graphs that they hold are among their attributes.
         constants: data of its initializers by name.
         size: number of nodes, those of the graphs inside included as often as they run, if that is
@@ -37,6 +39,7 @@ class GraphBody:
 
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    types: tuple[ValueType | None, ...]
     nodes: tuple[BodyNode, ...]
     constants: Mapping[str, NDArray[Any]]
     size: int
@@ -69,6 +72,7 @@ def graph_bodies(
         found[attribute.name] = GraphBody(
             tuple(each.name for each in graph.input if each.name not in constants),
             tuple(each.name for each in graph.output),
+            tuple(type_of_proto(each.type) for each in graph.output),
             tuple(_body_node(each, tensors, node.place) for each in graph.node),
             constants,
             _size(graph, trips),

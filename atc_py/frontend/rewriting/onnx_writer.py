@@ -93,17 +93,15 @@ def write_onnx(  # noqa: PLR0913  (a file and its variations)
         gone: operators that were rewritten; they are not restored as sources of a constant.
         marks: metadata of the model by key, in place of those of the file; None as a value removes the key.
         bound: inputs that have become constants; they are no inputs of the written model.
-        final: the path that the file is moved to afterwards, if that is not `output`; its name is
-            the same.
+        final: the path, of the same name, that the file is moved to afterwards; by default `output`.
         replaced: results of nodes that were rewritten, which are not restored either.
 
     Raises:
         AtcError: CANNOT_WRITE; BAD_OPTION where the file beside the model would replace one of
             the model that was read.
     """
-    message = _Message(
-        file, graph, unfolded(file, graph, gone, replaced), marks or {}, frozenset(bound)
-    )
+    content = unfolded(file, graph, gone, replaced)
+    message = _Message(file, graph, content, marks or {}, frozenset(bound))
     data = None
     if external or message.size > INLINE_LIMIT:
         data = output.with_name(f"{output.name}.data")

@@ -73,7 +73,9 @@ def trilu_as_where(rng: np.random.Generator) -> RuleCase:
     ]  # fmt: skip
     k = ks[int(rng.integers(2)) :][: int(rng.integers(2))]
     inputs: tuple[Any, ...] = (Fed(shape(rng, 2)), *k)
-    return RuleCase("Trilu", inputs, {"upper": int(rng.integers(2))}, opset=14)
+    opset, domain = (1, "com.microsoft") if rng.integers(2) else (14, "")
+    attributes = {"upper": int(rng.integers(2))}
+    return RuleCase("Trilu", inputs, attributes, opset=opset, domain=domain)
 
 
 @draws("compress-as-gather")

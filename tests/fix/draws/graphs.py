@@ -35,6 +35,26 @@ def scan_unroll(rng: np.random.Generator) -> RuleCase:
     return RuleCase("Scan", (Fed((size,)), Fed(tuple(dims))), attributes, outputs=2)
 
 
+@draws("scan-of-batch-unroll")
+def scan_of_batch_unroll(rng: np.random.Generator) -> RuleCase:
+    batch, steps, size = (int(each) for each in rng.integers(1, 5, 3))
+    body = CaseGraph(
+        {"state": Fed((size,)), "one": Fed((size,)), "other": Fed((2, size))},
+        ("next", "out"),
+        (
+            ("Sub", ("one", "state"), ("next",), {}),
+            ("Mul", ("other", "next"), ("out",), {}),
+        ),
+    )
+    attributes = {
+        "body": body,
+        "num_scan_inputs": 2,
+        "directions": [int(each) for each in rng.integers(0, 2, 2)],
+    }
+    inputs = (None, Fed((batch, size)), Fed((batch, steps, size)), Fed((batch, steps, 2, size)))
+    return RuleCase("Scan", inputs, attributes, opset=8, outputs=2)
+
+
 @draws("if-as-where")
 def if_as_where(rng: np.random.Generator) -> RuleCase:
     """Return a choice between casts of the condition, one of them with a refused node."""

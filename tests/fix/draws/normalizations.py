@@ -126,13 +126,3 @@ def embed_norm_as_steps(rng: np.random.Generator) -> RuleCase:
     ]  # fmt: skip
     attributes = {"mask_index_type": 0} if outputs == 1 else {}
     return fused("EmbedLayerNormalization", *inputs, outputs=outputs, epsilon=1e-3, **attributes)
-
-
-@draws("fused-mat-mul-as-steps")
-def fused_mat_mul_as_steps(rng: np.random.Generator) -> RuleCase:
-    rows, inner, columns = (int(each) for each in rng.integers(1, 6, 3))
-    flags = [int(each) for each in rng.integers(0, 2, 2)]
-    left = (inner, rows) if flags[0] else (rows, inner)
-    right = (columns, inner) if flags[1] else (inner, columns)
-    inputs = Fed((2, *left)), Fed((2, *right))
-    return fused("FusedMatMul", *inputs, transA=flags[0], transB=flags[1], alpha=0.5)

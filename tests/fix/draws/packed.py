@@ -52,12 +52,11 @@ def mat_mul_n_bits_unrounded(rng: np.random.Generator) -> RuleCase:
 @draws("mat-mul-bnb4-as-product")
 def mat_mul_bnb4_as_product(rng: np.random.Generator) -> RuleCase:
     rows, count = int(rng.integers(1, 20)) * 2, int(rng.integers(1, 9))
-    across = int(rng.integers(2))
     blocks = -(-rows * count // 16)
     scales = ConstInput(rng.uniform(0.1, 2, blocks).astype(np.float32))
-    inputs = Fed((2, rows if across else count)), octets(rng, rows * count // 2), scales
+    inputs = Fed((2, rows)), octets(rng, rows * count // 2), scales
     attributes = {"K": rows, "N": count, "block_size": 16, "quant_type": int(rng.integers(2))}
-    return fused("MatMulBnb4", *inputs, transB=across, **attributes)
+    return fused("MatMulBnb4", *inputs, **attributes)
 
 
 @draws("gather-block-quantized-as-gather")

@@ -140,3 +140,13 @@ def global_lp_pool_as_norm(rng: np.random.Generator) -> RuleCase:
 def lp_pool_as_average(rng: np.random.Generator) -> RuleCase:
     rank, dilated = int(rng.integers(1, 4)), bool(rng.integers(2))
     return pool(rng, "LpPool", rank, dilated=dilated, opset=18, p=int(rng.integers(1, 4)))
+
+
+@draws("pool-wide-window")
+def pool_wide_window(rng: np.random.Generator) -> RuleCase:
+    op_type = str(rng.choice(["AveragePool", "MaxPool"]))
+    taps, step = int(rng.integers(4097, 5000)), int(rng.integers(1, 50))
+    size = taps + step * int(rng.integers(1, 9))
+    attributes: dict[str, Any] = {"kernel_shape": [2, taps], "strides": [1, step]}
+    attributes["pads"] = [int(rng.integers(2)), 0, int(rng.integers(2)), 0]
+    return RuleCase(op_type, (Fed((1, 1, int(rng.integers(2, 4)), size)),), attributes, opset=11)

@@ -40,7 +40,14 @@ def conv_stride_fold(rng: np.random.Generator) -> RuleCase:
     taps = int(rng.integers(1, 300))
     pads = [0, int(rng.integers(0, 200)), 0, int(rng.integers(0, 200))]
     size = taps + step * int(rng.integers(1, 4)) + int(rng.integers(0, step))
-    return convolution(rng, (1, size), (1, taps), strides=[1, step], pads=pads)
+    if rng.integers(2):
+        return convolution(rng, (1, size), (1, taps), strides=[1, step], pads=pads)
+    taps = int(rng.integers(1, 100))
+    rows, width = int(rng.integers(1, 3)), int(rng.integers(1, 100))
+    strides = [step, int(rng.choice([1, 2, 70]))]
+    pads = [int(rng.integers(0, 40)), 0, int(rng.integers(0, 40)), 1]
+    tall = taps + step * int(rng.integers(1, 3)) + int(rng.integers(0, step))
+    return convolution(rng, (tall, rows + width), (taps, rows), strides=strides, pads=pads)
 
 
 @draws("conv-swap-axes")
@@ -73,9 +80,25 @@ def average_as_global(rng: np.random.Generator) -> RuleCase:
 @draws("conv-wide-kernel")
 def conv_wide_kernel(rng: np.random.Generator) -> RuleCase:
     taps, step, rows = int(rng.integers(256, 600)), int(rng.integers(1, 4)), int(rng.integers(1, 3))
-    size = taps + step * int(rng.integers(1, 9)) + int(rng.integers(0, 3))
+    by = int(rng.choice([1, 1, 2]))
+    if rng.integers(3) == 0:
+        taps, by = int(rng.integers(2, 5)), int(rng.integers(256, 400))
+    size = (taps - 1) * by + 1 + step * int(rng.integers(1, 9)) + int(rng.integers(0, 3))
     pads = [0, int(rng.integers(0, 9)), 0, int(rng.integers(0, 9))]
-    return convolution(rng, (rows + 1, size), (rows, taps), strides=[1, step], pads=pads)
+    sizes, kernel, lists = (rows + 1, size), (rows, taps), ([1, step], [1, by])
+    if rng.integers(2):
+        sizes, kernel = sizes[::-1], kernel[::-1]
+        lists, pads = (lists[0][::-1], lists[1][::-1]), [pads[1], 1, pads[3], 1]
+    return convolution(rng, sizes, kernel, strides=lists[0], dilations=lists[1], pads=pads)
+
+
+@draws("conv-far-pads")
+def conv_far_pads(rng: np.random.Generator) -> RuleCase:
+    taps = [int(each) for each in rng.integers(1, 5, 2)]
+    size = tuple(tap + int(rng.integers(1, 9)) for tap in taps)
+    pads = [int(each) for each in rng.integers(0, 3, 4)]
+    pads[int(rng.integers(4))] = int(rng.integers(256, 400))
+    return convolution(rng, size, tuple(taps), pads=pads)
 
 
 @draws("conv-long-row")

@@ -1,0 +1,73 @@
+"""Naming of the rules that remove errors: what it costs beside the check itself."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+import atc_py
+from atc_py.fix import engine
+from atc_py.frontend.folding import if_branches, survey
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def activations(path: Path, operator: str = "HardSwish") -> Path:
+    """Write a row of three activations."""
+    names = ["x", "a", "b", "y"]
+    nodes = [helper.make_node(operator, [names[at]], [names[at + 1]], f"n{at}") for at in range(3)]
+    graph = helper.make_graph(
+        nodes,
+        "m",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 8])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+    )
+    opset = helper.make_opsetid("", 14)
+    onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=8), path)
+    return path
+
+
+def test_a_refused_model_is_folded_and_checked_once_more_for_its_new_form_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = activations(tmp_path / "m.onnx")
+    folds, checks = [], []
+
+    def fold(*args: object) -> object:
+        folds.append(args)
+        return if_branches.fold_with_branches(*args)  # type: ignore[arg-type]
+
+    check_view = engine.check_view
+
+    def check(*args: object) -> object:
+        checks.append(args)
+        return check_view(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(survey, "fold_with_branches", fold)
+    monkeypatch.setattr(engine, "fold_with_branches", fold)
+    monkeypatch.setattr(engine, "check_view", check)
+    (found,) = atc_py.check_models(model).models
+    assert all(each.fixed_by == ("function-body",) for each in found.findings if each.fixed_by)
+    assert sum(bool(each.fixed_by) for each in found.findings) == 3
+    assert (len(folds), len(checks)) == (2, 1)
+
+
+@pytest.mark.parametrize(("operator", "loaded"), [("Relu", False), ("HardSwish", True)])
+def test_rules_are_imported_where_something_is_refused(
+    tmp_path: Path, operator: str, *, loaded: bool
+) -> None:
+    model = activations(tmp_path / "m.onnx", operator)
+    code = (
+        "import sys, atc_py; "
+        f"atc_py.check_models({str(model)!r}); "
+        "print(any(name.startswith('atc_py.fix.rules.') for name in sys.modules), "
+        "'atc_py.fix.engine' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [str(loaded), str(loaded)]
