@@ -167,6 +167,16 @@ class Site:
         require(isinstance(found, int), f"{name} is an integer", f"{name} 为整数")
         return cast("int", found)
 
+    def axis(self, default: int, rank: int, name: str = "axis") -> int:
+        """Return an attribute that is an axis, counted from the first one.
+
+        Raises:
+            UnfitError: it is none of `rank` axes.
+        """
+        found = self.integer(name, default)
+        require(-rank <= found < rank, f"{name} is one of the axes", f"{name} 在秩的范围内")
+        return found % rank
+
     def number(self, name: str, default: float) -> float:
         """Return a float attribute.
 

@@ -63,7 +63,7 @@ def scatter_elements_as_nd(site: Site) -> Sequence[str]:
     require(site.text("reduction", "none") == "none", "no reduction", "无归约")
     dims, shape = site.dims(0), site.shape(1)
     rank = len(dims)
-    axis = site.integer("axis", 0) % rank
+    axis = site.axis(0, rank)
     found = site.range(1)
     indices = site.name(1)
     if site.tensor(1) is not None and site.input(1).dtype is not DType.INT64:

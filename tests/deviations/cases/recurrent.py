@@ -120,13 +120,3 @@ for _generation in (5, 9):
             "LSTM/peepholes-ignored", _generation, lstm(more=PEEPHOLES), lstm(), lstm_on_cann
         )
     )
-    deviation(
-        DeviationCase(
-            "GRU/layout-ignored", _generation, gru(14, layout=1), gru(14), None, "cann-9.0"
-        )
-    )
-    deviation(
-        DeviationCase(
-            "LSTM/layout-ignored", _generation, lstm(14, layout=1), lstm(14), None, "cann-9.0"
-        )
-    )
