@@ -57,6 +57,7 @@ class Site:
         computes_in: the dtype of new scalars, where it is not that of the first input.
         absorbed: nodes that go along with the node, each reading the one before it; the results
             are then those of the last.
+        beside: nodes that stay, whose results the absorbed ones read and what is written does not.
     """
 
     def __init__(
@@ -81,6 +82,7 @@ class Site:
         self.around = around
         self.computes_in: DType | None = None
         self.absorbed: tuple[ValueReader, ...] = ()
+        self.beside: tuple[WorkNode, ...] = ()
         self._ranges = ranges
         self.work = work
         self.node = node

@@ -38,6 +38,7 @@ def test_random_cases_are_fixed(name: str, tmp_path: Path) -> None:
             tmp_path / "fixed.onnx",
             approximate=approximate,
             ranges=case.ranges,
+            simulate=False,
             operator_list=case.operator_list,
             seeds=1,
         )

@@ -109,6 +109,7 @@ def _grown(site: Site, scale: str) -> str:
     maker = None if site.around is None else site.around.makers.get(scale)
     if maker is None or maker.node.op_type != "Mul":
         return scaled(site, scale, 1 / (DATA_SHARE * WEIGHT_SHARE))
+    site.beside = (maker.work,)
     first, second = (
         scaled(site, part, 1 / share)
         for part, share in zip(maker.work.inputs, (DATA_SHARE, WEIGHT_SHARE), strict=True)
