@@ -38,6 +38,21 @@ Classes: *equal*, every bit is the same on one engine; *reordered*, sums are tak
 1e-5 of the largest result are allowed; *bounded*, with the bound of the rule; *approximate*, applied with
 `--allow-approximate` alone. If a rewritten region differs by more, nothing is written (ATC7030).
 
+The proof has four parts. Both models run on random data (`--seeds`, three by default) or on yours (`--data`), ends of `--range`
+among them, and their outputs are compared. What was finally written for a node runs on the values that the original's run
+has there. Each application of a rule runs against the node that it replaced, on drawn data: random ones, zeros, ones,
+equal values, ends of integer ranges and of what indices select from, tiny and large floats, up to 1e4 (up to 10 where
+the form has a Softmax, since masks are numbers that hold float16); for class *equal* infinities as well, and NaN except for operators
+that order their elements, in whose order ONNX has no place for NaN. The sign of zeros does not count. Then the fixed model is
+compiled for `--soc` and `--precision-mode` and runs on the simulator, unless its weights take more than 256 MiB or
+`--no-simulator` is given; that is reported and never an error.
+
+A difference counts against the limit of the class as a part of the largest result; limits are for float32 and grow with the step
+of narrower floats, up to 1 %. Of classes that allow a difference, that which a rounding of the inputs makes of the node itself is
+taken out. Elements for which the node itself has no finite result, and data that it refuses, are outside of its domain. Inputs
+that decide dims, axes or steps of quantization are not drawn but keep the values of the model's own run. The report names each
+rewrite of which neither engine shows anything, and why.
+
 What a rule needs of integers is proved from dims, constants and indices; bounds of the model's inputs are given with
 `--range NAME=LOW:HIGH`. `--bind NAME=VALUE` makes an input a constant."""
 

@@ -189,6 +189,9 @@ class _Restating:
     def _attributes(self) -> dict[str, SourceAttr] | Words:
         """Return the node's attributes that the listed version has or the specification judges."""
         kept: dict[str, SourceAttr] = {}
+        changed = self._changed_default()
+        if changed is not None:
+            return changed
         for name, value in self._view.attributes.items():
             own, listed = self._own.attributes.get(name), self._listed.attributes.get(name)
             if own is None or name.startswith(INTERNAL_PREFIX):
@@ -199,6 +202,12 @@ class _Restating:
                 kept[name] = value
             elif value != own.default:
                 return self._lacks(f"attribute {name}", f"属性 {name}")
+        for name, schema in self._own.attributes.items():
+            # The listed version computes what the specification allows, not what is the default now.
+            row = self._spec.attribute(name)
+            allowed = row.one_of if self._strict and row and self._spec.is_unlisted(row) else ()
+            if allowed and name not in kept and schema.default not in allowed:
+                return self._lacks(f"attribute {name}", f"属性 {name}")
         for name, listed in self._listed.attributes.items():
             own = self._own.attributes.get(name)
             if name not in kept and own is not None and own.default != listed.default:
@@ -206,6 +215,20 @@ class _Restating:
                     f"the default of attribute {name}", f"属性 {name} 的默认值"
                 )
         return kept
+
+    def _changed_default(self) -> Words | None:
+        """Return the refusal of a new attribute whose default is not what the older version means.
+
+        The specification has a row for such an attribute, with the values that mean it.
+        """
+        for name, own in self._own.attributes.items():
+            row = self._spec.attribute(name)
+            if not self._strict or name in self._listed.attributes or row is None or not row.one_of:
+                continue
+            value = self._view.attributes.get(name, own.default)
+            if value is not None and value not in row.one_of and not isinstance(value, tuple):
+                return self._lacks(f"attribute {name} with {value}", f"属性 {name} 的取值 {value}")
+        return None
 
     def _is_judged(self, name: str) -> bool:
         """Return True if the specification has a row for an attribute of unlisted opsets."""

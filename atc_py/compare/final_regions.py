@@ -72,7 +72,7 @@ class FinalRegion:
     def prove_drawn(self, seeds: Sequence[int], visible: Feeds) -> None:
         """Run the node and its new form on drawn data, where the new form reads no other values."""
         test, step = self._test, self._group[0].step
-        if step.reads.issuperset(test.after.reads) and test.before.writes:
+        if set(step.reads).issuperset(test.after.reads) and test.before.writes:
             run_drawn(test, step, seeds, visible)
         test.close()
 
@@ -96,7 +96,7 @@ class FinalRegions:
         self._fixed = fixed
         self._makers = {name: node for node in fixed.file.nodes for name in node.writes}
         self._order = {node: at for at, node in enumerate(fixed.file.nodes)}
-        kept = {name for group in groups for name in group[0].step.origin.writes}
+        kept = {name for group in groups for name in group[0].step.writes}
         self._rules: dict[str, dict[str, float]] = {}
         for each in (each for group in groups for each in group):
             for name in (name for node in each.step.written for name in node.writes):
@@ -120,18 +120,15 @@ class FinalRegions:
 
     def _region(self, group: tuple[Applied, ...], proof: RegionProof) -> FinalRegion | None:
         """Return the region of one rewrite."""
-        origin = group[0].step.origin
-        shown = [name for name in origin.writes if name in self._makers]
-        writes = [*shown, *self._stand_ins({*origin.writes}.difference(shown))]
+        step = group[0].step
+        shown = [name for name in step.writes if name in self._makers]
+        writes = [*shown, *self._stand_ins({*step.writes}.difference(shown))]
         if not writes:
             return None
-        step = group[0].step
         nodes = self._nodes_between(set(step.reads), writes)
         file = self._fixed.file
         after = group_of(nodes, file.opsets, file.contents.weights, writes, file.tensors)
-        before = group_of(
-            step.replaced, step.opsets, step.consts, shown, self._original.file.tensors
-        )
+        before = group_of(step.nodes, step.opsets, step.consts, shown, self._original.file.tensors)
         limits = {each.rule.name: each.rule.limit for each in group}
         for name in (name for node in nodes for name in node.writes):
             # What the node reads may have gone, so that rewrites before it belong to its region.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
@@ -23,6 +24,8 @@ from atc_py.compare.proof import prove
 from atc_py.compare.rewrite_groups import rewrite_groups
 from atc_py.compare.streamed_model import StreamedModel
 from atc_py.compare.target_proof import prove_on_target
+from atc_py.diag import AtcError
+from atc_py.diag.codes import REFERENCE_FAILED
 from atc_py.fix.engine import Fixer
 from atc_py.fix.listed_opset import state_at_listed_opset
 from atc_py.fix.restate import changed_operators
@@ -51,6 +54,9 @@ if TYPE_CHECKING:
 __all__ = ["fix_file"]
 
 
+_WITHOUT_PROOF = "run the model in onnxruntime to see why; --seeds 0 fixes it without a proof"
+
+
 class _Proved(TypedDict):
     """The parts of the record that the proof fills."""
 
@@ -73,7 +79,7 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
     path = rewritten_output(model, output, "fixed", ("fixed",))
     file, library = read_model(model), _library(options.check)
     fixed = _fix(file, library, options)
-    before = fixed.graph.opsets.get("", 0)
+    before = file.opsets.get("", 0)
     after = state_at_listed_opset(fixed, library)
     write = _writer(fixed, library, (before, after), options)
     changed = bool(fixed.applied) or before != after
@@ -161,7 +167,15 @@ def _prove(
     if feeds is None:
         return None
     original, written = StreamedModel(fixed.file), StreamedModel(read_model(trial))
-    return prove(original, written, groups, feeds, fixed.tidied.twins)
+    try:
+        return prove(original, written, groups, feeds, fixed.tidied.twins)
+    except AtcError as error:
+        raise AtcError(
+            *(
+                replace(each, help=_WITHOUT_PROOF) if each.code is REFERENCE_FAILED else each
+                for each in error.diagnostics
+            )
+        ) from error
 
 
 def _on_target(
@@ -170,8 +184,13 @@ def _on_target(
     """Run the fixed model in the target's precision; None where that is not wanted."""
     if proof is None or not options.simulate:
         return None
+    bound = options.rules.bind
+    samples = [
+        ({name: each for name, each in feeds.items() if name not in bound}, results)
+        for feeds, results in proof.samples
+    ]
     size = sum(constant_bytes(each) for each in fixed.graph.consts.values())
-    return prove_on_target(folder / name, size, options.check, proof.samples, folder)
+    return prove_on_target(folder / name, size, options.check, samples, folder)
 
 
 def _errors(counts: Mapping[Standing, int]) -> int:

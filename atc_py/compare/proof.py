@@ -160,7 +160,7 @@ def _run_both(
 def _not_drawn(original: StreamedModel, groups: Sequence[tuple[Applied, ...]]) -> Iterator[str]:
     """Yield values of the original's own run that steps read and that cannot be drawn."""
     for step in (each.step for group in groups for each in group):
-        for name in step.origin.reads:
+        for name in step.reads:
             if name in step.consts or not (name in original.makers or name in original.inputs):
                 continue
             one = inputs_of(step, name)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -205,7 +206,9 @@ class ReferenceModel:
             AtcError: REFERENCE_FAILED where neither onnxruntime nor onnx's evaluator runs it.
         """
         if at in self._engines:
-            return self._engines[at].run(feeds)
+            # Of other data, the engine may refuse some, and the other one is tried again.
+            with suppress(Exception):
+                return self._engines[at].run(feeds)
         self._engines[at], found = self._started(self.pieces[at], feeds)
         return found
 

@@ -84,6 +84,9 @@ _NOT_NEGATIVE: Mapping[str, int] = {"BatchNormalization": 4}
 _NOT_ZERO: Mapping[str, int] = {"Div": 1, "Mod": 1}
 """By operator: the integer input by which it divides."""
 
+_STEPS: Mapping[str, int] = {"QuantizeLinear": 1}
+"""By operator: the float input by which it divides before it rounds; it keeps the model's own values."""
+
 
 @dataclass(frozen=True, slots=True)
 class DrawnInput:
@@ -117,7 +120,7 @@ def inputs_of(step: RuleStep, name: str) -> DrawnInput | None:
         return None
     node = step.origin
     at = node.inputs.index(name) if name in node.inputs else -1
-    if at in _SHAPES.get(node.op_type, ()):
+    if at in _SHAPES.get(node.op_type, ()) or _STEPS.get(node.op_type) == at:
         return DrawnInput(name, dtype, shape, drawn=False)
     if dtype.is_float:
         return DrawnInput(name, dtype, shape, negative=_NOT_NEGATIVE.get(node.op_type) != at)

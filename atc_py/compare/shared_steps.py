@@ -52,7 +52,7 @@ class SharedSteps:
         names = _Numbers()
         nodes = tuple(
             (_without_names(node.proto, names), tuple(map(names.of, node.reads)))
-            for node in (*step.replaced, *step.written)
+            for node in (*step.nodes, *step.written)
         )
         values = names.known
         return (
@@ -60,7 +60,7 @@ class SharedSteps:
             tuple(sorted((values[n], each) for n, each in step.types.items() if n in values)),
             tuple(sorted((values[n], each) for n, each in step.ranges.items() if n in values)),
             tuple(sorted((values[n], _digest(each)) for n, each in step.consts.items())),
-            tuple(name for name in step.origin.reads if name in self._visible),
+            tuple(name for name in step.reads if name in self._visible),
         )
 
 

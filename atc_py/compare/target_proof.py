@@ -10,7 +10,10 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from atc_py.compare.measure import Measure
+from atc_py.compare.result_gap import largest_gap
 from atc_py.cost.network import network_cost
 from atc_py.cost.reading import launches_of
 from atc_py.device.sim.execution.session import SimModel
@@ -111,6 +114,7 @@ def _outputs(
     dtypes = {each.name: DType(model.tensors[each.tensor].dtype) for each in model.outputs}
     inputs = {each.name: DType(model.tensors[each.tensor].dtype).numpy for each in model.inputs}
     measures = {name: Measure(dtype) for name, dtype in dtypes.items()}
+    gaps, ends = dict.fromkeys(dtypes, 0.0), {name: _Ends() for name in dtypes}
     device = SimModel(package)
     try:
         for feeds, wanted in samples:
@@ -118,17 +122,38 @@ def _outputs(
             for name, array in found.items():
                 if name in wanted and wanted[name].shape == array.shape:
                     measures[name].add(array, wanted[name])
+                    one, other = (each.astype(np.float64) for each in (array, wanted[name]))
+                    gaps[name] = max(gaps[name], largest_gap(one, other))
+                    ends[name].add(other)
     finally:
         device.close()
-    return {name: _error_of(measure) for name, measure in measures.items()}
+    cosines = {name: measure.figures().cosine for name, measure in measures.items()}
+    return {
+        name: TargetError(
+            cosines[name] if isfinite(cosines[name]) else None, gaps[name] / ends[name].span
+        )
+        for name in dtypes
+    }
 
 
-def _error_of(measure: Measure) -> TargetError:
-    """Return the figures of one output."""
-    found = measure.figures()
-    span = found.highest - found.lowest
-    scale = span if isfinite(span) and span > 0 else max(abs(found.highest), found.magnitude, 1e-30)
-    return TargetError(found.cosine if isfinite(found.cosine) else None, found.max_absolute / scale)
+class _Ends:
+    """The least and the largest value of an output of the original."""
+
+    def __init__(self) -> None:
+        self._low, self._high = np.inf, -np.inf
+
+    def add(self, values: NDArray[np.float64]) -> None:
+        """Take in the finite values of one run."""
+        kept = values[np.isfinite(values)]
+        self._low = min(self._low, float(kept.min(initial=np.inf)))
+        self._high = max(self._high, float(kept.max(initial=-np.inf)))
+
+    @property
+    def span(self) -> float:
+        """Their distance; of equal values the magnitude, and 1 where that is 0."""
+        if self._low > self._high:
+            return 1.0
+        return self._high - self._low or abs(self._high) or 1.0
 
 
 def _times(model: OmModel, seconds: Sequence[float]) -> dict[int, float]:

@@ -92,6 +92,7 @@ class RuleCase:
         opset: version of ONNX's operators, or of `domain`'s.
         outputs: how many it has.
         domain: of the operator; "" for ONNX's own.
+        operator_list: the list that refuses it.
         before: nodes before it as in `CaseGraph`, whose inputs are those of the model.
     """
 
@@ -101,6 +102,7 @@ class RuleCase:
     opset: int = 13
     outputs: int = 1
     domain: str = ""
+    operator_list: str = "base"
     before: CaseGraph | None = None
 
     @property

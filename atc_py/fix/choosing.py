@@ -59,8 +59,9 @@ def fitting_forms(
             found.append(FittingForm(rule, site, rule.apply(site)))
         except UnfitError as error:
             misfits.append((rule, error.reason))
-        except (LookupError, ValueError, ZeroDivisionError):
-            # Lists of other lengths than the axes, strides of 0: the check has findings on them.
+        except (ArithmeticError, LookupError, TypeError, ValueError):
+            # Lists of other lengths than the axes, strides of 0, scales that are infinite, shapes that
+            # are numbers: the check has findings on them.
             misfits.append((rule, _NOT_SOUND))
         else:
             if rule.last:

@@ -12,8 +12,10 @@ from atc_py.check.findings import Standing
 from atc_py.diag.codes import BAD_OPTION, FIX_NOT_SETTLED
 from atc_py.fix.choosing import cheapest, fitting_forms
 from atc_py.fix.lineage import Lineage
+from atc_py.fix.neighbors import Readers
 from atc_py.fix.ranges import Range, Ranges
 from atc_py.fix.registry import check_rules, rules_of_operator
+from atc_py.fix.restate import PREFERRED, restate_graph
 from atc_py.fix.rule import Exactness
 from atc_py.fix.site import Site
 from atc_py.fix.splice import splice
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
     from atc_py.check.bound_node import Conditions
     from atc_py.check.evaluate import Checked
     from atc_py.diag import Words
-    from atc_py.fix.choosing import Misfit
+    from atc_py.fix.choosing import FittingForm, Misfit
     from atc_py.fix.new_node import NewNode
     from atc_py.fix.rule import FixRule
     from atc_py.fix.step import RuleStep
@@ -56,6 +58,9 @@ _MOST_ROUNDS = 60
 
 _MOST_CHOICES = 8
 """Times that other forms are tried for nodes whose first forms are refused in the end."""
+
+_OLDEST = 11
+"""Opset from which on a refused model stays at its own while rules apply."""
 
 _MOST_TIDYINGS = 3
 """Times that a form is tidied, each with more nodes left out; beyond, it stays as rules wrote it."""
@@ -234,6 +239,8 @@ class Fixer:
         self._start = start or Start.of(model, before)
         after = before
         known = [each for found in self._hopeless.values() for each in found]
+        if self._is_modernized(graph, model.source, after):
+            model, after = look()
         precise = self._for_precision()
         for _ in range(_MOST_ROUNDS):
             refused = set(self._refused(model.source, after))
@@ -273,6 +280,16 @@ class Fixer:
             folded, found.after = self._look()
             found.model = folded.source
 
+    def _is_modernized(self, graph: WorkGraph, model: SourceModel, checked: Checked) -> bool:
+        """State a refused model of an old opset at the preferred one; return True if it has changed.
+
+        Rules write in the forms of the model's opset, and lists have few of the oldest.
+        """
+        old = 0 < graph.opsets.get("", 0) < _OLDEST
+        if not old or not any(self._refused(model, checked)):
+            return False
+        return not restate_graph(graph, model, self._library, PREFERRED)
+
     def _for_precision(self) -> bool:
         """Return True if listed nodes that float16 harms are replaced."""
         chosen = self._rules.for_precision
@@ -294,7 +311,13 @@ class Fixer:
         self._ranges = Ranges(
             model, {name: Range(*each) for name, each in self._rules.ranges.items()}
         )
+        self._readers = Readers(graph, model)
+        self._pending: dict[SourceNode, tuple[FittingForm, WorkNode, SourceNode]] = {}
         for work, node in zip(graph.nodes, model.nodes, strict=True):
+            if node in self._readers.taken:
+                if node in self._pending:
+                    self._write(writer, *self._pending.pop(node))
+                continue
             hit = any(each in todo for each in node.with_inner)
             tried = hit and node.index not in self._hopeless and not self._lineage.endless
             done = tried and self._replace(writer, work, node, unfit, precision=precision)
@@ -337,28 +360,41 @@ class Fixer:
         ]
         opset = writer.graph.opsets.get("", 0)
         room = MOST_NODES - len(writer.nodes)
-        around = Surroundings(writer.graph, self._makers, self._file.tensors, room)
+        around = Surroundings(writer.graph, self._makers, self._file.tensors, room, self._readers)
 
         def open_site() -> Site:
             return Site(node, opset, writer.fresh, self._ranges, work, around)
 
         misfits: list[Misfit] = []
         forms = fitting_forms(rules, open_site, misfits)
-        unfit += [Unfit(rule, node, reason) for rule, reason in misfits]
+        unfit += [Unfit(rule, node, reason) for rule, reason in misfits if reason.en]
         if not forms:
             return False
         form = cheapest(forms, work, writer.graph, self._conditions.soc)
-        start = len(writer.nodes)
-        made = splice(writer, work, form.site, form.results)
-        new = writer.nodes[start:]
-        given = nodes_looked_through(self._makers, work, new, writer.graph.consts)
-        step = step_of(writer.graph, work, node, new, self._ranges, given)
         if len(forms) > 1 or precision:
             self._chosen[node.index] = (node.index, (*before, form.rule.name))
-        names = (*work.writes, *(name for each in made for name in each.outputs))
+        absorbed = form.site.absorbed
+        if absorbed:
+            self._readers.taken.update(each.node for each in absorbed)
+            self._pending[absorbed[-1].node] = (form, work, node)
+        else:
+            self._write(writer, form, work, node)
+        return True
+
+    def _write(self, writer: Writer, form: FittingForm, work: WorkNode, node: SourceNode) -> None:
+        """Write a form in the place of a node, or of the last of the nodes that go along with it."""
+        site, start = form.site, len(writer.nodes)
+        chain = tuple(each.work for each in site.absorbed)
+        origin = replace(work, outputs=chain[-1].outputs) if chain else work
+        made = splice(writer, origin, site, form.results)
+        chain = (*chain[:-1], *site.beside, *chain[-1:])
+        new = writer.nodes[start:]
+        given = [] if chain else nodes_looked_through(self._makers, work, new, writer.graph.consts)
+        step = step_of(writer.graph, (work, *chain), node, new, self._ranges, given)
+        before = self._lineage.of(work.writes)
+        names = (*origin.writes, *(name for each in made for name in each.outputs))
         self._lineage.note(before, form.rule, names)
         self._applied.append(Applied(form.rule, node, made, step))
-        return True
 
 
 def _bind(graph: WorkGraph, values: Mapping[str, float]) -> None:

@@ -1,4 +1,7 @@
-"""A node that a rule may replace: its facts, and a writer of the nodes that replace it."""
+"""A node that a rule may replace: its facts, and a writer of the nodes that replace it.
+
+Over 400 lines because every rule holds one object, which has the facts and the writers.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from atc_py.fix.unfit import require
 from atc_py.frontend.reading.history import history
 from atc_py.frontend.rewriting.function_body import function_body
 from atc_py.frontend.rewriting.graph_body import renamed_attributes
-from atc_py.ir import DenseConst
+from atc_py.ir import DeferredConst, DenseConst
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from atc_py.fix.neighbors import ValueReader
     from atc_py.fix.ranges import Range, Ranges
     from atc_py.fix.surroundings import Surroundings
     from atc_py.frontend.folding.graph import WorkNode
@@ -50,6 +54,9 @@ class Site:
         opset: the version of ONNX's operators at which new nodes are written.
         made: the new nodes, producers first.
         consts: data of new constants by name.
+        absorbed: nodes that go along with the node, each reading the one before it; the results
+            are then those of the last.
+        beside: nodes that stay, whose results the absorbed ones read and what is written does not.
     """
 
     def __init__(
@@ -72,6 +79,8 @@ class Site:
             around: the graph around it.
         """
         self.around = around
+        self.absorbed: tuple[ValueReader, ...] = ()
+        self.beside: tuple[WorkNode, ...] = ()
         self._ranges = ranges
         self.work = work
         self.node = node
@@ -158,6 +167,16 @@ class Site:
         require(isinstance(found, int), f"{name} is an integer", f"{name} 为整数")
         return cast("int", found)
 
+    def axis(self, default: int, rank: int, name: str = "axis") -> int:
+        """Return an attribute that is an axis, counted from the first one.
+
+        Raises:
+            UnfitError: it is none of `rank` axes.
+        """
+        found = self.integer(name, default)
+        require(-rank <= found < rank, f"{name} is one of the axes", f"{name} 在秩的范围内")
+        return found % rank
+
     def number(self, name: str, default: float) -> float:
         """Return a float attribute.
 
@@ -192,6 +211,19 @@ class Site:
         found = self.output(position)
         return None if found is None or self._ranges is None else self._ranges.of(found)
 
+    def may_wrap(self, position: int = 0) -> bool:
+        """Return True unless an integer output is known to fit its dtype before it is stored."""
+        found = self.output(position)
+        return found is None or self._ranges is None or self._ranges.may_wrap(found)
+
+    def unbounded(self, tensor: SourceTensor) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return what leaves a tensor without bounds: inputs of the model, and other values."""
+        if self._ranges is None:
+            return (), ()
+        found = self._ranges.unbounded(tensor)
+        inputs = tuple(each for each in found if self._ranges.is_input(each))
+        return inputs, tuple(each for each in found if each not in inputs)
+
     @property
     def element(self) -> DType:
         """The dtype of the first input.
@@ -219,6 +251,25 @@ class Site:
     def op(self, op_type: str, inputs: Sequence[str], label: str = "", **attributes: Any) -> str:
         """Write a node with one output; return the output's name."""
         return self.ops(op_type, inputs, 1, label, **attributes)[0]
+
+    def derived(
+        self,
+        position: int,
+        compute: Callable[[NDArray[Any]], NDArray[Any]],
+        dtype: DType = DType.FLOAT32,
+        label: str = "const",
+    ) -> str:
+        """Return the name of a new constant of an input's shape, computed whenever it is read.
+
+        Raises:
+            UnfitError: the input is computed at run time.
+        """
+        source = self.input(position).const
+        require(source is not None, f"{self.name(position)} is constant", "该输入为常量")
+        data = cast("ConstData", source)
+        name = self._fresh(self._label(label))
+        self.consts[name] = DeferredConst(dtype, data.shape, [data], compute, "fix")
+        return name
 
     def ops(
         self, op_type: str, inputs: Sequence[str], count: int, label: str = "", **attributes: Any
@@ -337,6 +388,13 @@ class Site:
         if self.opset < _PADS_AS_INPUT:
             return self.op("Pad", [x], pads=list(pads))
         return self.op("Pad", [x, self.const(pads, label="pads")])
+
+    def clip(self, x: str, low: float, high: float, dtype: DType = DType.FLOAT32) -> str:
+        """Limit elements to `low` and `high`."""
+        if self.opset < _CLIP_AS_INPUT:
+            return self.op("Clip", [x], min=float(low), max=float(high))
+        limits = [self.const(low, dtype, "least"), self.const(high, dtype, "most")]
+        return self.op("Clip", [x, *limits])
 
     def _along(self, op_type: str, x: str, axes: Sequence[int], **attributes: Any) -> str:
         """Write an operator over axes, in the form of the opset."""

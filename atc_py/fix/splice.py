@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from atc_py.frontend.rewriting.graph_body import renamed_attributes
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -63,4 +65,5 @@ def _renamed(node: NewNode, names: dict[str, str]) -> NewNode:
         node,
         inputs=tuple(names.get(name, name) for name in node.inputs),
         outputs=tuple(names.get(name, name) for name in node.outputs),
+        attributes=renamed_attributes(node.attributes, names, lambda name: name),
     )

@@ -28,6 +28,7 @@ class RuleStep:
 
     Attributes:
         origin: the node.
+        chain: further nodes that it stood for, or that the new nodes compute again, producers first.
         written: the nodes that replaced it, producers first.
         opsets: imported version of each domain.
         types: types of the values that either side reads, and of the results, as far as known.
@@ -43,45 +44,53 @@ class RuleStep:
     ranges: Mapping[str, Range]
     consts: Mapping[str, ConstData]
     given: tuple[WorkNode, ...] = ()
+    chain: tuple[WorkNode, ...] = ()
 
     @property
-    def replaced(self) -> tuple[WorkNode, ...]:
-        """The node after those that the rule looked through."""
-        return (*self.given, self.origin)
+    def nodes(self) -> tuple[WorkNode, ...]:
+        """The node, between those that the rule looked through and those of the chain."""
+        return (*self.given, self.origin, *self.chain)
 
     @property
-    def reads(self) -> frozenset[str]:
-        """The values that these nodes read from around them."""
-        made = {name for each in self.given for name in each.writes}
-        return frozenset(name for each in self.replaced for name in each.reads) - made
+    def reads(self) -> tuple[str, ...]:
+        """The values that the nodes take from around them."""
+        made = {name for node in self.nodes for name in node.writes}
+        return tuple(dict.fromkeys(n for each in self.nodes for n in each.reads if n not in made))
+
+    @property
+    def writes(self) -> tuple[str, ...]:
+        """The results that others read: those of the last node."""
+        return tuple(self.nodes[-1].writes)
 
 
 def step_of(
     graph: WorkGraph,
-    origin: WorkNode,
+    nodes: Sequence[WorkNode],
     node: SourceNode,
     written: Sequence[WorkNode],
     ranges: Ranges,
     given: Sequence[WorkNode] = (),
 ) -> RuleStep:
-    """Return the step that put `written` in place of `origin`.
+    """Return the step that put `written` in place of `nodes`.
 
     Args:
         graph: the graph with the constants of the new nodes.
-        origin: the node.
-        node: the same as a source node.
+        nodes: the node, and those of its chain.
+        node: the first as a source node.
         written: the new nodes.
         ranges: of the model as it was before.
         given: nodes before the node that the rule looked through, producers first.
     """
-    reads = dict.fromkeys(name for each in (*given, origin, *written) for name in each.reads)
-    names = (*reads, *origin.writes)
+    reads = dict.fromkeys(name for each in (*given, *nodes, *written) for name in each.reads)
+    names = (*reads, *(name for each in nodes for name in each.writes))
     types = {name: known for name in names if (known := known_type(graph, name)) is not None}
     tensors = (each for each in (*node.inputs, *node.outputs) if each is not None)
     bounds = {each.name: found for each in tensors if (found := ranges.of(each)) is not None}
     consts = {name: graph.consts[name] for name in reads if name in graph.consts}
     opsets = dict(graph.opsets)
-    return RuleStep(origin, tuple(written), opsets, types, bounds, consts, tuple(given))
+    return RuleStep(
+        nodes[0], tuple(written), opsets, types, bounds, consts, tuple(given), tuple(nodes[1:])
+    )
 
 
 def nodes_looked_through(

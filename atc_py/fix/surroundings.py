@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from atc_py.fix.neighbors import Readers
     from atc_py.frontend.folding.graph import WorkGraph, WorkNode
     from atc_py.frontend.reading.tensors import TensorReader
     from atc_py.source import SourceModel, SourceNode
@@ -43,12 +44,14 @@ class Surroundings:
         makers: the origins of values, by name.
         tensors: reads the tensors of attributes.
         room: number of nodes that may be added.
+        readers: the readers of values; None where single nodes alone are replaced.
     """
 
     graph: WorkGraph
     makers: Mapping[str, Maker]
     tensors: TensorReader
     room: int = MOST_NODES
+    readers: Readers | None = None
 
     def known(self, name: str) -> NDArray[Any] | None:
         """Return the data of a constant; None for other values."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atc_py.diag import Words
 
-__all__ = ["UnfitError", "require"]
+__all__ = ["UnfitError", "meant_for", "require"]
 
 
 class UnfitError(Exception):
@@ -27,3 +27,13 @@ def require(condition: object, en: str, zh: str) -> None:
     """
     if not condition:
         raise UnfitError(Words(en, zh))
+
+
+def meant_for(condition: object) -> None:
+    """Pass the node by, without a reason, unless the rule is meant for nodes of its kind.
+
+    Raises:
+        UnfitError: without words; reports leave it out.
+    """
+    if not condition:
+        raise UnfitError(Words("", ""))

@@ -35,7 +35,8 @@ The node cases of onnx {onnx.__version__} with an operator that no list has and 
 fixed model gives the stored results in onnxruntime, or in ONNX's reference where onnxruntime does not take it, and it gives them
 compiled on the simulated device. Refused: a finding is left, and no rule fits it; the tables have the operators of
 what is left with the rules that do not fit. A case that is refused is tried with its small inputs as constants, too. Wrong: a result differs, or what was fixed does not convert. Constants are not clamped
-to what float16 holds, since masks of minus infinity are results of some cases. Cases that draw numbers are left out.
+to what float16 holds, since masks of minus infinity are results of some cases. Cases that draw numbers are left out, and
+those whose inputs or outputs are sequences or optional values.
 """
 
 

@@ -61,3 +61,22 @@ def test_softmax_of_an_open_rank_keeps_its_opset(tmp_path: Path) -> None:
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
     done = atc_py.fix_model(path, tmp_path / "fixed.onnx", operator_list="base")
     assert done.opset == (17, 17)
+
+
+def test_infinite_slopes_make_no_nan_of_positive_numbers(tmp_path: Path) -> None:
+    x = np.array([[-2, 3, np.inf]], np.float32)
+    slope = np.full((1, 3), np.inf, np.float32)
+    path, fixed = tmp_path / "model.onnx", tmp_path / "fixed.onnx"
+    onnx.save(one_node_model("PRelu", {"x": x, "slope": slope}, 9), path)
+    assert not atc_py.fix_model(path, fixed, operator_list="base").left
+    (found,) = run_with_onnxruntime(onnx.load(fixed), {"x": x, "slope": slope}).values()
+    np.testing.assert_array_equal(found, [[-np.inf, 3, np.inf]])
+
+
+def test_axis_that_is_none_is_left_alone(tmp_path: Path) -> None:
+    x, scale = np.ones((2, 3, 4), np.float32), np.ones(4, np.float32)
+    model = one_node_model("LayerNormalization", {"x": x}, 17, constants={"s": scale}, axis=-1)
+    model.graph.node[0].attribute[0].i = 7
+    path = tmp_path / "model.onnx"
+    onnx.save(model, path)
+    assert not atc_py.fix_model(path, tmp_path / "fixed.onnx", operator_list="base").rewrites

@@ -26,7 +26,11 @@ def fixed(rule: FixRule, path: Path, case: str) -> Fixing:
     model = write_case(given, path / f"{case}.onnx")
     approximate = rule.exactness is Exactness.APPROXIMATE
     return atc_py.fix_model(
-        model, path / "fixed.onnx", approximate=approximate, ranges=given.ranges
+        model,
+        path / "fixed.onnx",
+        approximate=approximate,
+        ranges=given.ranges,
+        operator_list=given.operator_list,
     )
 
 

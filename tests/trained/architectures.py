@@ -25,7 +25,7 @@ _EAGER = {"attn_implementation": "eager"}
 """Attention in plain operators: what exporters of both kinds take."""
 
 
-class _First(nn.Module):  # type: ignore[misc]  (torch is not there when types are checked)
+class _First(nn.Module):  # type: ignore[misc]
     """A module whose only result is the first one of another module.
 
     Attributes:
@@ -104,7 +104,7 @@ def _t5_decoder() -> Any:
     return _T5Decoder(transformers.T5ForConditionalGeneration(_t5_config()))
 
 
-class _T5Decoder(nn.Module):  # type: ignore[misc]  (as above)
+class _T5Decoder(nn.Module):  # type: ignore[misc]
     """The decoder of T5 with its last product, as it runs for each word."""
 
     def __init__(self, whole: Any) -> None:

@@ -13,9 +13,12 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPORTS", "FEATURES", "Export", "export_path"]
 
-_TEXT = {"input_ids": ("words", (1, 48)), "attention_mask": ("mask", (1, 48))}
+Features = dict[str, tuple[str, tuple[int, ...]]]
+"""Kind of data and dims by input."""
 
-FEATURES: dict[str, dict[str, tuple[str, tuple[int, ...]]]] = {
+_TEXT: Features = {"input_ids": ("words", (1, 48)), "attention_mask": ("mask", (1, 48))}
+
+FEATURES: dict[str, Features] = {
     "wav2vec2": {"input_values": ("sound", (1, 8000))},
     "wav2vec2_layer_norm": {"input_values": ("sound", (1, 8000))},
     "whisper_encoder": {"input_features": ("activations", (1, 80, 1000))},

@@ -24,7 +24,7 @@ __all__ = ["run_in_float64"]
 class STFT(OpRun):
     """Spectra of frames; the reference takes no signals of rank 2."""
 
-    def _run(  # type: ignore[override]
+    def _run(
         self, signal: Any, step: Any, window: Any = None, length: Any = None, onesided: int = 1
     ) -> tuple[npt.NDArray[Any]]:
         count = int(len(window) if length is None else length)
@@ -38,14 +38,14 @@ class STFT(OpRun):
 class GatherElements(OpRun):
     """Selection along an axis; the reference takes no axis of more than 64 elements."""
 
-    def _run(self, data: Any, indices: Any, axis: int = 0) -> tuple[npt.NDArray[Any]]:  # type: ignore[override]
+    def _run(self, data: Any, indices: Any, axis: int = 0) -> tuple[npt.NDArray[Any]]:
         return (np.take_along_axis(data, indices % data.shape[axis], axis),)
 
 
 class Pad(OpRun):
     """Padding; the reference takes no negative pads, which cut."""
 
-    def _run(  # type: ignore[override]
+    def _run(
         self, data: Any, pads: Any, value: Any = None, axes: Any = None, mode: str = "constant"
     ) -> tuple[npt.NDArray[Any]]:
         pairs = np.zeros((data.ndim, 2), np.int64)

@@ -88,7 +88,7 @@ _PREPROCESSORS = (
 def _of_wheel(model: TrainedModel) -> Subject:
     """Return a model of the page about trained models."""
     given = {name: make() for name, make in model.data.items()}
-    makers = {
+    makers: dict[str, Callable[..., Draw]] = {
         "x": digits,
         "images": image,
         "bytes": file_bytes,

@@ -89,7 +89,7 @@ def read_recurrence(site: Site) -> Recurrence:
 def _read_loop(site: Site) -> Recurrence:
     """Read a Loop."""
     body, steps = body_of(site, "body"), loop_steps(site, MOST_COUNTED)
-    require(0 < steps <= MOST_COUNTED, "the number of steps is known", "步数已知")
+    require(0 < steps <= MOST_COUNTED, f"1 to {MOST_COUNTED} steps", f"1 至 {MOST_COUNTED} 步")
     count = len(site.node.inputs) - FIRST_STATE
     decided = _decided(site, body, steps)
     reader = _reader(site, body, decided)

@@ -44,7 +44,7 @@ def arg_max_of_reversed(site: Site) -> Sequence[str]:
         site.integer("select_last_index", 0), "select_last_index is 1", "select_last_index 为 1"
     )
     dims = site.dims(0)
-    axis = site.integer("axis", 0) % len(dims)
+    axis = site.axis(0, len(dims))
     size = dims[axis]
     require(size is not None, "the dim of the axis is known", "该轴大小已知")
     order = site.const(np.arange(int(size or 0))[::-1], label="reversed")

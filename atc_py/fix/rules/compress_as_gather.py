@@ -45,7 +45,7 @@ def compress_as_gather(site: Site) -> Sequence[str]:
     require(chosen.size, "the condition is true somewhere", "条件至少有一处为真")
     x, axis = site.name(0), 0
     if "axis" in site.node.attributes:
-        axis = site.integer("axis", 0) % len(site.dims(0))
+        axis = site.axis(0, len(site.dims(0)))
     else:
         x = site.reshape(x, [-1])
     return [site.op("Gather", [x, site.const(chosen, label="positions")], axis=axis)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from atc_py.diag import Words
 from atc_py.fix.case import Fed, RuleCase, data
@@ -56,7 +56,7 @@ def conv_transpose_explicit(site: Site) -> Sequence[str]:
     bare = stated.get("auto_pad", "NOTSET") == "NOTSET" and not stated.get("output_shape")
     require(not bare or not stated.get("kernel_shape"), "attributes are implied", "有属性未写明")
     axes = transposed_axes(site)
-    attributes = {
+    attributes: dict[str, Any] = {
         "auto_pad": None,
         "output_shape": None,
         "kernel_shape": list(w[2:]),

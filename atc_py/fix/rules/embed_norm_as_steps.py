@@ -63,8 +63,7 @@ def embed_norm_as_steps(site: Site) -> Sequence[str]:
     if site.tensor(_SEGMENTS) is not None and site.tensor(_SEGMENT_ROWS) is not None:
         table = site.name(_SEGMENT_ROWS)
         total = site.op("Add", [total, site.op("Gather", [table, site.name(_SEGMENTS)], axis=0)])
-    epsilon = site.const(site.number("epsilon", 1e-12), element, "epsilon")
-    x, _, deviation = centered(site, total, (2,), epsilon)
+    x, _, deviation = centered(site, total, (2,), site.number("epsilon", 1e-12), element)
     y = site.op("Mul", [site.op("Div", [x, deviation]), site.name(_SCALE)])
     y = site.op("Add", [y, site.name(_BIAS)])
     return [y, _word_count(site, batch) if site.output(1) is not None else "", total]

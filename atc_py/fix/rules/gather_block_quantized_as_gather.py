@@ -63,9 +63,9 @@ def gather_block_quantized_as_gather(site: Site) -> Sequence[str]:
     packed, scales = site.constant(0), site.constant(_SCALES)
     rank = packed.ndim
     require(packed.dtype == np.uint8, "the table is of uint8", "表为 uint8")
-    axis = site.integer("quantize_axis", 1) % rank
+    axis = site.axis(1, rank, "quantize_axis")
     require(axis == rank - 1, "the table is quantized along its last axis", "表沿末轴量化")
-    gather = site.integer("gather_axis", 0) % rank
+    gather = site.axis(0, rank, "gather_axis")
     bits, size = site.integer("bits", 4), site.integer("block_size", 128)
     values = unpacked(packed, bits)
     zeros: NDArray[Any] | float = float(1 << (bits - 1))

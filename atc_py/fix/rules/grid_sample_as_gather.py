@@ -149,9 +149,9 @@ def _taps(site: Site, place: str, axis: _Axis, kind: str, padding: str) -> list[
     position = site.cast(first, DType.INT32)
     one = site.const(1, axis.dtype, "one")
     if kind == "linear":
-        steps, weights = (0, 1), [site.op("Sub", [one, share]), share]
+        steps, weights = [0, 1], [site.op("Sub", [one, share]), share]
     else:
-        steps, weights = (-1, 0, 1, 2), _cubic(site, share, one, axis.dtype)
+        steps, weights = [-1, 0, 1, 2], _cubic(site, share, one, axis.dtype)
     pixels = [_pixel(site, shifted(site, position, step), axis, padding) for step in steps]
     return [PixelTap(pixel, weight) for pixel, weight in zip(pixels, weights, strict=True)]
 

@@ -12,11 +12,11 @@ from atc_py.diag import Words
 from atc_py.fix.case import CaseGraph, Fed, RuleCase
 from atc_py.fix.parts.bodies import body_of
 from atc_py.fix.parts.steps import check_room
-from atc_py.fix.parts.total import may_repeat_always, may_run_always
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
 from atc_py.fix.unfit import require
 from atc_py.frontend.reading.tensors import dtype_of_element
+from atc_py.frontend.rewriting.total_nodes import may_repeat_always, may_run_always
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 from atc_py.diag import Words
 from atc_py.fix.case import ConstInput, Fed, RuleCase, data
 from atc_py.fix.parts.floats import FLOATS
-from atc_py.fix.parts.normal import centered
+from atc_py.fix.parts.normal import centered, statistics
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
 from atc_py.fix.unfit import require
@@ -34,8 +34,8 @@ __all__: list[str] = []
             "ReduceMean、Sub、Mul、ReduceMean、Add、Sqrt、Div、Mul、Add",
         ),
         condition=Words(
-            "the rank of X is known; Mean and InvStdDev are of float32",
-            "X 的秩已知；Mean、InvStdDev 为 float32",
+            "the rank of X is known; Mean and InvStdDev are not used in float16",
+            "X 的秩已知；float16 时不使用 Mean、InvStdDev",
         ),
         float16=Words(
             "fused to LayerNorm by the compiler, which sums in float32",
@@ -50,16 +50,12 @@ __all__: list[str] = []
 def layer_norm_as_steps(site: Site) -> Sequence[str]:
     """Write the normalization step by step."""
     require(site.element in FLOATS, "the dtype is float16 or float32", "类型为 float16 或 float32")
-    require(
-        all(each is None or each.dtype is site.element for each in site.node.outputs),
-        "all outputs have the dtype of X",
-        "所有输出与 X 类型相同",
-    )
+    y_dtype = None if (found := site.output(0)) is None else found.dtype
+    require(y_dtype in {None, site.element}, "Y has the dtype of X", "Y 与 X 类型相同")
     rank = len(site.dims(0))
-    axes = range(site.integer("axis", -1) % rank, rank)
+    axes = range(site.axis(-1, rank), rank)
     x, mean, deviation = centered(site, site.name(0), axes, site.number("epsilon", 1e-5))
     y = site.op("Mul", [site.op("Div", [x, deviation]), site.name(1)])
     if site.tensor(2) is not None:
         y = site.op("Add", [y, site.name(2)])
-    inverse = site.op("Reciprocal", [deviation]) if site.output(2) is not None else ""
-    return [y, mean, inverse]
+    return [y, *statistics(site, mean, deviation)]

@@ -58,7 +58,7 @@ def pool_long_row(site: Site) -> Sequence[str]:
     most = (LONGEST_ROW - axis.span) // axis.stride + 1
     pieces = -(-width.count // most)
     each = -(-width.count // pieces)
-    parts = []
+    parts: list[str] = []
     for first in range(0, width.count, each):
         last = min(first + each, width.count) - 1
         start = first * axis.stride - axis.begin

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -76,7 +76,7 @@ def resize_all_axes(site: Site) -> Sequence[str]:
     require(not smooth, "no axis shrinks with antialias", "带 antialias 时无轴缩小")
     sizes = [each.count for each in axes]
     even = all(np.float32(each.count) / np.float32(each.size) == each.scale for each in axes)
-    without = dict.fromkeys(_ADDED)
+    without: dict[str, Any] = dict.fromkeys(_ADDED)
     empty = site.const([], DType.FLOAT32, "empty")
     if even:
         return site.again([site.name(0), empty, empty, site.const(sizes, label="sizes")], **without)

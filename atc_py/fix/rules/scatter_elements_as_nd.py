@@ -9,6 +9,7 @@ import numpy as np
 from atc_py.diag import Words
 from atc_py.fix.case import ConstInput, Fed, RuleCase
 from atc_py.fix.parts.floats import FLOATS
+from atc_py.fix.parts.positions import from_front
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
 from atc_py.fix.unfit import require
@@ -62,7 +63,7 @@ def scatter_elements_as_nd(site: Site) -> Sequence[str]:
     require(site.text("reduction", "none") == "none", "no reduction", "无归约")
     dims, shape = site.dims(0), site.shape(1)
     rank = len(dims)
-    axis = site.integer("axis", 0) % rank
+    axis = site.axis(0, rank)
     found = site.range(1)
     indices = site.name(1)
     if site.tensor(1) is not None and site.input(1).dtype is not DType.INT64:
@@ -70,7 +71,8 @@ def scatter_elements_as_nd(site: Site) -> Sequence[str]:
     if found is None or found.low < 0:
         size = dims[axis]
         require(size is not None, "the axis has a known dim", "轴的大小已知")
-        indices = _from_front(site, indices, int(size or 0))
+        small = site.cast(indices, DType.INT32)
+        indices = site.cast(from_front(site, small, int(size or 0), found), DType.INT64)
     grid = np.indices(shape, dtype=np.int64)
     column = site.unsqueeze(indices, [rank])
     columns = [
@@ -86,14 +88,3 @@ def scatter_elements_as_nd(site: Site) -> Sequence[str]:
         require(fits, "integers are below 2^24", "整数小于 2^24")
     given, updates = (site.cast(site.name(each), DType.FLOAT32) for each in (0, 2))
     return [site.cast(site.op("ScatterND", [given, whole, updates]), site.element)]
-
-
-def _from_front(site: Site, indices: str, size: int) -> str:
-    """Return indices counted from the front: those below 0 get the size added."""
-    small = site.cast(indices, DType.INT32)
-    zero, length = (
-        site.const(each, DType.INT32, label) for each, label in ((0, "zero"), (size, "size"))
-    )
-    behind = site.op("Less", [small, zero])
-    wrapped = site.op("Add", [small, length])
-    return site.cast(site.op("Where", [behind, wrapped, small]), DType.INT64)

@@ -9,6 +9,7 @@ import numpy as np
 from atc_py.diag import Words
 from atc_py.fix.case import ConstInput, Fed, RuleCase, data
 from atc_py.fix.parts.floats import FLOATS
+from atc_py.fix.parts.normal import root_of
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
 from atc_py.fix.unfit import require
@@ -65,7 +66,7 @@ def simple_norm_as_steps(site: Site) -> Sequence[str]:
     skip = site.node.op_type.startswith("Skip")
     require(not skip or site.output(1) is None, "Mean is not used", "不使用 Mean")
     rank = len(site.dims(0))
-    axes = range(site.integer("axis", -1) % rank, rank)
+    axes = range(site.axis(-1, rank), rank)
     x, scale, bias = site.name(0), site.name(2 if skip else 1), ""
     if skip:
         x = site.op("Add", [x, site.name(1)])
@@ -73,8 +74,10 @@ def simple_norm_as_steps(site: Site) -> Sequence[str]:
         x = site.op("Add", [x, bias]) if bias else x
     square = site.reduce("ReduceMean", site.op("Mul", [x, x]), list(axes))
     epsilon = site.number("epsilon", 1e-12 if skip else 1e-5)
-    root = site.op("Sqrt", [site.op("Add", [square, site.scalar(epsilon, "epsilon")])])
+    root = root_of(site, square, epsilon)
     y = site.op("Mul", [site.op("Div", [x, root]), scale])
     used = site.output(2 if skip else 1) is not None
+    exact = site.element is DType.FLOAT32 or not used
+    require(exact, "InvStdDev is not used in float16", "float16 时不使用 InvStdDev")
     inverse = site.op("Reciprocal", [root]) if used else ""
     return [y, "", inverse, x] if skip else [y, inverse]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag import Words
 from atc_py.fix.case import Fed, RuleCase, data
-from atc_py.fix.parts.normal import centered
+from atc_py.fix.parts.normal import centered, statistics
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
 
@@ -48,5 +48,4 @@ def skip_norm_as_steps(site: Site) -> Sequence[str]:
     y = site.op("Mul", [site.op("Div", [x, deviation]), site.name(2)])
     if site.tensor(3) is not None:
         y = site.op("Add", [y, site.name(3)])
-    inverse = site.op("Reciprocal", [deviation]) if site.output(2) is not None else ""
-    return [y, mean, inverse, total]
+    return [y, *statistics(site, mean, deviation), total]

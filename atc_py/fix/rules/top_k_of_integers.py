@@ -8,9 +8,10 @@ import numpy as np
 
 from atc_py.diag import Words
 from atc_py.fix.case import ConstInput, Fed, RuleCase
+from atc_py.fix.parts.narrow import EXACT_FLOAT, require_range
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
-from atc_py.fix.unfit import require
+from atc_py.fix.unfit import meant_for
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from atc_py.fix.site import Site
 
 __all__: list[str] = []
-
-_EXACT = 2**24
 
 
 @fix_rule(
@@ -52,13 +51,7 @@ _EXACT = 2**24
 )
 def top_k_of_integers(site: Site) -> Sequence[str]:
     """Write TopK of the same numbers in float32."""
-    require(not site.element.is_float, "X has integers", "X 为整数")
-    found = site.range(0)
-    fits = found is not None and max(-found.low, found.high) <= _EXACT
-    require(
-        fits,
-        "values are at most 2^24; give bounds of inputs with --range",
-        "数值不超过 2^24；可用 --range 给出范围",
-    )
+    meant_for(not site.element.is_float)
+    require_range(site, 0, EXACT_FLOAT)
     values, places = site.again([site.cast(site.name(0), DType.FLOAT32), site.name(1)], 2)
     return [site.cast(values, site.element), places]

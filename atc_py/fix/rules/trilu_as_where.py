@@ -8,6 +8,8 @@ import numpy as np
 
 from atc_py.diag import Words
 from atc_py.fix.case import ConstInput, Fed, RuleCase
+from atc_py.fix.parts.narrow import require_range
+from atc_py.fix.ranges import INT32
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
 from atc_py.fix.unfit import require
@@ -29,11 +31,17 @@ _MATRIX = 2
     Exactness.EQUAL,
     RuleText(
         before=Words("Trilu of ONNX or onnxruntime", "ONNX 或 onnxruntime 的 Trilu"),
-        after=Words("Where with a constant mask", "以常量掩码做 Where"),
-        condition=Words("the last two dims and k are known", "最后两维与 k 已知"),
+        after=Words(
+            "Where with a mask, constant or from a comparison with k",
+            "以掩码做 Where，掩码为常量或与 k 比较得到",
+        ),
+        condition=Words(
+            "the last two dims are known; k is known to fit int32",
+            "最后两维已知，且已知 k 在 int32 以内",
+        ),
     ),
     example=RuleCase("Trilu", (Fed((2, 3, 4)), ConstInput(np.array(1))), {"upper": 0}, opset=14),
-    near_miss=RuleCase("Trilu", (Fed((2, 3, 4)), Fed((), DType.INT64, (0, 1))), opset=14),
+    near_miss=RuleCase("Trilu", (Fed((2, 3, 4)), Fed((), DType.INT64)), opset=14),
 )
 def trilu_as_where(site: Site) -> Sequence[str]:
     """Write the choice of the elements of one triangle."""
@@ -43,12 +51,21 @@ def trilu_as_where(site: Site) -> Sequence[str]:
         "the last two dims are known",
         "最后两维已知",
     )
-    k = int(site.constant(1).reshape(-1)[0]) if site.tensor(1) is not None else 0
     rows, columns = (int(each or 0) for each in dims[-2:])
+    given = site.tensor(1)
+    zero = site.scalar(0, "zero")
+    if given is not None and given.const is None:
+        return [site.op("Where", [_computed_mask(site, rows, columns), site.name(0), zero])]
+    k = int(site.constant(1).reshape(-1)[0]) if given is not None else 0
     ones = np.ones((rows, columns), np.bool_)
     mask = np.triu(ones, k) if site.integer("upper", 1) else np.tril(ones, k)
-    return [
-        site.op(
-            "Where", [site.const(mask, DType.BOOL, "mask"), site.name(0), site.scalar(0, "zero")]
-        )
-    ]
+    return [site.op("Where", [site.const(mask, DType.BOOL, "mask"), site.name(0), zero])]
+
+
+def _computed_mask(site: Site, rows: int, columns: int) -> str:
+    """Write column - row >= k, or <= k, for a diagonal that is known at run time."""
+    require_range(site, 1, INT32)
+    steps = site.const(np.arange(columns) - np.arange(rows)[:, None], DType.INT32, "steps")
+    k = site.cast(site.name(1), DType.INT32)
+    compare = "Less" if site.integer("upper", 1) else "Greater"
+    return site.op("Not", [site.op(compare, [steps, k])])

@@ -68,8 +68,11 @@ def tan_as_quotient(rng: np.random.Generator) -> RuleCase:
 
 @draws("trilu-as-where")
 def trilu_as_where(rng: np.random.Generator) -> RuleCase:
-    k = ConstInput(np.array(int(rng.integers(-4, 5)))) if rng.integers(2) else None
-    inputs: tuple[Any, ...] = (Fed(shape(rng, 2)), *([k] if k is not None else []))
+    ks: list[Any] = [
+        ConstInput(np.array(int(rng.integers(-4, 5)))), Fed((), DType.INT64, (-4, 4))
+    ]  # fmt: skip
+    k = ks[int(rng.integers(2)) :][: int(rng.integers(2))]
+    inputs: tuple[Any, ...] = (Fed(shape(rng, 2)), *k)
     opset, domain = (1, "com.microsoft") if rng.integers(2) else (14, "")
     attributes = {"upper": int(rng.integers(2))}
     return RuleCase("Trilu", inputs, attributes, opset=opset, domain=domain)
@@ -94,12 +97,6 @@ def arg_max_of_reversed(rng: np.random.Generator) -> RuleCase:
         "select_last_index": 1,
     }
     return RuleCase(str(rng.choice(["ArgMax", "ArgMin"])), (Fed(dims),), attributes)
-
-
-@draws("hardmax-as-matrix")
-def hardmax_as_matrix(rng: np.random.Generator) -> RuleCase:
-    dims = shape(rng, 3)
-    return RuleCase("Hardmax", (Fed(dims),), {"axis": int(rng.integers(-len(dims), len(dims)))})
 
 
 @draws("p-relu-as-relus")
@@ -128,3 +125,20 @@ def reverse_sequence_carried(rng: np.random.Generator) -> RuleCase:
     steps, batch = (int(each) for each in rng.integers(1, 6, 2))
     lengths = ConstInput(rng.integers(1, steps + 1, batch))
     return RuleCase("ReverseSequence", (Fed((steps, batch), DType.BOOL), lengths), opset=10)
+
+
+@draws("double-as-float32")
+def double_as_float32(rng: np.random.Generator) -> RuleCase:
+    double = DType.FLOAT64
+    op = str(rng.choice(["Sub", "Mul", "Exp", "Sigmoid", "Where", "MatMul", "Concat", "Less"]))
+    if op in {"Exp", "Sigmoid"}:
+        return RuleCase(op, (Fed(shape(rng), double),))
+    if op == "Where":
+        dims = shape(rng)
+        return RuleCase(op, (Fed(dims, DType.BOOL), Fed(dims, double), Fed(dims, double)))
+    if op == "MatMul":
+        rows, inner, columns = (int(each) for each in rng.integers(1, 6, 3))
+        return RuleCase(op, (Fed((rows, inner), double), Fed((inner, columns), double)))
+    if op == "Concat":
+        return RuleCase(op, (Fed((2, 3), double), Fed((2, 1), double)), {"axis": 1})
+    return RuleCase(op, pair(rng, double))

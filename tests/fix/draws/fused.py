@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from atc_py.fix.case import Fed, RuleCase, data
+import numpy as np
+
+from atc_py.fix.case import ConstInput, Fed, RuleCase, data
+from atc_py.tensor.dtypes import DType
 from tests.fix.draws import draws
 from tests.fix.draws.attention import one_of
 from tests.fix.draws.normalizations import fused
-
-if TYPE_CHECKING:
-    import numpy as np
 
 GEMM_FUNCTIONS = {
     "Celu": 1, "Elu": 1, "HardSigmoid": 2, "LeakyRelu": 1, "ParametricSoftplus": 2, "Relu": 0,
@@ -70,3 +70,22 @@ def fused_conv_as_steps(rng: np.random.Generator) -> RuleCase:
     ]  # fmt: skip
     given: dict[str, Any] = {"activation_params": values} if values else {}
     return fused("FusedConv", *inputs, activation=name, group=group, pads=[1] * 4, **given)
+
+
+@draws("counterpart-of-onnx")
+def counterpart_of_onnx(rng: np.random.Generator) -> RuleCase:
+    dims = tuple(int(each) for each in rng.integers(1, 5, int(rng.integers(1, 4))))
+    name = one_of(rng, "ExpandDims", "GatherND", "Pad", "ConvTransposeWithDynamicPads")
+    if name == "ExpandDims":
+        axis = int(rng.integers(-len(dims) - 1, len(dims) + 1))
+        return fused(name, Fed(dims), ConstInput(np.array(axis, np.int32)))
+    if name == "GatherND":
+        return fused(name, Fed(dims), Fed((3, 1), DType.INT64, (0, dims[0] - 1)))
+    if name == "Pad":
+        pads = ConstInput(rng.integers(0, 3, 2 * len(dims)))
+        value = [ConstInput(np.zeros(1, np.float32))] if rng.integers(2) else []
+        return fused(name, Fed(dims), pads, *value)
+    strides = [int(each) for each in rng.integers(1, 3, 2)]
+    pads = ConstInput(rng.integers(0, 2, 4))
+    bias = [data(3, seed=1)] if rng.integers(2) else []
+    return fused(name, Fed((1, 2, 4, 5)), data(2, 3, 3, 3), pads, *bias, strides=strides)

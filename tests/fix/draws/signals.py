@@ -57,14 +57,6 @@ def scatter_elements_as_nd(rng: np.random.Generator) -> RuleCase:
     return RuleCase("ScatterElements", inputs, {"axis": axis - rank * int(rng.integers(2))})
 
 
-@draws("int64-as-int32")
-def int64_as_int32(rng: np.random.Generator) -> RuleCase:
-    op = str(rng.choice(["Add", "Sub", "Mul", "Less", "Greater"]))
-    dims = tuple(int(each) for each in rng.integers(1, 4, 2))
-    fed = [Fed(dims, DType.INT64, (-40000, 40000)), Fed(dims[1:], DType.INT64, (-3, 50000))]
-    return RuleCase(op, tuple(fed))
-
-
 @draws("function-body")
 def function_body(rng: np.random.Generator) -> RuleCase:
     dims = tuple(int(each) for each in rng.integers(1, 5, int(rng.integers(1, 5))))

@@ -1,0 +1,41 @@
+"""Scales and zero points of QuantizeLinear and DequantizeLinear, with the dims of their tensor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from atc_py.fix.unfit import require
+from atc_py.tensor.dtypes import DType
+
+if TYPE_CHECKING:
+    from atc_py.fix.site import Site
+
+__all__ = ["LIMITS", "spread"]
+
+LIMITS = {
+    DType.INT8: (-128, 127),
+    DType.UINT8: (0, 255),
+    DType.INT16: (-(2**15), 2**15 - 1),
+    DType.UINT16: (0, 2**16 - 1),
+}
+"""Codes that float32 holds exactly."""
+
+
+def spread(site: Site, position: int) -> str:
+    """Write scales or zero points in float32 so that they broadcast to the first input."""
+    tensor = site.input(position)
+    dims, around = site.shape(position), site.shape(0)
+    axis = site.integer("axis", 1)
+    block = site.integer("block_size", 0)
+    x = tensor.name if tensor.dtype is DType.FLOAT32 else site.cast(tensor.name, DType.FLOAT32)
+    if dims in {(), (1,)}:
+        return x if not dims else site.reshape(x, [])
+    axis %= len(around)
+    if block:
+        places = np.arange(around[axis]) // block
+        require(len(dims) == len(around), "blocks have the rank of x", "分块参数与 x 的秩相同")
+        return site.op("Gather", [x, site.const(places, label="places")], axis=axis)
+    require(len(dims) == 1, "parameters have one axis", "参数仅有一个轴")
+    return site.reshape(x, [-1, *[1] * (len(around) - axis - 1)])

@@ -1,0 +1,453 @@
+"""Ranges of the results of operators on integers, from those of their inputs.
+
+Each rule is true of numbers without a limit; `Ranges` looks after dtypes that may wrap around.
+Over 400 lines because each operator has a function of its own, and one table lists them all.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from atc_py.source import SourceNode, SourceTensor
+
+__all__ = ["INT32", "POSITIONS", "RULES", "Range", "Rule"]
+
+
+class Range(NamedTuple):
+    """Bounds of the elements of a tensor, both included."""
+
+    low: int
+    high: int
+
+    def within(self, other: Range) -> bool:
+        """Return True if `other` has every value of this range."""
+        return other.low <= self.low and self.high <= other.high
+
+    def joined(self, other: Range) -> Range:
+        """Return the least range that has both."""
+        return Range(min(self.low, other.low), max(self.high, other.high))
+
+    def met(self, other: Range) -> Range:
+        """Return the values that both ranges have; this one if there are none."""
+        low, high = max(self.low, other.low), min(self.high, other.high)
+        return Range(low, high) if low <= high else self
+
+    @property
+    def magnitude(self) -> int:
+        """The largest magnitude."""
+        return max(abs(self.low), abs(self.high))
+
+
+INT32 = Range(-(2**31), 2**31 - 1)
+
+Known: TypeAlias = "Sequence[Range | None]"
+"""Ranges of inputs, by position; None where one is absent or not known."""
+
+Rule: TypeAlias = "Callable[[SourceNode, Known], Range | None]"
+
+_LONGEST = 2**31 - 1
+"""Largest dim that a tensor of a device can have."""
+
+_LARGEST = 2**80
+"""Bounds beyond are not worked out any further."""
+
+
+def _first(_node: SourceNode, known: Known) -> Range | None:
+    """Return the range of the first input."""
+    return known[0] if known else None
+
+
+def _all(node: SourceNode, known: Known) -> list[Range]:
+    """Return the ranges of the inputs that there are; empty if one is not known."""
+    there = [each for each, tensor in zip(known, node.inputs, strict=True) if tensor is not None]
+    found = [each for each in there if each is not None]
+    return found if len(found) == len(there) else []
+
+
+def _join(ranges: Sequence[Range]) -> Range | None:
+    """Return the range of all together; None of none."""
+    if not ranges:
+        return None
+    return Range(min(each.low for each in ranges), max(each.high for each in ranges))
+
+
+def _joined(node: SourceNode, known: Known) -> Range | None:
+    """Return the range of all inputs together."""
+    return _join(_all(node, known))
+
+
+def _of(*positions: int, zero: bool = False) -> Rule:
+    """Return the rule of results that come from some inputs; absent ones stand for 0 if `zero`."""
+
+    def rule(node: SourceNode, known: Known) -> Range | None:
+        found = [Range(0, 0)] if zero else []
+        for at in positions:
+            if at >= len(known) or node.inputs[at] is None:
+                continue
+            each = known[at]
+            if each is None:
+                return None
+            found.append(each)
+        return _join(found)
+
+    return rule
+
+
+def _corners(function: Callable[[int, int], int]) -> Rule:
+    """Return the rule of a function that is monotonic in each of two operands."""
+
+    def rule(node: SourceNode, known: Known) -> Range | None:
+        found = _all(node, known)
+        if len(found) != 2:  # noqa: PLR2004  (two operands)
+            return None
+        if max(each.magnitude for each in found) > _LARGEST:
+            return None
+        values = [function(a, b) for a in found[0] for b in found[1]]
+        return Range(min(values), max(values))
+
+    return rule
+
+
+def _total(node: SourceNode, known: Known) -> Range | None:
+    """Return the range of the sum of all inputs."""
+    found = _all(node, known)
+    if not found:
+        return None
+    return Range(sum(each.low for each in found), sum(each.high for each in found))
+
+
+def _quotient(_node: SourceNode, known: Known) -> Range | None:
+    """Return the range of quotients cut off toward zero."""
+    x, y = (*known, None, None)[:2]
+    if x is None:
+        return None
+    most = x.magnitude
+    if y is None or y.low <= 0 <= y.high:
+        return Range(0 if x.low >= 0 and y is not None and y.low >= 0 else -most, most)
+    values = [_cut(a, b) for a in x for b in y]
+    return Range(min(values), max(values))
+
+
+def _cut(a: int, b: int) -> int:
+    """Return a / b, cut off toward zero."""
+    whole = abs(a) // abs(b)
+    return whole if (a < 0) == (b < 0) else -whole
+
+
+def _remainder(node: SourceNode, known: Known) -> Range | None:
+    """Return the range of remainders, which are below the divisor in magnitude."""
+    x, y = (*known, None, None)[:2]
+    if y is None:
+        return None
+    most = max(y.magnitude - 1, 0)
+    if node.attributes.get("fmod", 0):  # the sign is that of the dividend
+        if x is None:
+            return Range(-most, most)
+        most = min(most, x.magnitude)
+        return Range(-most if x.low < 0 else 0, most if x.high > 0 else 0)
+    found = Range(-most if y.low < 0 else 0, most if y.high > 0 else 0)
+    if x is not None and x.low >= 0 and y.low > 0:
+        return Range(0, min(found.high, x.high))
+    return found
+
+
+def _negative(_node: SourceNode, known: Known) -> Range | None:
+    """Return the range of the negative."""
+    return None if known[0] is None else Range(-known[0].high, -known[0].low)
+
+
+def _magnitude(_node: SourceNode, known: Known) -> Range | None:
+    """Return the range of magnitudes."""
+    return None if known[0] is None else _absolute(known[0])
+
+
+def _absolute(found: Range) -> Range:
+    """Return the range of magnitudes."""
+    least = 0 if found.low <= 0 <= found.high else min(abs(found.low), abs(found.high))
+    return Range(least, found.magnitude)
+
+
+def _times(found: Range, count: int) -> Range:
+    """Return the range of sums of at most `count` elements; no element gives 0."""
+    return Range(min(found.low * count, 0), max(found.high * count, 0))
+
+
+def _count(data: SourceTensor | None, axes: object = None) -> int | None:
+    """Return the number of elements along axes, or of all; None if a dim is open."""
+    if data is None or data.dims is None:
+        return None
+    dims = list(data.dims)
+    if isinstance(axes, tuple) and axes:
+        if any(not isinstance(each, int) or not -len(dims) <= each < len(dims) for each in axes):
+            return None
+        dims = [dims[each] for each in axes]
+    return None if None in dims else math.prod(each or 0 for each in dims)
+
+
+def _reduced(element: Callable[[Range], Range] = lambda found: found) -> Rule:
+    """Return the rule of a sum, over axes, of a function of the elements."""
+
+    def rule(node: SourceNode, known: Known) -> Range | None:
+        count = _count(node.inputs[0], _axes(node))
+        found = known[0]
+        return None if found is None or count is None else _times(element(found), count)
+
+    return rule
+
+
+def _axes(node: SourceNode) -> object:
+    """Return the axes of a reduction, from its attribute or a constant; None for all."""
+    given = node.inputs[1] if len(node.inputs) > 1 else None
+    if given is not None:
+        return None if given.const is None else tuple(map(int, given.const.numpy().reshape(-1)))
+    return node.attributes.get("axes")
+
+
+def _square(found: Range) -> Range:
+    """Return the range of squares."""
+    least = _absolute(found)
+    return Range(least.low**2, least.high**2)
+
+
+def _sums(node: SourceNode, known: Known) -> Range | None:
+    """Return the range of running sums."""
+    axis = node.inputs[1] if len(node.inputs) > 1 else None
+    place = None if axis is None or axis.const is None else axis.const.numpy().reshape(-1)
+    axes = None if place is None else tuple(map(int, place))
+    count, found = _count(node.inputs[0], axes), known[0]
+    return None if found is None or count is None else _times(found, count)
+
+
+def _products(node: SourceNode, known: Known) -> Range | None:
+    """Return the range of products of elements along axes; no element gives 1."""
+    count, found = _count(node.inputs[0], _axes(node)), known[0]
+    if found is None or count is None:
+        return None
+    if found.magnitude > 1 and count * math.log2(found.magnitude) > math.log2(_LARGEST):
+        return None
+    most = found.magnitude ** max(count, 1)
+    return Range(-most if found.low < 0 else 0, max(most, 1))
+
+
+def _matrix(node: SourceNode, known: Known) -> Range | None:
+    """Return the range of sums of products along the last axis of the first input."""
+    pair = _corners(lambda a, b: a * b)(node, known)
+    count = _count(node.inputs[0], (-1,))
+    return None if pair is None or count is None else _times(pair, count)
+
+
+def _general(node: SourceNode, known: Known) -> Range | None:
+    """Return the range of a product of matrices plus a matrix, with factors of 1."""
+    factors = (node.attributes.get(name, 1.0) for name in ("alpha", "beta"))
+    pair = _corners(lambda a, b: a * b)(node, known) if len(known) == 2 else None  # noqa: PLR2004
+    count = _count(node.inputs[0], (0 if node.attributes.get("transA") else -1,))
+    if pair is None or count is None or any(each != 1 for each in factors):
+        return None
+    return _times(pair, count)
+
+
+def _dims(node: SourceNode, _known: Known) -> Range | None:
+    """Return the range of dims."""
+    data = node.inputs[0]
+    if data is None or data.dims is None or None in data.dims:
+        return Range(0, _LONGEST)
+    known = [dim for dim in data.dims if dim is not None]
+    return Range(min(known, default=0), max(known, default=0))
+
+
+def _size(node: SourceNode, _known: Known) -> Range | None:
+    """Return the range of the number of elements."""
+    count = _count(node.inputs[0])
+    return Range(0, _LONGEST) if count is None else Range(count, count)
+
+
+def _axis_of(default: int) -> Rule:
+    """Return the rule of positions along the attribute `axis`."""
+
+    def rule(node: SourceNode, _known: Known) -> Range | None:
+        axis = node.attributes.get("axis", default)
+        size = _count(node.inputs[0], (axis,))
+        return Range(0, _LONGEST if size is None else max(size - 1, 0))
+
+    return rule
+
+
+def _places(node: SourceNode, _known: Known) -> Range | None:
+    """Return the range of positions along any axis of any input."""
+    dims = [dim for each in node.inputs[:2] if each is not None for dim in each.dims or (None,)]
+    most = _LONGEST if None in dims else max((dim or 0 for dim in dims), default=1)
+    return Range(0, max(most - 1, 0))
+
+
+def _flat(node: SourceNode, _known: Known) -> Range | None:
+    """Return the range of positions in the whole tensor."""
+    count = _count(node.inputs[0])
+    return Range(0, _LONGEST if count is None else max(count, 1))
+
+
+def _clip(node: SourceNode, known: Known) -> Range | None:
+    """Return the range of a clipped tensor; where the limits cross, the upper one counts."""
+    found = known[0]
+    if found is None or any(
+        each is None and tensor is not None for each, tensor in zip(known, node.inputs, strict=True)
+    ):
+        return None
+    low, high = found
+    least, most = (*known[1:], None, None)[:2]
+    if least is not None:
+        low, high = max(low, least.low), max(high, least.high)
+    if most is not None:
+        low, high = min(low, most.low), min(high, most.high)
+    return Range(low, high)
+
+
+def _least(node: SourceNode, known: Known) -> Range | None:
+    """Return the range of Min."""
+    found = _all(node, known)
+    return Range(min(r.low for r in found), min(r.high for r in found)) if found else None
+
+
+def _most(node: SourceNode, known: Known) -> Range | None:
+    """Return the range of Max."""
+    found = _all(node, known)
+    return Range(max(r.low for r in found), max(r.high for r in found)) if found else None
+
+
+def _sign(_node: SourceNode, known: Known) -> Range | None:
+    """Return the range of signs."""
+    found = known[0]
+    if found is None:
+        return Range(-1, 1)
+    return Range((found.low > 0) - (found.low < 0), (found.high > 0) - (found.high < 0))
+
+
+def _steps(node: SourceNode, known: Known) -> Range | None:
+    """Return the range of numbers from a start to below a limit."""
+    found = _all(node, known)
+    return found[0].joined(found[1]) if len(found) == 3 else None  # noqa: PLR2004  (its inputs)
+
+
+def _scattered(node: SourceNode, known: Known) -> Range | None:
+    """Return the range of what is scattered, over what was there."""
+    pair = [known[0], known[2]] if len(known) > 2 else []  # noqa: PLR2004  (its inputs)
+    found = [each for each in pair if each is not None]
+    if len(found) != 2:  # noqa: PLR2004  (data and updates)
+        return None
+    data, updates = found
+    if node.attributes.get("reduction", "none") in {"none", "max", "min"}:
+        return data.joined(updates)
+    count = _count(node.inputs[2])
+    if node.attributes["reduction"] != "add" or count is None:
+        return None
+    more = _times(updates, count)
+    return Range(data.low + more.low, data.high + more.high)
+
+
+def _power(node: SourceNode, known: Known) -> Range | None:
+    """Return the range of powers with exponents from 0 on."""
+    found = _all(node, known)
+    if len(found) != 2 or found[1].low < 0:  # noqa: PLR2004  (base and exponent)
+        return None
+    base, exponent = found
+    if base.magnitude > 1 and exponent.high * math.log2(base.magnitude) > math.log2(_LARGEST):
+        return None
+    most = max(base.magnitude**exponent.high, 1)
+    return Range(-most if base.low < 0 else 0, most)
+
+
+def _leaky(node: SourceNode, known: Known) -> Range | None:
+    """Return the range of numbers, of which those below 0 may be multiplied."""
+    product = _corners(lambda a, b: a * b)(node, known)
+    return None if product is None or known[0] is None else product.joined(known[0])
+
+
+_WIDEST_SHIFT = 64
+
+
+def _shift(node: SourceNode, known: Known) -> Range | None:
+    """Return the range of shifted numbers from 0 on."""
+    found = _all(node, known)
+    if len(found) != 2 or found[0].low < 0 or not found[1].within(Range(0, _WIDEST_SHIFT)):  # noqa: PLR2004
+        return None
+    if node.attributes.get("direction") == "LEFT":
+        return _corners(lambda a, b: a << b)(node, known)
+    return _corners(lambda a, b: a >> b)(node, known)
+
+
+def _bits(node: SourceNode, known: Known) -> Range | None:
+    """Return the range of a bitwise combination of numbers from 0 on."""
+    found = _all(node, known)
+    if not found or min(each.low for each in found) < 0:
+        return None
+    if node.op_type == "BitwiseAnd":
+        return Range(0, min(each.high for each in found))
+    return Range(0, (1 << max(each.high for each in found).bit_length()) - 1)
+
+
+POSITIONS: Mapping[str, Mapping[int, Rule]] = {
+    "MaxPool": {1: _flat},
+    "TopK": {1: _axis_of(-1)},
+    "Unique": {1: _flat, 2: _flat, 3: _flat},
+}
+"""By operator and position: the range of further outputs, which are positions and counts."""
+
+RULES: Mapping[str, Rule] = {
+    **dict.fromkeys(
+        (
+            "Compress", "DepthToSpace", "Expand", "Flatten", "Gather", "GatherElements", "GatherND",
+            "Identity", "ReduceMax", "ReduceMin", "Reshape", "ReverseSequence",
+            "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile", "TopK", "Transpose", "Unique",
+            "Unsqueeze", "Cast", "CastLike", "MaxPool", "Resize", "Upsample",
+        ),
+        _first,
+    ),
+    "Abs": _magnitude,
+    "Add": _corners(lambda a, b: a + b),
+    "ArgMax": _axis_of(0),
+    "ArgMin": _axis_of(0),
+    "BitShift": _shift,
+    "BitwiseAnd": _bits,
+    "BitwiseNot": lambda _node, known: known[0] and Range(-1 - known[0].high, -1 - known[0].low),
+    "BitwiseOr": _bits,
+    "BitwiseXor": _bits,
+    "CenterCropPad": _of(0, zero=True),
+    "Clip": _clip,
+    "Concat": _joined,
+    "CumSum": _sums,
+    "Div": _quotient,
+    "EyeLike": lambda _node, _known: Range(0, 1),
+    "Gemm": _general,
+    "MatMul": _matrix,
+    "Max": _most,
+    "Min": _least,
+    "Mod": _remainder,
+    "Mul": _corners(lambda a, b: a * b),
+    "Neg": _negative,
+    "NonMaxSuppression": _places,
+    "NonZero": _places,
+    "OneHot": _of(2),
+    "PRelu": _leaky,
+    "Pad": _of(0, 2, zero=True),
+    "Pow": _power,
+    "Range": _steps,
+    "Relu": lambda _node, known: known[0] and Range(max(known[0].low, 0), max(known[0].high, 0)),
+    "ReduceL1": _reduced(_absolute),
+    "ReduceProd": _products,
+    "ReduceSum": _reduced(),
+    "ReduceSumSquare": _reduced(_square),
+    "Scatter": _scattered,
+    "ScatterElements": _scattered,
+    "ScatterND": _scattered,
+    "Shape": _dims,
+    "Sign": _sign,
+    "Size": _size,
+    "Sub": _corners(lambda a, b: a - b),
+    "Sum": _total,
+    "Trilu": _of(0, zero=True),
+    "Where": _of(1, 2),
+}  # fmt: skip
+"""By operator: the range of the first output; of Split, of every output."""

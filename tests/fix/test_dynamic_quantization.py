@@ -1,0 +1,103 @@
+"""Models that onnxruntime quantized dynamically: fixed, they convert, and float16 holds their sums."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper
+
+import atc_py
+from tests.end_to_end import run_with_atc_py, run_with_onnxruntime
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Feeds = dict[str, npt.NDArray[Any]]
+
+MODELS = Path(__file__).parents[3] / "shared" / "models"
+
+
+def quantized(model: Path, path: Path) -> Path:
+    """Return the file of a model with dynamic quantization."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from onnxruntime.quantization import quantize_dynamic
+
+        quantize_dynamic(model, path)
+    return path
+
+
+def cosine(found: npt.NDArray[Any], wanted: npt.NDArray[Any]) -> float:
+    """Return the cosine of the angle between two results."""
+    a, b = (each.astype(np.float64).ravel() for each in (found, wanted))
+    return float(a @ b / np.sqrt((a @ a) * (b @ b)))
+
+
+def wide_product(folder: Path) -> tuple[Path, Feeds]:
+    """Return a MatMul of 2048 products whose sums of codes are far over 65504, and what it is fed."""
+    rng = np.random.default_rng(3)
+    weights = rng.normal(0.02, 0.02, (2048, 8)).astype(np.float32)
+    node = helper.make_node("MatMul", ["x", "w"], ["y"])
+    graph = helper.make_graph(
+        [node],
+        "wide",
+        [helper.make_tensor_value_info("x", 1, [4, 2048])],
+        [helper.make_tensor_value_info("y", 1, [4, 8])],
+        [onnx.numpy_helper.from_array(weights, "w")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    path = folder / "wide.onnx"
+    onnx.save(model, path)
+    return path, {"x": rng.normal(0.5, 1, (4, 2048)).astype(np.float32)}
+
+
+def small_lstm(folder: Path) -> tuple[Path, Feeds]:
+    """Return an LSTM of 16 units over 6 steps, and what it is fed."""
+    rng = np.random.default_rng(4)
+    weights = {
+        name: rng.normal(0, 0.3, dims).astype(np.float32)
+        for name, dims in (("w", (1, 64, 8)), ("r", (1, 64, 16)), ("b", (1, 128)))
+    }
+    node = helper.make_node("LSTM", ["x", "w", "r", "b"], ["y"], hidden_size=16)
+    graph = helper.make_graph(
+        [node],
+        "lstm",
+        [helper.make_tensor_value_info("x", 1, [6, 1, 8])],
+        [helper.make_tensor_value_info("y", 1, [6, 1, 1, 16])],
+        [onnx.numpy_helper.from_array(value, name) for name, value in weights.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    path = folder / "lstm.onnx"
+    onnx.save(model, path)
+    return path, {"x": rng.normal(size=(6, 1, 8)).astype(np.float32)}
+
+
+def network(folder: Path) -> tuple[Path, Feeds]:
+    """Return a network of convolutions, and what it is fed."""
+    del folder
+    found = MODELS / "espcn_opset12"
+    with np.load(found / "inputs.npz") as data:
+        return found / "model.onnx", dict(data)
+
+
+@pytest.mark.parametrize("make", [wide_product, small_lstm, network])
+def test_dynamic_quantization_is_fixed_for_both_precisions(make: Any, tmp_path: Path) -> None:
+    """All errors go; results are those of onnxruntime in both precisions, and nothing is infinite."""
+    source, feeds = make(tmp_path)
+    path = quantized(source, tmp_path / "quantized.onnx")
+    done = atc_py.fix_model(path, tmp_path / "fixed.onnx", approximate=True, seeds=1)
+    assert done.errors[0] > 0
+    assert (done.errors[1], done.left) == (0, ())
+    wanted = run_with_onnxruntime(onnx.load(path), feeds)
+    fixed = onnx.load(tmp_path / "fixed.onnx")
+    exact = all(each.exactness != "approximate" for each in done.rewrites)
+    for mode, least in (("allow_fp32_to_fp16", 0.9999 if exact else 0.999), ("force_fp16", 0.999)):
+        found = run_with_atc_py(fixed, feeds, tmp_path, precision_mode=mode)
+        for name, value in wanted.items():
+            assert np.isfinite(found[name]).all()
+            assert cosine(found[name], value) > least, (mode, name)

@@ -1,0 +1,176 @@
+"""Ranges of integers hold for every value of random graphs, and reasons name what lacks a range."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper
+
+from atc_py.fix.ranges import Range, Ranges
+from atc_py.frontend.reading.read import read_model
+from tests.end_to_end import run_with_onnxruntime
+from tests.sampling import rounds
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DIMS = (3, 4)
+BOTH = ("Add", "Sub", "Mul", "Div", "Mod", "Min", "Max", "Less", "Equal", "Pow")
+ALONE = (
+    "Neg",
+    "Abs",
+    "Sign",
+    "CumSum",
+    "ReduceSum",
+    "ReduceMax",
+    "ReduceProd",
+    "Clip",
+    "Transpose",
+)
+OTHERS = ("Where", "ArgMax", "TopK", "Cast", "Gather", "Pad", "Slice", "ScatterND", "BitShift")
+WAYS = (*BOTH, *ALONE, *OTHERS)
+
+
+class Drawn:
+    """A random graph of operators on int64.
+
+    Attributes:
+        nodes: producers first.
+        consts: constants by name.
+        values: names of tensors of the dims.
+        results: names of all results.
+    """
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.rng = rng
+        self.nodes: list[onnx.NodeProto] = []
+        self.consts: dict[str, np.ndarray] = {}
+        self.values = ["a", "b"]
+        self.results: list[str] = []
+
+    def const(self, value: Any, dtype: Any = np.int64) -> str:
+        name = f"c{len(self.consts)}"
+        self.consts[name] = np.asarray(value, dtype)
+        return name
+
+    def node(self, op: str, *inputs: str, outputs: int = 1, **attributes: Any) -> list[str]:
+        names = [f"t{len(self.nodes)}_{at}" for at in range(outputs)]
+        self.nodes.append(helper.make_node(op, list(inputs), names, **attributes))
+        self.results += names
+        return names
+
+    def grow(self) -> None:
+        """Add one operator; results of the dims can be operands of later ones."""
+        rng = self.rng
+        op = str(rng.choice(WAYS))
+        x, y = (str(each) for each in rng.choice(self.values, 2))
+        if rng.integers(3) == 0:
+            y = self.const(rng.integers(-9, 10, (4,)))
+        if op in {"Div", "Mod"}:
+            y = self.const(rng.choice([-7, -1, 1, 3, 50], (4,)))
+        if op == "Pow":
+            y = self.const(rng.integers(0, 4, (4,)))
+        if op in {"Less", "Equal"}:
+            (flag,) = self.node(op, x, y)
+            self.values += self.node("Cast", flag, to=7)
+        elif op in BOTH:
+            more = {"fmod": int(rng.integers(2))} if op == "Mod" else {}
+            self.values += self.node(op, x, y, **more)
+        elif op in ALONE:
+            self.alone(op, x)
+        else:
+            self.others(op, x, y)
+
+    def alone(self, op: str, x: str) -> None:
+        """Add an operator with one operand."""
+        rng = self.rng
+        if op in {"Neg", "Abs", "Sign"}:
+            self.values += self.node(op, x)
+        elif op == "CumSum":
+            flags = {"exclusive": int(rng.integers(2)), "reverse": int(rng.integers(2))}
+            self.values += self.node(op, x, self.const(int(rng.integers(2))), **flags)
+        elif op == "ReduceSum":
+            (total,) = self.node(op, x, self.const([int(rng.integers(2))]))
+            self.values += self.node("Expand", total, self.const(DIMS))
+        elif op in {"ReduceMax", "ReduceProd"}:
+            (total,) = self.node(op, x, axes=[int(rng.integers(2))])
+            self.values += self.node("Expand", total, self.const(DIMS))
+        elif op == "Clip":
+            low, high = (int(each) for each in rng.integers(-99, 99, 2))
+            self.values += self.node(op, x, self.const(low), self.const(high))
+        else:
+            (turned,) = self.node("Transpose", x)
+            self.values += self.node("Reshape", turned, self.const(DIMS))
+
+    def others(self, op: str, x: str, y: str) -> None:
+        """Add an operator of any other kind."""
+        rng = self.rng
+        if op == "Where":
+            (flag,) = self.node("Greater", x, y)
+            self.values += self.node(op, flag, x, y)
+        elif op == "ArgMax":
+            (place,) = self.node(op, x, axis=1)
+            self.values += self.node("Expand", place, self.const(DIMS))
+        elif op == "TopK":
+            _, places = self.node(op, x, self.const([4]), outputs=2)
+            self.values.append(places)
+        elif op == "Cast":
+            (small,) = self.node(op, x, to=int(rng.choice([6, 9])))
+            self.values += self.node(op, small, to=7)
+        elif op == "Gather":
+            self.values += self.node(op, x, self.const(rng.integers(-3, 3, (3,))))
+        elif op == "Pad":
+            (wide,) = self.node(op, x, self.const([1, 0, 0, 0]), self.const(int(rng.integers(9))))
+            self.values += self.node("Slice", wide, self.const([0]), self.const([3]))
+        elif op == "Slice":
+            last = self.const([-9])
+            parts = (self.const([-1]), last, self.const([1]), self.const([-1]))
+            self.values += self.node(op, x, *parts)
+        elif op == "ScatterND":
+            self.values += self.node(op, x, self.const([[1, 2]]), self.const([77]))
+        else:
+            (unsigned,) = self.node("Cast", self.node("Abs", x)[0], to=13)
+            shifts = self.const(rng.integers(0, 5, (4,)), np.uint64)
+            way = "LEFT" if rng.integers(2) else "RIGHT"
+            (moved,) = self.node(op, unsigned, shifts, direction=way)
+            self.values += self.node("Cast", moved, to=7)
+
+
+@pytest.mark.parametrize("seed", rounds(25, 2000))
+def test_no_value_is_outside_its_range(seed: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng([seed, 11])
+    drawn = Drawn(rng)
+    for _ in range(int(rng.integers(3, 14))):
+        drawn.grow()
+    bounds = {name: Range(*sorted(int(each) for each in rng.integers(-60, 60, 2))) for name in "ab"}
+    graph = helper.make_graph(
+        drawn.nodes,
+        "integers",
+        [helper.make_tensor_value_info(name, 7, DIMS) for name in "ab"],
+        [onnx.ValueInfoProto(name=name) for name in drawn.results],
+        [onnx.numpy_helper.from_array(value, name) for name, value in drawn.consts.items()],
+    )
+    opsets = [helper.make_opsetid("", 13)]
+    model = onnx.shape_inference.infer_shapes(
+        helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    )
+    path = tmp_path / "model.onnx"
+    onnx.save(model, path)
+    source = read_model(path).fold({}).source
+    ranges = Ranges(source, bounds)
+    known = {each.name: each for node in source.nodes for each in node.outputs if each is not None}
+    for _ in range(4):
+        feeds = {
+            name: rng.choice([low, high, *rng.integers(low, high, 9, endpoint=True)], DIMS)
+            for name, (low, high) in bounds.items()
+        }
+        for name, value in run_with_onnxruntime(model, feeds).items():
+            if name not in known:
+                continue
+            found = ranges.of(known[name])
+            assert found is not None
+            assert found.low <= value.min(), (name, found)
+            assert value.max() <= found.high, (name, found)
