@@ -68,9 +68,18 @@ def with_fixes(
         rules = replace(rules, bind={name: several[0] for name, several in values.items()})
         with suppress(AtcError):
             fixer = Fixer(file, judge.conditions, judge.specs, rules)
-            found = fixer.fix(shapes, tidy=False)
-            bound = _Outcome.of(found, rules.bind)
+            bound = _Outcome.of(fixer.fix(shapes, tidy=False), rules.bind)
             best = bound if len(bound.left) < len(plain.left) else plain
+    return _with_advice(check, best, shapes, values)
+
+
+def _with_advice(
+    check: ModelCheck,
+    best: _Outcome,
+    shapes: Mapping[str, Shape],
+    values: Mapping[str, tuple[float, ...]],
+) -> ModelCheck:
+    """Return a check whose errors name their remedies, with the command that applies them."""
     findings = tuple(
         replace(each, fixed_by=best.remedy(each)) if each.standing is Standing.ERROR else each
         for each in check.findings
