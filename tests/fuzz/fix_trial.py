@@ -64,7 +64,7 @@ def try_fix(path: Path, operator_list: str) -> Outcome:
         step = replace(step, failure=f"a rule is wrong: {', '.join(step.codes)}")
     strange = {each.name for each in path.parent.iterdir()} - {path.name, fixed.name, report.name}
     if strange:
-        step = replace(step, failure=f"left behind: {', '.join(sorted(strange))}")
+        step = replace(step, failure=f"left over: {', '.join(sorted(strange))}")
     if step.failure or not fixed.exists():
         return Outcome((step,))
     if any(node.op_type.startswith("Ascend") for node in onnx.load(fixed).graph.node):
