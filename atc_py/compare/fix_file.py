@@ -20,6 +20,7 @@ from atc_py.compare.fix_record import (
     rewrites_of,
 )
 from atc_py.compare.node_group import constant_bytes
+from atc_py.compare.original import runnable_file
 from atc_py.compare.proof import prove
 from atc_py.compare.rewrite_groups import rewrite_groups
 from atc_py.compare.streamed_model import StreamedModel
@@ -167,7 +168,9 @@ def _prove(
     feeds = model_feeds(fixed.model, options)
     if feeds is None:
         return None
-    original, written = StreamedModel(fixed.file), StreamedModel(read_model(trial))
+    original, written = (
+        StreamedModel(runnable_file(each, trial.parent)) for each in (fixed.file, read_model(trial))
+    )
     try:
         return prove(original, written, groups, feeds, fixed.tidied.twins)
     except AtcError as error:
