@@ -83,10 +83,11 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
     before = file.opsets.get("", 0)
     after = state_at_listed_opset(fixed, library)
     write = _writer(fixed, library, (before, after), options)
-    changed = bool(fixed.applied) or before != after
     left = tuple(left_findings(fixed))
     groups = rewrite_groups(fixed.applied)
-    idle = options.dry_run or (bool(left) and not groups)
+    in_vain = bool(left) and not groups
+    idle = options.dry_run or in_vain
+    changed = bool(groups or before != after) and not in_vain
     with work_folder(None if idle else Path(os.path.realpath(path)).parent) as folder:
         trial = folder / path.name
         written = write(trial, external=options.external, final=path)
