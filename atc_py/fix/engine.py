@@ -15,6 +15,7 @@ from atc_py.fix.lineage import Lineage
 from atc_py.fix.neighbors import Readers
 from atc_py.fix.ranges import Range, Ranges
 from atc_py.fix.registry import check_rules, rules_of_operator
+from atc_py.fix.restate import PREFERRED, restate_graph
 from atc_py.fix.rule import Exactness
 from atc_py.fix.site import Site
 from atc_py.fix.splice import splice
@@ -57,6 +58,9 @@ _MOST_ROUNDS = 60
 
 _MOST_CHOICES = 8
 """Times that other forms are tried for nodes whose first forms are refused in the end."""
+
+_OLDEST = 11
+"""Opset from which on a refused model stays at its own while rules apply."""
 
 _MOST_TIDYINGS = 3
 """Times that a form is tidied, each with more nodes left out; beyond, it stays as rules wrote it."""
@@ -171,7 +175,7 @@ class Fixer:
         self._barred: set[_Choice] = set()
         self._look: Callable[[], tuple[FoldedModel, Checked]] | None = None
 
-    def fix(self, shapes: Mapping[str, Shape]) -> Fixed:
+    def fix(self, shapes: Mapping[str, Shape], *, tidy: bool = True) -> Fixed:
         """Return the model in its new form.
 
         A node of the file whose new form is still refused gets another one where several rules
@@ -179,6 +183,7 @@ class Fixer:
 
         Args:
             shapes: dims of inputs that the model leaves open, by name.
+            tidy: tidy the new form, which changes no verdict.
 
         Raises:
             AtcError: BAD_INPUT_SHAPE for shapes that fit no input; BAD_OPTION for a value of an
@@ -189,7 +194,8 @@ class Fixer:
             found = self._fix(shapes)
             refused = self._still_refused(found)
             if not refused:
-                self._tidy(found)
+                if tidy:
+                    self._tidy(found)
                 return found
             choices += 1
             for index in refused:
@@ -233,6 +239,8 @@ class Fixer:
         self._start = start or Start.of(model, before)
         after = before
         known = [each for found in self._hopeless.values() for each in found]
+        if self._is_modernized(graph, model.source, after):
+            model, after = look()
         precise = self._for_precision()
         for _ in range(_MOST_ROUNDS):
             refused = set(self._refused(model.source, after))
@@ -271,6 +279,16 @@ class Fixer:
             graph.nodes, graph.consts = nodes, dict(consts)
             folded, found.after = self._look()
             found.model = folded.source
+
+    def _is_modernized(self, graph: WorkGraph, model: SourceModel, checked: Checked) -> bool:
+        """State a refused model of an old opset at the preferred one; return True if it has changed.
+
+        Rules write in the forms of the model's opset, and lists have few of the oldest.
+        """
+        old = 0 < graph.opsets.get("", 0) < _OLDEST
+        if not old or not any(self._refused(model, checked)):
+            return False
+        return not restate_graph(graph, model, self._library, PREFERRED)
 
     def _for_precision(self) -> bool:
         """Return True if listed nodes that float16 harms are replaced."""
