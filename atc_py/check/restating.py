@@ -202,6 +202,10 @@ class _Restating:
                 kept[name] = value
             elif value != own.default:
                 return self._lacks(f"attribute {name}", f"属性 {name}")
+        return self._unset_attributes(kept) or kept
+
+    def _unset_attributes(self, kept: Mapping[str, SourceAttr]) -> Words | None:
+        """Return the refusal of an attribute that is not set and means another thing by default."""
         for name, schema in self._own.attributes.items():
             # The listed version computes what the specification allows, not what is the default now.
             row = self._spec.attribute(name)
@@ -214,7 +218,7 @@ class _Restating:
                 return self._means_otherwise(
                     f"the default of attribute {name}", f"属性 {name} 的默认值"
                 )
-        return kept
+        return None
 
     def _changed_default(self) -> Words | None:
         """Return the refusal of a new attribute whose default is not what the older version means.

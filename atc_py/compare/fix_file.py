@@ -20,6 +20,7 @@ from atc_py.compare.fix_record import (
     rewrites_of,
 )
 from atc_py.compare.node_group import constant_bytes
+from atc_py.compare.original import runnable_file
 from atc_py.compare.proof import prove
 from atc_py.compare.rewrite_groups import rewrite_groups
 from atc_py.compare.streamed_model import StreamedModel
@@ -82,10 +83,12 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
     before = file.opsets.get("", 0)
     after = state_at_listed_opset(fixed, library, _cann(options))
     write = _writer(fixed, library, (before, after), options)
-    changed = bool(fixed.applied) or before != after
     left = tuple(left_findings(fixed, options.rules))
     groups = rewrite_groups(fixed.applied)
-    idle = options.dry_run or (bool(left) and not groups)
+    restated = options.rules.for_cann and before != after
+    in_vain = bool(left) and not groups and not restated
+    idle = options.dry_run or in_vain
+    changed = bool(groups or before != after) and not in_vain
     with work_folder(None if idle else Path(os.path.realpath(path)).parent) as folder:
         trial = folder / path.name
         written = write(trial, external=options.external, final=path)
@@ -171,7 +174,9 @@ def _prove(
     feeds = model_feeds(fixed.model, options)
     if feeds is None:
         return None
-    original, written = StreamedModel(fixed.file), StreamedModel(read_model(trial))
+    original, written = (
+        StreamedModel(runnable_file(each, trial.parent)) for each in (fixed.file, read_model(trial))
+    )
     try:
         return prove(original, written, groups, feeds, fixed.tidied.twins)
     except AtcError as error:

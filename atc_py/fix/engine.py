@@ -8,11 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from atc_py.check.evaluate import check_view
 from atc_py.check.findings import Standing
-from atc_py.diag.codes import BAD_OPTION, FIX_NOT_SETTLED
+from atc_py.diag.codes import FIX_NOT_SETTLED
+from atc_py.fix.bound_inputs import bind_inputs
 from atc_py.fix.choosing import cheapest, fitting_forms
 from atc_py.fix.deviating import is_unknown_to_parser, names_of_deviations
 from atc_py.fix.lineage import Lineage
@@ -30,10 +29,8 @@ from atc_py.fix.tidy.tidying import Tidied, tidy_graph
 from atc_py.frontend.folding.bind import observe_inputs
 from atc_py.frontend.folding.if_branches import fold_with_branches
 from atc_py.frontend.reading.history import history
-from atc_py.frontend.reading.tensors import dtype_of_element
 from atc_py.frontend.rewriting.qdq.importing import import_quantized
 from atc_py.frontend.rewriting.qdq.writer import Writer
-from atc_py.ir import DenseConst
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.source.limits import FOLD_LIMIT
 
@@ -234,7 +231,7 @@ class Fixer:
         start = self._start
         if start is None:
             graph = file.graph(observe_inputs(file.path, file.inputs, shapes), convention)
-            _bind(graph, self._rules.bind)
+            bind_inputs(graph, self._rules.bind)
             quantized = import_quantized(graph, file.tensors, FOLD_LIMIT)
         else:
             graph, quantized = start.graph, start.quantized
@@ -437,21 +434,3 @@ class Fixer:
         names = (*origin.writes, *(name for each in made for name in each.outputs))
         self._lineage.note(before, form.rule, names)
         self._applied.append(Applied(form.rule, node, made, step))
-
-
-def _bind(graph: WorkGraph, values: Mapping[str, float]) -> None:
-    """Make inputs constants that are filled with one value."""
-    for name, value in values.items():
-        if name not in graph.inputs:
-            raise BAD_OPTION.error(
-                f"the model has no input {name!r} to bind",
-                help=f"its inputs are {', '.join(graph.inputs)}",
-            )
-        known = graph.inputs[name]
-        dtype, shape = dtype_of_element(known.element), known.shape
-        if dtype is None or shape is None:
-            raise BAD_OPTION.error(
-                f"input {name!r} cannot be bound: its dims are open",
-                help=f"give them with --input-shape {name}:...",
-            )
-        graph.consts[name] = DenseConst(np.full(shape, value, dtype.numpy))

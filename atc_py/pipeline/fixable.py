@@ -72,9 +72,18 @@ def with_fixes(
         rules = replace(rules, bind={name: several[0] for name, several in values.items()})
         with suppress(AtcError):
             fixer = Fixer(file, judge.conditions, judge.specs, rules)
-            found = fixer.fix(shapes, tidy=False)
-            bound = _Outcome.of(found, rules.bind)
+            bound = _Outcome.of(fixer.fix(shapes, tidy=False), rules.bind)
             best = bound if len(bound.left) < len(plain.left) else plain
+    return _with_advice(check, best, shapes, values)
+
+
+def _with_advice(
+    check: ModelCheck,
+    best: _Outcome,
+    shapes: Mapping[str, Shape],
+    values: Mapping[str, tuple[float, ...]],
+) -> ModelCheck:
+    """Return a check whose errors name their remedies, with the command that applies them."""
     findings = tuple(
         replace(each, fixed_by=best.remedy(each)) if each.standing is Standing.ERROR else each
         for each in check.findings
@@ -115,9 +124,7 @@ def _with_deviations(
     found = Fixer(file, judge.conditions, judge.specs, rules, start).fix(shapes, tidy=False)
     if not found.settled:
         return check
-    left = {
-        (each.place.node, each.rule) for each in found.after.check.findings if each.certainty
-    }
+    left = {(each.place.node, each.rule) for each in found.after.check.findings if each.certainty}
     findings = []
     for each in check.findings:
         place = each.place
@@ -127,9 +134,7 @@ def _with_deviations(
             if (applied.node.index, applied.node.name) == (place.node, place.node_name or "")
         )
         fixed = rows.get(each.fingerprint) and (place.node, each.rule) not in left
-        findings.append(
-            replace(each, fixed_by=tuple(dict.fromkeys(names))) if fixed else each
-        )
+        findings.append(replace(each, fixed_by=tuple(dict.fromkeys(names))) if fixed else each)
     return replace(check, findings=tuple(findings))
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import onnx
 import pytest
 
 import atc_py
 from atc_py.fix.registry import load_rules
 from tests.deviations.case import all_cases
-from tests.deviations.test_deviations import MODE, PENDING, ROWS, agree
+from tests.deviations.test_deviations import MODE, ROWS, agree
 from tests.end_to_end import run_with_atc_py
 
 if TYPE_CHECKING:

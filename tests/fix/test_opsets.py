@@ -117,4 +117,4 @@ def test_old_models_are_fixed_in_memory_as_well(tmp_path: Path) -> None:
     atc_py.convert(tmp_path / "m.onnx", tmp_path / "m.om", fix={})
     (found,) = atc_py.load(tmp_path / "m.om").run(feeds).values()
     (wanted,) = results(model_of(as_numpy(form))[0], feeds)
-    np.testing.assert_allclose(found, wanted, atol=1e-2)
+    np.testing.assert_allclose(found.astype(np.float64), wanted.astype(np.float64), atol=1e-2)

@@ -84,7 +84,7 @@ def image_numbers(site: Site, count: int) -> str:
     return site.const(numbers, DType.INT32, "image") if count > 1 else ""
 
 
-def sampled(  # noqa: PLR0913  (one parameter a part)
+def sampled(
     site: Site,
     rows: str,
     sizes: Sequence[int],

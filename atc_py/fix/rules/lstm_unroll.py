@@ -100,9 +100,7 @@ def lstm_unroll(site: Site) -> Sequence[str]:
             h, cell = states
             if h:
                 x = site.op("Add", [x, site.op("MatMul", [h, r])])
-            i, o, keep, new = (
-                site.slice(x, 1, at * size, (at + 1) * size) for at in range(4)
-            )
+            i, o, keep, new = (site.slice(x, 1, at * size, (at + 1) * size) for at in range(4))
             i = f.write(site, seen(i, 0, cell))
             added = site.op("Mul", [i, g.write(site, new)])
             if cell:

@@ -160,7 +160,9 @@ def _nodes_with(model: CheckedModel, code: str, verdict: Standing | None = None)
     }
     if verdict is None:
         return len(nodes)
-    rows = {(row.scope, row.index, row.name): row.verdict for row in model.network}
+    rows: dict[tuple[str, int | None, str], str] = {
+        (row.scope, row.index, row.name): row.verdict for row in model.network
+    }
     return sum(rows.get(node) == verdict.value for node in nodes)
 
 
