@@ -33,8 +33,8 @@ def arg_max_unsqueezed(rng: np.random.Generator) -> RuleCase:
     return RuleCase("ArgMax", (Fed(dims),), given, one_of(rng, 11, 13), cann=5)
 
 
-@draws("pool-same-as-explicit")
-def pool_same_as_explicit(rng: np.random.Generator) -> RuleCase:
+@draws("pool-pads-explicit")
+def pool_pads_explicit(rng: np.random.Generator) -> RuleCase:
     op, opset = one_of(rng, ("AveragePool", 11), ("MaxPool", 12))
     taps = [int(each) for each in rng.integers(2, 5, 2)]
     strides = [int(rng.integers(1, each + 1)) for each in taps]
