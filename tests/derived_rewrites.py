@@ -30,6 +30,10 @@ When no rule fits any more, the graph is tidied: what leads out of one form that
 Unsqueeze, Cast to int64 and to int32, Transpose, Reshape) is left out, and listed nodes between them work on the form inside. So
 a whole region of signals, or of narrowed integers, is entered once and left once. Nodes of the file change only on such a way.
 
+`--dry-run` shows the differences between the two graphs like a unified diff, a hunk for each rewritten node with its rules;
+changes alike are folded unless `--verbose` is given. `--format` and `--report FILE` give the record as text, JSON or HTML: for
+each rewrite the rules, the nodes before and after, what it assumes, the largest error and the estimated time.
+
 Classes: *equal*, every bit is the same on one engine; *reordered*, sums are taken in another order, differences of up to
 1e-5 of the largest result are allowed; *bounded*, with the bound of the rule; *approximate*, applied with
 `--allow-approximate` alone. If a rewritten region differs by more, nothing is written (ATC7030).

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CheckReport",
     "Finding",
+    "FixAdvice",
     "ModelCheck",
     "NodeCount",
     "NodeRow",
@@ -88,7 +89,8 @@ class Finding:
         help: the hint.
         when: the conditions under which the rule counts; empty where it always does.
         taken_by: of an error, the other operator lists by whose rules the node has none.
-        fixed_by: of an error, the rules that rewrite the node so that it is gone.
+        fixed_by: of an error, the rules that rewrite the node so that it is gone; before them the
+            option that chooses a branch, `--bind sr=16000`, where it takes one.
         certainty: of a deviation of CANN, `proven` or `inferred`; "" for every other finding.
     """
 
@@ -195,6 +197,23 @@ class NodeRow:
 
 
 @dataclass(frozen=True, slots=True)
+class FixAdvice:
+    """The call of `atc-py fix` that helps a refused model most.
+
+    Attributes:
+        removed: how many errors it removes.
+        input_shape: text for --input-shape, of the inputs that the model has; "" for none.
+        bind: values of inputs that decide which branch runs, by name.
+        candidates: values that the model compares these inputs with, by name.
+    """
+
+    removed: int
+    input_shape: str = ""
+    bind: Mapping[str, float] = field(default_factory=dict)
+    candidates: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class ModelCheck:
     """Findings in one model.
 
@@ -217,6 +236,7 @@ class ModelCheck:
         bias_convention: of a model whose layers are int8 already, how their biases are read.
         other_lists: of a model with errors, what the other operator lists say of it.
         kept: its operators that the list keeps, though newer pages do not have them.
+        fix: of a model with errors that rules remove, how.
     """
 
     path: str
@@ -236,6 +256,7 @@ class ModelCheck:
     bias_convention: BiasConvention | None = None
     other_lists: tuple[OtherVerdict, ...] = ()
     kept: tuple[str, ...] = ()
+    fix: FixAdvice | None = None
 
     @property
     def standing(self) -> Standing:

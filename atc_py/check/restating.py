@@ -202,13 +202,23 @@ class _Restating:
                 kept[name] = value
             elif value != own.default:
                 return self._lacks(f"attribute {name}", f"属性 {name}")
+        return self._unset_attributes(kept) or kept
+
+    def _unset_attributes(self, kept: Mapping[str, SourceAttr]) -> Words | None:
+        """Return the refusal of an attribute that is not set and means another thing by default."""
+        for name, schema in self._own.attributes.items():
+            # The listed version computes what the specification allows, not what is the default now.
+            row = self._spec.attribute(name)
+            allowed = row.one_of if self._strict and row and self._spec.is_unlisted(row) else ()
+            if allowed and name not in kept and schema.default not in allowed:
+                return self._lacks(f"attribute {name}", f"属性 {name}")
         for name, listed in self._listed.attributes.items():
             own = self._own.attributes.get(name)
             if name not in kept and own is not None and own.default != listed.default:
                 return self._means_otherwise(
                     f"the default of attribute {name}", f"属性 {name} 的默认值"
                 )
-        return kept
+        return None
 
     def _changed_default(self) -> Words | None:
         """Return the refusal of a new attribute whose default is not what the older version means.

@@ -65,6 +65,12 @@ class _Diff:
             if node is not None and node not in self._own:
                 self._new[node.index].append(proto)
                 self._ops[node.index].append(node)
+        self._replaced = {
+            each.name: _tensor_value(each)
+            for applied in fixed.applied
+            for each in (*applied.node.inputs, *applied.node.outputs)
+            if each is not None
+        }
         self._applied: dict[int, list[Applied]] = defaultdict(list)
         for each in fixed.applied:
             self._applied[each.node.index].append(each)
@@ -102,10 +108,8 @@ class _Diff:
                 rules=_rules(several),
                 before=self._source_node(first),
                 after=tuple(map(self._node, new)),
-                producer=self._around(new, (each.name for each in first.reads), self._producers),
-                reader=self._around(
-                    new, (each.name for each in first.outputs if each), self._readers
-                ),
+                producer=self._producer(new, (each.name for each in first.reads)),
+                reader=self._reader(new, (each.name for each in first.outputs if each)),
             )
 
     def _change(
@@ -124,8 +128,8 @@ class _Diff:
             rules=rules,
             before=before,
             after=after,
-            producer=self._around(new, node.reads, self._producers),
-            reader=self._around(new, node.writes, self._readers),
+            producer=self._producer(new, node.reads),
+            reader=self._reader(new, node.writes),
         )
 
     def _kind(self, node: WorkNode, applied: Sequence[Applied]) -> ChangeKind:
@@ -133,8 +137,19 @@ class _Diff:
         new = self._ops.get(node.index, [])
         if applied:
             return ChangeKind.RULES
-        same = any(each.op_type == node.op_type for each in new)
-        return ChangeKind.RESTATED if same and len(new) == 1 else ChangeKind.QUANTIZED
+        if not any(each.op_type == node.op_type for each in new) or len(new) > 1:
+            return ChangeKind.QUANTIZED
+        return ChangeKind.RESTATED if new[0].outputs == node.outputs else ChangeKind.MOVED
+
+    def _producer(self, new: Sequence[onnx.NodeProto], names: Iterable[str]) -> DiffNode | None:
+        """Return a node before `new`, which have taken the place of one that reads `names`."""
+        read = (name for each in new for name in each.input)
+        return self._around(new, (*names, *read), self._producers)
+
+    def _reader(self, new: Sequence[onnx.NodeProto], names: Iterable[str]) -> DiffNode | None:
+        """Return a node after `new`, which have taken the place of one that writes `names`."""
+        written = (name for each in new for name in each.output)
+        return self._around(new, (*names, *written), self._readers)
 
     def _around(
         self,
@@ -176,7 +191,7 @@ class _Diff:
             return _const_value(name, const)
         known = known_type(fixed.graph, name) or fixed.file.declared.get(name)
         if known is None:
-            return DiffValue(name)
+            return self._replaced.get(name, DiffValue(name))
         dtype = dtype_of_element(known.element)
         return DiffValue(name, "" if dtype is None else dtype.value, known.dims)
 

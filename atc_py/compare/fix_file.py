@@ -20,6 +20,7 @@ from atc_py.compare.fix_record import (
     rewrites_of,
 )
 from atc_py.compare.node_group import constant_bytes
+from atc_py.compare.original import runnable_file
 from atc_py.compare.proof import prove
 from atc_py.compare.rewrite_groups import rewrite_groups
 from atc_py.compare.streamed_model import StreamedModel
@@ -79,13 +80,14 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
     path = rewritten_output(model, output, "fixed", ("fixed",))
     file, library = read_model(model), _library(options.check)
     fixed = _fix(file, library, options)
-    before = fixed.graph.opsets.get("", 0)
+    before = file.opsets.get("", 0)
     after = state_at_listed_opset(fixed, library)
     write = _writer(fixed, library, (before, after), options)
-    changed = bool(fixed.applied) or before != after
     left = tuple(left_findings(fixed))
     groups = rewrite_groups(fixed.applied)
-    idle = options.dry_run or (bool(left) and not groups)
+    in_vain = bool(left) and not groups
+    idle = options.dry_run or in_vain
+    changed = bool(groups or before != after) and not in_vain
     with work_folder(None if idle else Path(os.path.realpath(path)).parent) as folder:
         trial = folder / path.name
         written = write(trial, external=options.external, final=path)
@@ -166,7 +168,9 @@ def _prove(
     feeds = model_feeds(fixed.model, options)
     if feeds is None:
         return None
-    original, written = StreamedModel(fixed.file), StreamedModel(read_model(trial))
+    original, written = (
+        StreamedModel(runnable_file(each, trial.parent)) for each in (fixed.file, read_model(trial))
+    )
     try:
         return prove(original, written, groups, feeds, fixed.tidied.twins)
     except AtcError as error:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.compare.reference import open_reference
+from atc_py.frontend.reading.read import read_model
 from atc_py.frontend.rewriting.qdq.to_qdq import has_ascend_nodes
 from atc_py.options.compile_options import AUTO
 from atc_py.pipeline.quantize import Rewriting, rewrite_quantized
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from atc_py.compare.reference import ReferenceModel
+    from atc_py.frontend.reading.onnx_file import OnnxFile
 
-__all__ = ["open_original"]
+__all__ = ["open_original", "runnable_file"]
 
 _FORM = "qdq"
 
@@ -42,3 +44,20 @@ def open_original(model: Path, folder: Path, quant_bias: str = AUTO) -> Referenc
     rewritten = folder / "original.qdq.onnx"
     rewrite_quantized(model, rewritten, Rewriting(_FORM, quant_bias))
     return open_reference(rewritten).standing_for(found, _FORM)
+
+
+def runnable_file(file: OnnxFile, folder: Path) -> OnnxFile:
+    """Return a file that an ONNX runtime runs: one in the deploy form is written as QDQ.
+
+    Args:
+        file: the file.
+        folder: where the other form goes.
+
+    Raises:
+        AtcError: as `open_original`.
+    """
+    if not has_ascend_nodes(file):
+        return file
+    rewritten = folder / f"{file.path.stem}.{_FORM}.onnx"
+    rewrite_quantized(file.path, rewritten, Rewriting(_FORM, AUTO, external=True))
+    return read_model(rewritten)

@@ -21,6 +21,7 @@ from atc_py.compare.ranking import Ranks, holds_scores
 from atc_py.device.sim.execution.session import SimModel
 from atc_py.diag import AtcError
 from atc_py.diag.codes import DEVICE_FAILED
+from atc_py.package.schema import FIXED
 from atc_py.results.layer import NOISE
 from atc_py.results.layer_comparison import Alone, LayerComparison
 from atc_py.tensor.dtypes import DType
@@ -179,6 +180,8 @@ class Pair:
         codes = grid is not None and grid.codes
         if codes and wanted is not None and wanted.dtype == np.uint8:
             wanted = (wanted.astype(np.int16) - UNSIGNED_SHIFT).astype(np.int8)
+        if wanted is not None and FIXED in self._description.options:
+            found = _without_new_axes(found, wanted)
         reason = _unlike(dtype, found, wanted)
         if reason or wanted is None:
             self._unlike[tensor] = reason
@@ -275,6 +278,15 @@ class Pair:
         nodes = self._description.nodes
         makers = [(nodes[self._matching.producer[t]], why) for t, why in self._unlike.items()]
         return [Alone(node.name, node.op, why) for node, why in makers]
+
+
+def _without_new_axes(found: npt.NDArray[Any], wanted: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a result in the dims of the original if they differ in axes of 1 alone.
+
+    Rules give such axes to whole regions, so that the list takes them: signals become images.
+    """
+    long = [[dim for dim in array.shape if dim != 1] for array in (found, wanted)]
+    return found.reshape(wanted.shape) if long[0] == long[1] else found
 
 
 def _unlike(dtype: DType, found: npt.NDArray[Any], wanted: npt.NDArray[Any] | None) -> str:

@@ -16,7 +16,7 @@ __all__ = ["TwinValues"]
 
 
 class TwinValues:
-    """What values of the fixed model stand for in the original."""
+    """Values of the original that those of a fixed model stand for."""
 
     def __init__(self, known: Collection[str], twins: Mapping[str, Sequence[Twin]]) -> None:
         """Take the names of the original's values, and the twins that tidying made."""

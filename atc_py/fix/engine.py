@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from atc_py.check.evaluate import check_view
 from atc_py.check.findings import Standing
-from atc_py.diag.codes import BAD_OPTION, FIX_NOT_SETTLED
+from atc_py.diag.codes import FIX_NOT_SETTLED
+from atc_py.fix.bound_inputs import bind_inputs
 from atc_py.fix.choosing import cheapest, fitting_forms
 from atc_py.fix.lineage import Lineage
 from atc_py.fix.neighbors import Readers
 from atc_py.fix.ranges import Range, Ranges
 from atc_py.fix.registry import check_rules, rules_of_operator
+from atc_py.fix.restate import PREFERRED, restate_graph
 from atc_py.fix.rule import Exactness
 from atc_py.fix.site import Site
 from atc_py.fix.splice import splice
@@ -25,10 +25,8 @@ from atc_py.fix.tidy.tidying import Tidied, tidy_graph
 from atc_py.frontend.folding.bind import observe_inputs
 from atc_py.frontend.folding.if_branches import fold_with_branches
 from atc_py.frontend.reading.history import history
-from atc_py.frontend.reading.tensors import dtype_of_element
 from atc_py.frontend.rewriting.qdq.importing import import_quantized
 from atc_py.frontend.rewriting.qdq.writer import Writer
-from atc_py.ir import DenseConst
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.source.limits import FOLD_LIMIT
 
@@ -57,6 +55,9 @@ _MOST_ROUNDS = 60
 
 _MOST_CHOICES = 8
 """Times that other forms are tried for nodes whose first forms are refused in the end."""
+
+_OLDEST = 11
+"""Opset from which on a refused model stays at its own while rules apply."""
 
 _MOST_TIDYINGS = 3
 """Times that a form is tidied, each with more nodes left out; beyond, it stays as rules wrote it."""
@@ -171,7 +172,7 @@ class Fixer:
         self._barred: set[_Choice] = set()
         self._look: Callable[[], tuple[FoldedModel, Checked]] | None = None
 
-    def fix(self, shapes: Mapping[str, Shape]) -> Fixed:
+    def fix(self, shapes: Mapping[str, Shape], *, tidy: bool = True) -> Fixed:
         """Return the model in its new form.
 
         A node of the file whose new form is still refused gets another one where several rules
@@ -179,6 +180,7 @@ class Fixer:
 
         Args:
             shapes: dims of inputs that the model leaves open, by name.
+            tidy: tidy the new form, which changes no verdict.
 
         Raises:
             AtcError: BAD_INPUT_SHAPE for shapes that fit no input; BAD_OPTION for a value of an
@@ -189,7 +191,8 @@ class Fixer:
             found = self._fix(shapes)
             refused = self._still_refused(found)
             if not refused:
-                self._tidy(found)
+                if tidy:
+                    self._tidy(found)
                 return found
             choices += 1
             for index in refused:
@@ -216,7 +219,7 @@ class Fixer:
         start = self._start
         if start is None:
             graph = file.graph(observe_inputs(file.path, file.inputs, shapes), convention)
-            _bind(graph, self._rules.bind)
+            bind_inputs(graph, self._rules.bind)
             quantized = import_quantized(graph, file.tensors, FOLD_LIMIT)
         else:
             graph, quantized = start.graph, start.quantized
@@ -233,6 +236,8 @@ class Fixer:
         self._start = start or Start.of(model, before)
         after = before
         known = [each for found in self._hopeless.values() for each in found]
+        if self._is_modernized(graph, model.source, after):
+            model, after = look()
         precise = self._for_precision()
         for _ in range(_MOST_ROUNDS):
             refused = set(self._refused(model.source, after))
@@ -271,6 +276,16 @@ class Fixer:
             graph.nodes, graph.consts = nodes, dict(consts)
             folded, found.after = self._look()
             found.model = folded.source
+
+    def _is_modernized(self, graph: WorkGraph, model: SourceModel, checked: Checked) -> bool:
+        """State a refused model of an old opset at the preferred one; return True if it has changed.
+
+        Rules write in the forms of the model's opset, and lists have few of the oldest.
+        """
+        old = 0 < graph.opsets.get("", 0) < _OLDEST
+        if not old or not any(self._refused(model, checked)):
+            return False
+        return not restate_graph(graph, model, self._library, PREFERRED)
 
     def _for_precision(self) -> bool:
         """Return True if listed nodes that float16 harms are replaced."""
@@ -377,21 +392,3 @@ class Fixer:
         names = (*origin.writes, *(name for each in made for name in each.outputs))
         self._lineage.note(before, form.rule, names)
         self._applied.append(Applied(form.rule, node, made, step))
-
-
-def _bind(graph: WorkGraph, values: Mapping[str, float]) -> None:
-    """Make inputs constants that are filled with one value."""
-    for name, value in values.items():
-        if name not in graph.inputs:
-            raise BAD_OPTION.error(
-                f"the model has no input {name!r} to bind",
-                help=f"its inputs are {', '.join(graph.inputs)}",
-            )
-        known = graph.inputs[name]
-        dtype, shape = dtype_of_element(known.element), known.shape
-        if dtype is None or shape is None:
-            raise BAD_OPTION.error(
-                f"input {name!r} cannot be bound: its dims are open",
-                help=f"give them with --input-shape {name}:...",
-            )
-        graph.consts[name] = DenseConst(np.full(shape, value, dtype.numpy))

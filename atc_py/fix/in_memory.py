@@ -44,7 +44,7 @@ def fixed_file(
     """
     found = Fixer(file, conditions, library, rules).fix(shapes)
     found.require_settled()
-    if not found.applied and not rules.bind:
+    if not found.applied and not rules.bind and found.graph.opsets == file.opsets:
         return file, ()
     graph = found.graph
     fixed = replace(

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.fix.restate import best_opset, restate_graph
+from atc_py.fix.restate import PREFERRED, best_opset, restate_graph
 
 if TYPE_CHECKING:
     from atc_py.fix.engine import Fixed
     from atc_py.spec import Library
 
 __all__ = ["PREFERRED", "state_at_listed_opset"]
-
-PREFERRED = 12
-"""Opset at which every operator of the list `base` is listed."""
 
 
 def state_at_listed_opset(fixed: Fixed, library: Library) -> int:

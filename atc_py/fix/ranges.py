@@ -9,6 +9,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
+from atc_py.fix.float_ranges import FLOAT_RULES, float_limit, range_of_floats
 from atc_py.fix.range_rules import INT32, POSITIONS, RULES, Range
 from atc_py.tensor.dtypes import DType
 
@@ -32,6 +33,8 @@ _LIMITS = {
     DType.INT64: Range(-(2**63), 2**63 - 1),
 }
 """Numbers that a dtype can hold."""
+
+_NUMBERS = {*_LIMITS, DType.FLOAT16, DType.FLOAT32, DType.FLOAT64}
 
 _SELECT = frozenset({"Gather", "GatherElements", "Scatter", "ScatterElements"})
 """Operators whose second input selects from an axis of the first."""
@@ -63,6 +66,10 @@ class Ranges:
 
     def of(self, tensor: SourceTensor) -> Range | None:
         """Return the range of a tensor of integers; None for other dtypes."""
+        return self._worked_out(tensor) if tensor.dtype in _LIMITS else None
+
+    def _worked_out(self, tensor: SourceTensor) -> Range | None:
+        """Return the range of a tensor; None for floats without one, and dtypes that have no numbers."""
         waiting = [tensor]
         open_: set[str] = set()
         while waiting:
@@ -81,37 +88,43 @@ class Ranges:
         self.of(tensor)
         return tensor.name in self._free
 
-    def unbounded(self, tensor: SourceTensor) -> tuple[str, ...]:
-        """Return what leaves a tensor without bounds: inputs of the model, and results of operators."""
-        found: dict[str, None] = {}
-        waiting, seen = [tensor], set()
+    def unbounded(
+        self, tensor: SourceTensor, target: Range
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return what keeps a tensor from being known to lie within `target`.
+
+        Returns:
+            Inputs of the model without a given range, and results that no rule bounds.
+        """
+        inputs: dict[str, None] = {}
+        others: dict[str, None] = {}
+        limit = _LIMITS.get(tensor.dtype) if tensor.dtype is not None else None
+        wraps = limit is not None and limit.within(target)  # any of its inputs may matter
+        waiting, seen = [tensor], {tensor.name}
         while waiting:
             each = waiting.pop()
-            if each.name in seen or each.const is not None or each.dtype not in _LIMITS:
-                continue
-            seen.add(each.name)
-            if self.of(each) != _LIMITS[each.dtype] or each.dtype is DType.BOOL:
-                continue
             maker = self._makers.get(each.name)
-            inputs = [] if maker is None else [one for one in maker[0].inputs if one is not None]
-            further = [
-                one for one in inputs if self.of(one) == _LIMITS.get(one.dtype or DType.BOOL)
-            ]
-            if not further:
-                found[each.name] = None
-            waiting += further
-        return tuple(found)
-
-    def is_input(self, name: str) -> bool:
-        """Return True for an input of the model."""
-        return name not in self._makers
+            if maker is None:
+                if each.name not in self._given:
+                    inputs[each.name] = None
+                continue
+            if self._rule(each) is None:
+                others[each.name] = None
+            for one in maker[0].inputs:
+                found = None if one is None or one.const is not None else self.of(one)
+                if one is None or found is None or one.name in seen:
+                    continue
+                seen.add(one.name)
+                if wraps or not found.within(target):
+                    waiting.append(one)
+        return tuple(inputs), tuple(others)
 
     def _needed(self, tensor: SourceTensor) -> Iterator[SourceTensor]:
         """Yield the tensors whose ranges have to be known before that of `tensor`."""
         if tensor.name in self._known or self._rule(tensor) is None:
             return
         for each in self._makers[tensor.name][0].inputs:
-            if each is not None and each.name not in self._known and each.dtype in _LIMITS:
+            if each is not None and each.name not in self._known and each.dtype in _NUMBERS:
                 yield each
 
     def _rule(self, tensor: SourceTensor) -> Rule | None:
@@ -120,6 +133,8 @@ class Ranges:
         if tensor.const is not None or maker is None or maker[0].domain:
             return None
         node, position = maker
+        if tensor.dtype not in _LIMITS:
+            return FLOAT_RULES.get(node.op_type) if position == 0 else None
         if position == 0 or node.op_type == "Split":
             return RULES.get(node.op_type)
         return POSITIONS.get(node.op_type, {}).get(position)
@@ -128,7 +143,7 @@ class Ranges:
         """Work out the range of a tensor; those that it comes from are known."""
         limit = _LIMITS.get(tensor.dtype) if tensor.dtype is not None else None
         if limit is None:
-            return None
+            return self._find_floats(tensor)
         if tensor.const is not None:
             data = tensor.const
             if 0 in data.shape:
@@ -136,18 +151,35 @@ class Ranges:
             if prod(data.shape) > _LARGEST_CONSTANT:
                 return limit
             return Range(int(data.numpy().min()), int(data.numpy().max()))
-        found = self._given.get(tensor.name)
-        rule = self._rule(tensor)
-        if rule is not None:
-            node = self._makers[tensor.name][0]
-            known = [None if each is None else self._known.get(each.name) for each in node.inputs]
-            found = rule(node, known) if known or not node.inputs else None
+        found = self._given.get(tensor.name, self._by_rule(tensor))
         if found is None or not found.within(limit):
             found = limit  # a result that may wrap may be anything
             if tensor.name in self._makers:
                 self._free.add(tensor.name)
         size = self._indexes.get(tensor.name)
         return found if size is None else found.met(Range(-size, size - 1))
+
+    def _by_rule(self, tensor: SourceTensor) -> Range | None:
+        """Return the range that the operator gives that makes a tensor."""
+        rule = self._rule(tensor)
+        if rule is None:
+            return None
+        node = self._makers[tensor.name][0]
+        known = [None if each is None else self._known.get(each.name) for each in node.inputs]
+        return rule(node, known)
+
+    def _find_floats(self, tensor: SourceTensor) -> Range | None:
+        """Work out the range of a tensor of finite floats; None if it has none."""
+        limit = float_limit(tensor.dtype)
+        if limit is None:
+            return None
+        if tensor.const is None:
+            found = self._by_rule(tensor)
+        elif 0 in tensor.const.shape or prod(tensor.const.shape) > _LARGEST_CONSTANT:
+            return None
+        else:
+            found = range_of_floats(tensor.const.numpy())
+        return found if found is not None and found.within(limit) else None
 
     def _note_index(self, node: SourceNode) -> None:
         """Note the axis that an input of a node selects from."""

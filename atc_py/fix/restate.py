@@ -13,6 +13,7 @@ import numpy as np
 
 from atc_py.check.restating import restated_at
 from atc_py.diag import Words
+from atc_py.fix.old_forms import is_old_form, new_form
 from atc_py.fix.site import Site
 from atc_py.fix.splice import splice
 from atc_py.fix.unfit import UnfitError
@@ -27,10 +28,13 @@ if TYPE_CHECKING:
     from atc_py.source import OperatorSchema, SourceModel, SourceNode
     from atc_py.spec import Library
 
-__all__ = ["NotStated", "best_opset", "changed_operators", "restate_graph"]
+__all__ = ["PREFERRED", "NotStated", "best_opset", "changed_operators", "restate_graph"]
 
 NotStated = tuple["SourceNode", Words]
 """A node without a form at the opset, and why."""
+
+PREFERRED = 12
+"""Opset at which every operator of the list `base` is listed."""
 
 _AXIS_CHANGED = 13
 _COERCED = frozenset({"Hardmax", "LogSoftmax", "Softmax"})
@@ -79,8 +83,9 @@ def restate_graph(
     writer = Writer(graph)
     failed: list[NotStated] = []
     for work, node in zip(graph.nodes, model.nodes, strict=True):
+        restate = _restate_old if is_old_form(node, opset) else _restate
         try:
-            reason = _restate(writer, work, node, library, opset)
+            reason = restate(writer, work, node, library, opset)
         except UnfitError as error:  # a rank that its form needs is open
             reason = error.reason
         if reason is not None:
@@ -136,6 +141,14 @@ def _restate(  # noqa: PLR0911  (one return a reason)
         results = site.ops(node.op_type, names, len(node.outputs), **attributes)
     splice(writer, work, site, results)
     return None
+
+
+def _restate_old(
+    writer: Writer, work: WorkNode, node: SourceNode, _library: Library, opset: int
+) -> None:
+    """Write one node whose form means another thing at `opset`."""
+    site = Site(node, opset, writer.fresh)
+    splice(writer, work, site, new_form(site))
 
 
 def _along_last_axis(site: Site, before: OperatorSchema) -> Sequence[str]:

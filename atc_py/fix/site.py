@@ -54,6 +54,7 @@ class Site:
         opset: the version of ONNX's operators at which new nodes are written.
         made: the new nodes, producers first.
         consts: data of new constants by name.
+        computes_in: the dtype of new scalars, where it is not that of the first input.
         absorbed: nodes that go along with the node, each reading the one before it; the results
             are then those of the last.
         beside: nodes that stay, whose results the absorbed ones read and what is written does not.
@@ -79,6 +80,7 @@ class Site:
             around: the graph around it.
         """
         self.around = around
+        self.computes_in: DType | None = None
         self.absorbed: tuple[ValueReader, ...] = ()
         self.beside: tuple[WorkNode, ...] = ()
         self._ranges = ranges
@@ -216,22 +218,20 @@ class Site:
         found = self.output(position)
         return found is None or self._ranges is None or self._ranges.may_wrap(found)
 
-    def unbounded(self, tensor: SourceTensor) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return what leaves a tensor without bounds: inputs of the model, and other values."""
-        if self._ranges is None:
-            return (), ()
-        found = self._ranges.unbounded(tensor)
-        inputs = tuple(each for each in found if self._ranges.is_input(each))
-        return inputs, tuple(each for each in found if each not in inputs)
+    def unbounded(
+        self, tensor: SourceTensor, target: Range
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return what keeps a tensor from being known to lie within `target`; see `Ranges`."""
+        return ((), ()) if self._ranges is None else self._ranges.unbounded(tensor, target)
 
     @property
     def element(self) -> DType:
-        """The dtype of the first input.
+        """The dtype of the first input, or that of `computes_in`.
 
         Raises:
             UnfitError: it is not known.
         """
-        found = self.input(0).dtype
+        found = self.computes_in or self.input(0).dtype
         require(found is not None, "the dtype is known", "数据类型已知")
         return cast("DType", found)
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from atc_py.diag.codes import BAD_OPTION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
-__all__ = ["bound_values", "value_ranges"]
+__all__ = ["bind_options", "bound_values", "value_ranges"]
 
 
 def bound_values(given: Iterable[str]) -> dict[str, float]:
@@ -30,6 +30,11 @@ def bound_values(given: Iterable[str]) -> dict[str, float]:
                 f"--bind {text!r} has no number after `=`", help="--bind sr=16000"
             ) from None
     return found
+
+
+def bind_options(values: Mapping[str, float]) -> tuple[str, ...]:
+    """Return the options that bind inputs, such as `--bind sr=16000`."""
+    return tuple(f"--bind {name}={value:.15g}" for name, value in values.items())
 
 
 def value_ranges(given: Iterable[str]) -> dict[str, tuple[int, int]]:

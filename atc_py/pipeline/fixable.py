@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from atc_py.check.findings import Standing
+from atc_py.check.findings import FixAdvice, Standing
+from atc_py.diag import AtcError
+from atc_py.options.bound_values import bind_options
 from atc_py.options.fix_rules import FixRules
+from atc_py.options.input_shapes import format_input_shapes
+from atc_py.pipeline.deciding_inputs import deciding_values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from atc_py.check.findings import ModelCheck
+    from atc_py.check.findings import Finding, ModelCheck
+    from atc_py.fix.engine import Fixed
     from atc_py.frontend.reading.onnx_file import OnnxFile
     from atc_py.pipeline.proposal.judging import Judge, Judgment
     from atc_py.tensor.shapes import Shape
+
+    _Node = tuple[int | None, str]
 
 __all__ = ["with_fixes"]
 
@@ -52,19 +60,78 @@ def with_fixes(
     if refused.isdisjoint(fixable):
         return check
     start = None if known is None else Start.of(known.survey.folded, known.checked)
-    found = Fixer(file, judge.conditions, judge.specs, FixRules(for_precision=False), start).fix(
-        shapes
-    )
-    left = {
-        each.place.node for each in found.after.check.findings if each.standing is Standing.ERROR
-    }
-    rules: dict[int, dict[str, None]] = defaultdict(dict)
-    for applied in found.applied if found.settled else ():
-        rules[applied.node.index][applied.rule.name] = None
-    findings = (
-        replace(each, fixed_by=tuple(rules[each.place.node]))
-        if each.standing is Standing.ERROR and each.place.node in rules.keys() - left
-        else each
+    rules = FixRules(for_precision=False)
+    fixer = Fixer(file, judge.conditions, judge.specs, rules, start)
+    plain = _Outcome.of(fixer.fix(shapes, tidy=False))
+    best, values = plain, {} if known is None else deciding_values(known.model)
+    if values and plain.left:
+        rules = replace(rules, bind={name: several[0] for name, several in values.items()})
+        with suppress(AtcError):
+            fixer = Fixer(file, judge.conditions, judge.specs, rules)
+            bound = _Outcome.of(fixer.fix(shapes, tidy=False), rules.bind)
+            best = bound if len(bound.left) < len(plain.left) else plain
+    return _with_advice(check, best, shapes, values)
+
+
+def _with_advice(
+    check: ModelCheck,
+    best: _Outcome,
+    shapes: Mapping[str, Shape],
+    values: Mapping[str, tuple[float, ...]],
+) -> ModelCheck:
+    """Return a check whose errors name their remedies, with the command that applies them."""
+    findings = tuple(
+        replace(each, fixed_by=best.remedy(each)) if each.standing is Standing.ERROR else each
         for each in check.findings
     )
-    return replace(check, findings=tuple(findings))
+    removed = sum(bool(each.fixed_by) for each in findings)
+    if not removed:
+        return check
+    advice = FixAdvice(removed, format_input_shapes(shapes), best.bind, values)
+    return replace(check, findings=findings, fix=advice)
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """Errors that are left after fixing, and rules that removed others, by positions and names.
+
+    Attributes:
+        left: the nodes that still have errors.
+        rules: of the nodes that were rewritten.
+        of_holder: rules by the position alone, of what stands in branches.
+        bind: values of inputs that became constants.
+    """
+
+    left: frozenset[_Node]
+    rules: Mapping[_Node, tuple[str, ...]]
+    of_holder: Mapping[int | None, tuple[str, ...]]
+    bind: Mapping[str, float]
+
+    @classmethod
+    def of(cls, found: Fixed, bind: Mapping[str, float] | None = None) -> _Outcome:
+        """Return the outcome of fixing; where rules undo each other, nothing is fixed."""
+        rules: dict[_Node, dict[str, None]] = defaultdict(dict)
+        holders: dict[int | None, dict[str, None]] = defaultdict(dict)
+        for applied in found.applied if found.settled else ():
+            rules[applied.node.index, applied.node.name][applied.rule.name] = None
+            holders[applied.node.index][applied.rule.name] = None
+        errors = (each for each in found.after.check.findings if each.standing is Standing.ERROR)
+        left = frozenset((each.place.node, each.place.node_name or "") for each in errors)
+        return cls(
+            left,
+            {node: tuple(names) for node, names in rules.items()},
+            {index: tuple(names) for index, names in holders.items()},
+            (bind or {}) if found.settled else {},
+        )
+
+    def remedy(self, finding: Finding) -> tuple[str, ...]:
+        """Return the option and the rules that remove an error; empty where it stays."""
+        node = finding.place.node, finding.place.node_name or ""
+        if node in self.left:
+            return ()
+        rules = self.rules.get(node, ())
+        if finding.scope and not rules and not self.bind:  # the If is rewritten as a whole
+            rules = self.of_holder.get(node[0], ())
+        chosen = finding.scope or not rules
+        options = bind_options(self.bind) if chosen else ()
+        return (*options, *rules)

@@ -20,6 +20,7 @@ class ChangeKind(Enum):
     RULES = "rules"
     CHOSEN = "chosen"
     QUANTIZED = "quantized"
+    MOVED = "moved"
     RESTATED = "restated"
     DROPPED = "dropped"
 
@@ -33,6 +34,9 @@ _KINDS = {
     ChangeKind.RULES: Words("rewritten by rules", "由规则改写"),
     ChangeKind.CHOSEN: Words("one branch is chosen", "选定一个分支"),
     ChangeKind.QUANTIZED: Words("quantized layers in the deploy form", "量化层改为部署形式"),
+    ChangeKind.MOVED: Words(
+        "carried along in the form of the nodes around it", "随周围节点改变形式"
+    ),
     ChangeKind.RESTATED: Words("stated at another opset", "按另一 opset 表述"),
     ChangeKind.DROPPED: Words("constant, or not needed", "为常量或不再需要"),
 }

@@ -51,10 +51,10 @@ def check_references(spec: OpSpec) -> Iterator[Problem]:
         if rule.when is not None:
             yield from _conditions(spec, (*path, "when"), rule.when)
     for position, row in enumerate(spec.deviations):
-        path = ("deviations", position, "unless")
-        yield from _arguments(spec, path, row.unless)
+        unless = ("deviations", position, "unless")
+        yield from _arguments(spec, unless, row.unless)
         if row.unless.when is not None:
-            yield from _conditions(spec, (*path, "when"), row.unless.when)
+            yield from _conditions(spec, (*unless, "when"), row.unless.when)
     if spec.target is not None:
         for name, source in spec.target.attributes.items():
             yield from _attribute(spec, ("target", "attributes", name), source)

@@ -7,6 +7,7 @@ import pkgutil
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from onnx.reference import ReferenceEvaluator
 from onnxruntime.capi import onnxruntime_pybind11_state as ort
 
@@ -71,8 +72,7 @@ class DeviatingNode:
         try:
             return run_with_onnxruntime(model, self.feeds)["y0"]
         except (ort.Fail, ort.NotImplemented):
-            found: Array = ReferenceEvaluator(model).run(None, self.feeds)[0]
-            return found
+            return np.asarray(next(iter(ReferenceEvaluator(model).run(None, self.feeds))))
 
 
 @dataclass(frozen=True)

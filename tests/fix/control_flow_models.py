@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 __all__ = ["random_model"]
 
@@ -41,7 +41,7 @@ class Scope:
         self.count += 1
         return f"d{self.depth}_{self.count}"
 
-    def add(self, op: str, inputs: list[str], count: int = 1, **attributes: object) -> list[str]:
+    def add(self, op: str, inputs: list[str], count: int = 1, **attributes: Any) -> list[str]:
         """Add a node; return its outputs."""
         outputs = [self.fresh() for _ in range(count)]
         self.nodes.append(helper.make_node(op, inputs, outputs, **attributes))
@@ -196,9 +196,9 @@ class Maker:
     def graph(
         scope: Scope,
         name: str,
-        feeds: list[tuple[str, int, tuple[int, ...]]],
+        feeds: Sequence[tuple[str, int, tuple[int, ...]]],
         results: list[str],
-        types: list[tuple[int, tuple[int, ...]]] | None = None,
+        types: Sequence[tuple[int, tuple[int, ...]]] | None = None,
     ) -> onnx.GraphProto:
         """Return a graph; results that it does not make are copied."""
         made = {output for node in scope.nodes for output in node.output}

@@ -27,7 +27,6 @@ class OpsetForm:
         inputs: arrays by position, None for an absent one; those in `fed` are inputs of the model.
         attributes: by name.
         fed: positions of the inputs that are fed; others are constants.
-        outputs: how many it has.
     """
 
     op: str
@@ -35,7 +34,6 @@ class OpsetForm:
     inputs: tuple[Array | None, ...]
     attributes: Mapping[str, Any] = field(default_factory=dict)
     fed: tuple[int, ...] = (0,)
-    outputs: int = 1
 
 
 def x(*dims: int, seed: int = 0) -> Array:
@@ -73,7 +71,7 @@ FORMS: tuple[OpsetForm, ...] = (
     *(form(op, 6, TRUE, np.array([True, True, False]), broadcast=1, axis=1) for op in LOGICAL),
     *(form(op, 6, ROWS, x(3), broadcast=1, axis=1) for op in ("Greater", "Less")),
     *(form(op, 9, ROWS, x(4)) for op in ("Greater", "Less")),
-    form("Equal", 6, np.arange(6, dtype=np.int32).reshape(2, 3), np.int32([1, 2, 3]), broadcast=1),
+    form("Equal", 6, np.arange(6, dtype=np.int32).reshape(2, 3), np.array([1, 2, 3], np.int32), broadcast=1),
     form("Pow", 6, np.abs(ROWS), x(3), broadcast=1, axis=1),
     form("Gemm", 6, x(3, 4), x(4, 5), x(5), broadcast=1),
     form("Gemm", 6, x(3, 4), x(4, 5), x(3, 5)),
@@ -192,7 +190,7 @@ FORMS: tuple[OpsetForm, ...] = (
     *(form("Conv", opset, IMAGE, x(4, 4, 3, 3), x(4)) for opset in (6, 11, 22)),
     *(form("ConvTranspose", opset, IMAGE, x(4, 2, 3, 3)) for opset in (6, 11, 22)),
     *(form("LpPool", opset, IMAGE, kernel_shape=[2, 2], p=2) for opset in (6, 11, 18, 22)),
-    *(form("GlobalLpPool", opset, IMAGE, p=2) for opset in (6, 22)),
+    form("GlobalLpPool", 6, IMAGE, p=2),
     *(form("LRN", opset, IMAGE, size=3) for opset in (6, 13)),
     form("DepthToSpace", 6, IMAGE, blocksize=2),
     form("DepthToSpace", 11, IMAGE, blocksize=2, mode="CRD"),
@@ -203,7 +201,7 @@ FORMS: tuple[OpsetForm, ...] = (
     form("GridSample", 16, IMAGE, x(1, 3, 3, 2), mode="bicubic"),
     form("GridSample", 20, IMAGE, x(1, 3, 3, 2), mode="cubic"),
     # Elements moved.
-    *(form("Scatter", opset, x(3, 3), np.array([[1, 0, 2]]), x(1, 3, seed=4)) for opset in (9,)),
+    form("Scatter", 9, x(3, 3), np.array([[1, 0, 2]]), x(1, 3, seed=4)),
     *(form("ScatterElements", opset, x(3, 3), np.array([[1, 0, 2]]), x(1, 3, seed=4))
       for opset in (11, 13, 16, 18)),
     form("ScatterElements", 16, x(3, 3), np.array([[1, 0, 2]]), x(1, 3, seed=4), reduction="add"),
@@ -236,11 +234,9 @@ FORMS: tuple[OpsetForm, ...] = (
     *(form("Sign", opset, ROWS) for opset in (9, 13)),
     # Layers.
     *(form("InstanceNormalization", opset, IMAGE, SCALE, x(4)) for opset in (6, 22)),
-    form("GroupNormalization", 18, IMAGE, x(2), x(2, seed=1), num_groups=2),
-    form("GroupNormalization", 21, IMAGE, x(4), x(4, seed=1), num_groups=2),
     form("LayerNormalization", 17, ROWS, x(4), x(4, seed=1)),
     form("RMSNormalization", 23, ROWS, x(4)),
-    *(form("MeanVarianceNormalization", opset, IMAGE) for opset in (9, 13)),
+    *(form("MeanVarianceNormalization", opset, IMAGE, axes=[0, 2, 3]) for opset in (9, 13)),
     form("LpNormalization", 6, ROWS, axis=1),
     form("LpNormalization", 22, ROWS, axis=1),
     *(form("LSTM", opset, x(5, 2, 3), x(1, 16, 3), x(1, 16, 4), hidden_size=4) for opset in (7, 14, 22)),
@@ -253,10 +249,7 @@ FORMS: tuple[OpsetForm, ...] = (
     *(form(op, 22, ROWS) for op in ("Round", "Sin", "Cos", "Tan", "Atan", "Sinh", "Cosh", "Asinh")),
     form("Attention", 23, x(1, 2, 4, 8), x(1, 2, 4, 8, seed=1), x(1, 2, 4, 8, seed=2)),
     form("RotaryEmbedding", 23, x(1, 2, 4, 8), x(1, 4, 4), x(1, 4, 4, seed=1)),
-    *(form("QuantizeLinear", opset, ROWS, np.float32(0.1), np.int8(1)) for opset in (10, 13, 19, 21, 23)),
-    *(form("DequantizeLinear", opset, np.arange(-3, 3, dtype=np.int8), np.float32(0.1), np.int8(1))
-      for opset in (10, 13, 19, 21, 23)),
-    *(form("Einsum", 12, x(2, 3), x(3, 4), equation="ij,jk->ik") for _ in range(1)),
+    form("Einsum", 12, x(2, 3), x(3, 4), equation="ij,jk->ik"),
     *(form("MatMul", opset, x(2, 3, 4), x(4, 5)) for opset in (6, 9, 13)),
     form("NonZero", 9, f(1, 0, 2)),
     form("ReverseSequence", 10, x(4, 3), i(1, 4, 2), time_axis=0, batch_axis=1),

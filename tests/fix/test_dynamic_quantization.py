@@ -77,15 +77,24 @@ def small_lstm(folder: Path) -> tuple[Path, Feeds]:
     return path, {"x": rng.normal(size=(6, 1, 8)).astype(np.float32)}
 
 
-def network(folder: Path) -> tuple[Path, Feeds]:
-    """Return a network of convolutions, and what it is fed."""
-    del folder
-    found = MODELS / "espcn_opset12"
+def shared(name: str) -> tuple[Path, Feeds]:
+    """Return a shared network, and what it is fed."""
+    found = MODELS / name
     with np.load(found / "inputs.npz") as data:
         return found / "model.onnx", dict(data)
 
 
-@pytest.mark.parametrize("make", [wide_product, small_lstm, network])
+def convolutions(_folder: Path) -> tuple[Path, Feeds]:
+    """Return a network of convolutions."""
+    return shared("espcn_opset12")
+
+
+def table_and_layers(_folder: Path) -> tuple[Path, Feeds]:
+    """Return a network with a table, whose codes are dequantized after Gather, and LSTM layers."""
+    return shared("lstm_cls_opset11")
+
+
+@pytest.mark.parametrize("make", [wide_product, small_lstm, convolutions, table_and_layers])
 def test_dynamic_quantization_is_fixed_for_both_precisions(make: Any, tmp_path: Path) -> None:
     """All errors go; results are those of onnxruntime in both precisions, and nothing is infinite."""
     source, feeds = make(tmp_path)

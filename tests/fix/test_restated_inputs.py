@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize("by", ["scales", "sizes"])
 def test_resize_gets_what_was_optional(by: str, tmp_path: Path) -> None:
     x = np.random.default_rng(1).normal(size=(1, 2, 4, 4)).astype(np.float32)
-    constants = {
+    constants: dict[str, Any] = {
         "scales": np.array([1, 1, 2, 2], np.float32),
         "sizes": np.array([1, 2, 8, 8], np.int64),
     }

@@ -11,6 +11,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import atc_py
+from atc_py.check.evaluate import check_view
 from atc_py.fix import engine
 from atc_py.frontend.folding import if_branches, survey
 
@@ -42,8 +43,6 @@ def test_a_refused_model_is_folded_and_checked_once_more_for_its_new_form_alone(
     def fold(*args: object) -> object:
         folds.append(args)
         return if_branches.fold_with_branches(*args)  # type: ignore[arg-type]
-
-    check_view = engine.check_view
 
     def check(*args: object) -> object:
         checks.append(args)

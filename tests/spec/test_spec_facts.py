@@ -165,7 +165,7 @@ def test_targets_are_rows_whose_attributes_exist() -> None:
 
 
 def test_every_rule_is_used() -> None:
-    used = {type(rule) for spec in each_spec() for rule in spec.constraints}
+    used: set[type[Rule]] = {type(rule) for spec in each_spec() for rule in spec.constraints}
     used |= {type(row.unless) for spec in each_spec() for row in spec.deviations}
     assert {rule.__name__ for rule in get_args(DeviationRule)} == {rule.__name__ for rule in used}
 

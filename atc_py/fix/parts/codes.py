@@ -101,7 +101,8 @@ def centered_codes(site: Site, position: int, zero: int, share: float, axis: int
         around = _along(number.astype(np.float32), axis)
 
         def center(codes: NDArray[Any]) -> NDArray[Any]:
-            return ((codes.astype(np.float32) - around) * np.float32(share)).astype(np.float32)
+            found: NDArray[Any] = (codes.astype(np.float32) - around) * np.float32(share)
+            return found
 
         return site.derived(position, center, label="centered")
     codes = site.cast(data.name, DType.FLOAT32)

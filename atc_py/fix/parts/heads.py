@@ -92,9 +92,7 @@ def attend(  # noqa: PLR0913  (the parts of an attention)
     sink: str = "",
     wide: bool = False,
 ) -> Attended:
-    """Write softmax(q k' * scale + biases) v.
-
-    The scale is split over q and k, so that the products of float16 stay small.
+    """Write softmax(q k' * scale + biases) v, with the scale split over q and k for float16.
 
     Args:
         site: of the node.

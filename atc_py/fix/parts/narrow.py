@@ -56,7 +56,7 @@ def require_result(site: Site, target: Range, position: int = 0) -> None:
 def _reason(site: Site, tensor: SourceTensor, target: Range) -> Words:
     """Return why values are not known to be within `target`."""
     en, zh = _NAMES.get(target, (f"{target.high}", f"{target.high}"))
-    inputs, others = site.unbounded(tensor)
+    inputs, others = site.unbounded(tensor, target)
     what = f"the values of {tensor.name} are shown to be within {en}"
     what_zh = f"可证明 {tensor.name} 的数值在 {zh} 以内"
     if inputs:

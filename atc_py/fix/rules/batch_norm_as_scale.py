@@ -21,6 +21,9 @@ __all__: list[str] = []
 
 _PIXELS = 2
 
+_MODE_STATED = 7
+"""Opset before which an attribute, which is absent by default, says that it does not train."""
+
 
 @fix_rule(
     "batch-norm-as-scale",
@@ -46,7 +49,10 @@ _PIXELS = 2
 )
 def batch_norm_as_scale(site: Site) -> Sequence[str]:
     """Write the multiplication and the addition."""
-    require(not site.integer("training_mode", 0), "it does not train", "非训练模式")
+    tests = site.opset >= _MODE_STATED or site.integer("is_test", 0) == 1
+    trains = site.integer("training_mode", 0) or not tests
+    require(not trains, "it does not train", "非训练模式")
+    require(site.integer("spatial", 1) == 1, "it is of channels", "按通道归一化")
     require(site.element.is_float, "the dtype is one of floats", "数据类型为浮点")
     require(all(each is None for each in site.node.outputs[1:]), "Y alone is used", "只使用 Y")
     rank = len(site.dims(0))

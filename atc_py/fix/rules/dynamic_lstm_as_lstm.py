@@ -6,7 +6,7 @@ that results are nearer those of the model before it was quantized.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
     from atc_py.fix.site import Site
 
@@ -70,8 +72,8 @@ def dynamic_lstm_as_lstm(site: Site) -> Sequence[str]:
     others = [site.name(at) for at in range(3, 8)]
     while others and not others[-1]:
         others.pop()
-    outputs = len(site.node.outputs)
-    return site.ops("LSTM", [site.name(0), w, r, *others], outputs, **site.node.attributes)
+    own: dict[str, Any] = {**site.node.attributes}
+    return site.ops("LSTM", [site.name(0), w, r, *others], len(site.node.outputs), **own)
 
 
 def _dequantized(site: Site, position: int, scale: int) -> str:
@@ -84,7 +86,7 @@ def _dequantized(site: Site, position: int, scale: int) -> str:
     return site.const(real, DType.FLOAT32, "weights")
 
 
-def _each(number: np.ndarray, rank: int) -> np.ndarray:
+def _each(number: NDArray[Any], rank: int) -> NDArray[Any]:
     """Return one number a direction, or one a direction and gate, with the axes of the weights."""
     flat = number.reshape(-1) if number.size == 1 else number
     return flat.reshape(flat.shape[0], *[1] * (rank - flat.ndim), *flat.shape[1:])

@@ -5,7 +5,7 @@ sum (a - za)(b - zb) * s = (sum (a - za)/2^8 * (b - zb)/2^7) * (s * 2^15). Power
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -60,13 +60,8 @@ _FLOAT = 1
         opset=10,
     ),
     near_miss=RuleCase(
-        "ConvInteger",
-        (
-            Fed((1, 2, 5, 5), DType.UINT8),
-            Fed((2, 2, 3, 3), DType.UINT8),
-            None,
-            Fed((2, 1), DType.UINT8),
-        ),
+        "MatMulInteger",
+        (Fed((3, 4), DType.UINT8), ConstInput(np.arange(-4, 4, dtype=np.int8).reshape(4, 2))),
         opset=10,
     ),
 )
@@ -76,7 +71,8 @@ def integer_sum_as_product(site: Site) -> Sequence[str]:
     rank = len(site.dims(1))
     a = centered_codes(site, 0, 2, DATA_SHARE, -2 if is_product else None)
     b = centered_codes(site, 1, 3, WEIGHT_SHARE, -1 if is_product else -rank)
-    y = site.op("MatMul", [a, b]) if is_product else site.op("Conv", [a, b], **site.node.attributes)
+    own: dict[str, Any] = {**site.node.attributes}
+    y = site.op("MatMul", [a, b]) if is_product else site.op("Conv", [a, b], **own)
     chain = _scaling(site)
     whole = 1 / (DATA_SHARE * WEIGHT_SHARE)
     if chain is None:

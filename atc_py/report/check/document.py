@@ -15,6 +15,7 @@ __all__ = [
     "VERSION",
     "BaselineCount",
     "Biases",
+    "Candidates",
     "CheckDocument",
     "CheckedModel",
     "CheckedNode",
@@ -23,6 +24,7 @@ __all__ = [
     "OpenAxis",
     "OperatorCount",
     "OtherList",
+    "Remedy",
     "Tool",
 ]
 
@@ -65,7 +67,8 @@ class Found(_Part, frozen=True, kw_only=True):
         help: how to fix it.
         known: the baseline has it.
         taken_by: other operator lists by whose rules the node has no error.
-        fixed_by: the rules of `atc-py fix` that rewrite the node so that the finding is gone.
+        fixed_by: the rules of `atc-py fix` that rewrite the node so that the finding is gone, and
+            before them the option that chooses another branch.
         certainty: of a deviation of CANN, proven or inferred; empty for every other finding.
     """
 
@@ -172,6 +175,32 @@ class OpenAxis(_Part, frozen=True, kw_only=True):
     name: str
 
 
+class Candidates(_Part, frozen=True, kw_only=True):
+    """An input that decides which branch of an If runs, and the values that it is compared with.
+
+    Attributes:
+        input: the input.
+        values: candidates for --bind.
+    """
+
+    input: str
+    values: tuple[float, ...]
+
+
+class Remedy(_Part, frozen=True, kw_only=True):
+    """The command that helps a refused model.
+
+    Attributes:
+        command: the call of `atc-py fix`, quoted for a shell.
+        removed: how many errors it removes.
+        candidates: the inputs that the command binds, with the values to choose from.
+    """
+
+    command: str
+    removed: int
+    candidates: tuple[Candidates, ...] = ()
+
+
 class CheckedModel(_Part, frozen=True, kw_only=True):
     """Findings in one model.
 
@@ -196,6 +225,7 @@ class CheckedModel(_Part, frozen=True, kw_only=True):
         quant_bias: how biases of int8 layers are read; null for a model that has none.
         other_lists: what other operator lists say of a model with errors.
         notes: remarks beside the findings.
+        fix: the command that helps a refused model; null where no rule removes an error.
     """
 
     path: str
@@ -217,6 +247,7 @@ class CheckedModel(_Part, frozen=True, kw_only=True):
     quant_bias: Biases | None = None
     other_lists: tuple[OtherList, ...] = ()
     notes: tuple[Note, ...] = ()
+    fix: Remedy | None = None
 
     @property
     def all_findings(self) -> tuple[Found, ...]:

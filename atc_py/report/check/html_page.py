@@ -12,6 +12,7 @@ from atc_py.report.check.words import (
     HEADINGS,
     LEVELS,
     baseline_text,
+    fix_hint,
     lists_text,
     node_text,
     observed_text,
@@ -71,6 +72,7 @@ def _page(document: CheckDocument, model: CheckedModel) -> dict[str, Any]:
         "lists": lists_text(document, model, document.lang),
         "bar": list(_bar(model)),
         "hint": hint_text(model, document.lang),
+        "fix": fix_hint(document, model),
         "shape_option": shape_option(model.shape_hint) if model.shape_hint else "",
         "groups": [
             _group(document, group, unfolded=position < _OPEN_GROUPS)

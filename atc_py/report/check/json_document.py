@@ -14,6 +14,7 @@ from atc_py.diag import Words
 from atc_py.report.check.document import (
     VERSION,
     Biases,
+    Candidates,
     CheckDocument,
     CheckedModel,
     CheckedNode,
@@ -22,8 +23,10 @@ from atc_py.report.check.document import (
     OpenAxis,
     OperatorCount,
     OtherList,
+    Remedy,
     Tool,
 )
+from atc_py.report.check.fix_command import fix_command
 from atc_py.report.check.words import kept_text
 from atc_py.system.json_text import format_json
 from atc_py.target import socs
@@ -50,7 +53,9 @@ def check_document(
     """
     models = tuple(
         msgspec.structs.replace(
-            _model(check, language, baseline), notes=_notes(report, check, language)
+            _model(check, language, baseline),
+            notes=_notes(report, check, language),
+            fix=_remedy(report, check),
         )
         for check in report.models
     )
@@ -164,6 +169,21 @@ def _notes(report: CheckReport, check: ModelCheck, language: str) -> tuple[Note,
         return ()
     text = kept_text(check.kept, report.operator_list).in_language(language)
     return (Note(name="kept", operators=check.kept, text=text),)
+
+
+def _remedy(report: CheckReport, check: ModelCheck) -> Remedy | None:
+    """Return the command that helps a refused model, with the options of the check."""
+    found = check.fix
+    if found is None:
+        return None
+    return Remedy(
+        command=_text(fix_command(report, check.path, found)),
+        removed=found.removed,
+        candidates=tuple(
+            Candidates(input=_text(name), values=tuple(values))
+            for name, values in found.candidates.items()
+        ),
+    )
 
 
 def _biases(check: ModelCheck, language: str) -> Biases | None:

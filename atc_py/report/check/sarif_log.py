@@ -15,7 +15,7 @@ from atc_py.report.check.words import node_text
 from atc_py.system.json_text import escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from atc_py.report.check.document import CheckDocument, CheckedModel, Found
 
@@ -47,7 +47,9 @@ def check_sarif(document: CheckDocument) -> str:
     artifacts = _positions_of(uris.values())
     files = {path: {"uri": uri, "index": artifacts[uri]} for path, uri in uris.items()}
     results = [
-        _result(document, each, rules[each.code], _location(model, each, files[model.path]))
+        _result(
+            document, model, each, (rules[each.code], _location(model, each, files[model.path]))
+        )
         for model in document.models
         for each in model.all_findings
     ]
@@ -125,8 +127,11 @@ def _artifact(uri: str) -> Json:
     }
 
 
-def _result(document: CheckDocument, found: Found, rule: int, location: Json) -> Json:
-    """Return a finding."""
+def _result(
+    document: CheckDocument, model: CheckedModel, found: Found, placed: tuple[int, Json]
+) -> Json:
+    """Return a finding; `placed` is the position of its rule, and where it is."""
+    rule, location = placed
     result: Json = {
         "ruleId": found.code,
         "ruleIndex": rule,
@@ -149,11 +154,27 @@ def _result(document: CheckDocument, found: Found, rule: int, location: Json) ->
         result["properties"]["certainty"] = found.certainty
     if found.fixed_by:
         result["properties"]["fixedBy"] = list(found.fixed_by)
+    if found.fixed_by and model.fix is not None:
+        result["fixes"] = [_fix(model.fix.command, found.fixed_by, location)]
     if found.source:
         result["relatedLocations"] = [_spec_location(found)]
     if document.baseline is not None:
         result["baselineState"] = "unchanged" if found.known else "new"
     return result
+
+
+def _fix(command: str, fixed_by: Sequence[str], location: Json) -> Json:
+    """Return the command that removes a finding, as a fix.
+
+    A fix has to name changes of a file, and a model is not text that an editor could change: the
+    one change inserts nothing, and the description says what to run (SARIF 2.1.0, 3.55 and 3.57).
+    """
+    nothing = {"deletedRegion": {"byteOffset": 0, "byteLength": 0}}
+    file = location["physicalLocation"]["artifactLocation"]
+    return {
+        "description": {"text": _message(f"Run `{command}` ({', '.join(fixed_by)})")},
+        "artifactChanges": [{"artifactLocation": file, "replacements": [nothing]}],
+    }
 
 
 def _sentence(found: Found, language: str) -> str:

@@ -57,6 +57,7 @@ def check_blocks(document: CheckDocument, *, verbose: bool = False) -> Iterator[
     if len(document.models) > 1:
         yield ""
         yield _summary(document)
+        yield from _fixes(document)
     if document.soc_note:
         yield ""
         yield document.soc_note
@@ -65,6 +66,15 @@ def check_blocks(document: CheckDocument, *, verbose: bool = False) -> Iterator[
         yield baseline_text(document)
         if document.baseline.known and not verbose:
             yield HEADINGS["hidden"].in_language(document.lang)
+
+
+def _fixes(document: CheckDocument) -> Iterator[Block]:
+    """Yield the commands that help, a line for each of several models."""
+    found = [text for model in document.models if (text := fix_hint(document, model))]
+    if found:
+        yield ""
+        yield HEADINGS["fix"].in_language(document.lang)
+        yield from (f"  {text}" for text in found)
 
 
 def check_text(document: CheckDocument, *, verbose: bool = False) -> str:
@@ -120,14 +130,14 @@ def _model(document: CheckDocument, model: CheckedModel, *, verbose: bool) -> It
         yield ""
         heading = HEADINGS["biases"].in_language(language)
         yield f"{heading}{COLON.in_language(language)}{model.quant_bias.text}"
-    fixes = fix_hint(document, model)
-    if fixes is not None:
-        yield ""
-        yield f"{HEADINGS['fix'].in_language(language)}{COLON.in_language(language)}{fixes}"
     if model.shape_hint:
         yield ""
         yield hint_text(model, language)
         yield f"  {shape_option(model.shape_hint)}"
+    fixes = fix_hint(document, model)
+    if fixes is not None and len(document.models) == 1:
+        yield ""
+        yield f"{HEADINGS['fix'].in_language(language)}{COLON.in_language(language)}{fixes}"
 
 
 def _verdict(document: CheckDocument, model: CheckedModel) -> str:

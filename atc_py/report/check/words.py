@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from atc_py.check.findings import Standing
 from atc_py.diag import COLON, COMMA, SEMICOLON, Words
 from atc_py.diag.codes import BAD_INPUT_SHAPE, DEVIATES_ON_CANN, REFUSED_BY_PARSER
-from atc_py.options.compile_options import DEFAULT_LIST, NEWEST_CANN
+from atc_py.options.compile_options import NEWEST_CANN
 from atc_py.report.check.open_dims import deciding_text
 from atc_py.report.escape import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from atc_py.report.check.document import CheckDocument, CheckedModel, Found
+    from atc_py.report.check.document import Candidates, CheckDocument, CheckedModel, Found
 
 __all__ = [
     "COLUMNS",
@@ -159,7 +159,9 @@ def _nodes_with(model: CheckedModel, code: str, verdict: Standing | None = None)
     }
     if verdict is None:
         return len(nodes)
-    rows = {(row.scope, row.index, row.name): row.verdict for row in model.network}
+    rows: dict[tuple[str, int | None, str], str] = {
+        (row.scope, row.index, row.name): row.verdict for row in model.network
+    }
     return sum(rows.get(node) == verdict.value for node in nodes)
 
 
@@ -304,15 +306,33 @@ def _nodes(count: int) -> str:
 
 
 def fix_hint(document: CheckDocument, model: CheckedModel) -> str | None:
-    """Return how many errors rules remove, and the command; None if they remove none."""
-    errors = [each for each in model.all_findings if each.level == Standing.ERROR.value]
-    fixed = sum(bool(each.fixed_by) for each in errors)
-    if not fixed:
+    """Return the command, and how many errors it removes; None where rules remove none."""
+    found = model.fix
+    if found is None:
         return None
-    command = f"atc-py fix {visible(model.path)}"
-    if document.operator_list != DEFAULT_LIST:
-        command += f" --list {document.operator_list}"
+    errors = model.counts.get(Standing.ERROR.value, 0)
     count = Words(
-        f"removes {fixed} of {len(errors)} errors", f"可消除 {len(errors)} 个错误中的 {fixed} 个"
+        f"removes {found.removed} of {errors} {'error' if errors == 1 else 'errors'}",
+        f"可消除 {errors} 个错误中的 {found.removed} 个",
     )
-    return f"`{command}` {count.in_language(document.lang)}"
+    choices = (
+        _candidates_text(each, bound=f"{each.input}=" in found.command) for each in found.candidates
+    )
+    parts = [Words.same(f"`{found.command}` ") + count, *choices]
+    return SEMICOLON.join(parts).in_language(document.lang)
+
+
+def _candidates_text(found: Candidates, *, bound: bool) -> Words:
+    """Return the values of an input that decides which branch runs.
+
+    Args:
+        found: the input and its values.
+        bound: whether the command gives it one of them already.
+    """
+    values = [f"{value:.15g}" for value in found.values]
+    head = Words(f"{found.input} decides which branch runs", f"{found.input} 决定执行哪个分支")
+    if bound:
+        listed = ", ".join(values)
+        return head + Words(f", values to choose from: {listed}", f"，可选的值：{listed}")
+    options = ", ".join(f"--bind {found.input}={value}" for value in values)
+    return head + Words(f", {options} leaves one alone", f"，{options} 可只保留一个")

@@ -37,7 +37,7 @@ def diff_lines(done: Fixing, language: str = "en", *, verbose: bool = False) -> 
     yield f"+++ {'fixed' if done.output is None else visible(str(done.output))} (opset {done.opset[1]})"
     dropped = [each for each in done.changes if each.kind is ChangeKind.DROPPED]
     rest = [each for each in done.changes if each.kind is not ChangeKind.DROPPED]
-    rest.sort(key=lambda each: each.kind is ChangeKind.RESTATED)
+    rest.sort(key=lambda each: each.kind in {ChangeKind.MOVED, ChangeKind.RESTATED})
     counts = Counter(each.likeness for each in rest)
     seen: set[tuple[object, ...]] = set()
     for change in rest:

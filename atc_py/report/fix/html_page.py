@@ -80,7 +80,7 @@ def _group(done: Fixing, group: RewriteGroup, language: str, *, unfolded: bool) 
     first = group.first
     return {
         "operator": first.operator,
-        "after": " ".join(first.after),
+        "after": " ".join(first.after) or HEADINGS["absorbed"].in_language(language),
         "rules": ", ".join(first.rules),
         "level": group.exactness.value,
         "class": group.exactness.words.in_language(language),

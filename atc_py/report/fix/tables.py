@@ -62,7 +62,7 @@ def _rewrites(done: Fixing, language: str) -> Table:
         first = group.first
         cells = [
             str(len(group.rewrites)), first.operator, ", ".join(first.rules),
-            _operators_text(first.after), group.exactness.words.in_language(language),
+            _operators_text(first.after) or HEADINGS["absorbed"].in_language(language), group.exactness.words.in_language(language),
             error_text(group.worst).in_language(language),
             "-" if first.limit is None else f"{first.limit:.2g}",
         ]  # fmt: skip

@@ -60,6 +60,7 @@ HEADINGS = {
     "others": Words("Other changes", "其他变化"),
     "before": Words("before", "改写前"),
     "after": Words("after", "改写后"),
+    "absorbed": Words("none (now part of others)", "无（并入其他节点）"),
     "none": Words("No node was rewritten.", "没有改写任何节点。"),
 }
 """Single words and short sentences."""

@@ -10,11 +10,15 @@ from atc_py.fix.case import Fed, RuleCase, case_after
 from tests.fix.draws import draws
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
     from numpy.typing import NDArray
 
     from atc_py.fix.case import CaseNode
 
     Steps = tuple[CaseNode, ...]
+    Inputs = Mapping[str, Fed | NDArray[Any]]
 
 
 def small(rng: np.random.Generator) -> NDArray[np.float32]:
@@ -34,7 +38,7 @@ def sum_as_mean(rng: np.random.Generator) -> RuleCase:
     value = dims[axis] * rng.choice([1.0, 2.0, 3.5])
     divides = bool(rng.integers(2))
     factor = np.array(value if divides else 1 / value, np.float32)
-    inputs = {"x0": Fed(dims), "x1": np.array([axis]), "x2": factor}
+    inputs: Inputs = {"x0": Fed(dims), "x1": np.array([axis]), "x2": factor}
     reads = ("sum", "x2") if divides or rng.integers(2) else ("x2", "sum")
     return case_after(steps, "Div" if divides else "Mul", reads, inputs)
 
@@ -51,7 +55,7 @@ def variance_of_deviations(rng: np.random.Generator) -> RuleCase:
         ("ReduceMean", ("x0",), ("mean",), over),
         ("Mul", ("mean", "mean"), ("of_mean",), {}),
     )
-    inputs = {"x0": Fed(dims), "x1": np.array(2, np.float32)}
+    inputs: Inputs = {"x0": Fed(dims), "x1": np.array(2, np.float32)}
     return case_after(steps, "Sub", ("squares", "of_mean"), inputs)
 
 
@@ -66,7 +70,7 @@ def root_of_squares(rng: np.random.Generator) -> RuleCase:
         (operator, (source,), ("mean",), over),
         ("Add", ("mean", "x1"), ("sum",), {}),
     )
-    inputs = {"x0": Fed(dims), "x1": small(rng)}
+    inputs: Inputs = {"x0": Fed(dims), "x1": small(rng)}
     return case_after(steps, "Sqrt", (str(rng.choice(["mean", "sum"])),), inputs)
 
 
@@ -81,7 +85,7 @@ def softmax_of_steps(rng: np.random.Generator) -> RuleCase:
         ("Exp", ("x0",), ("e",), {}),
         ("ReduceSum", reads, ("sum",), {"keepdims": 1, **axes}),
     )
-    inputs = {"x0": Fed(dims), "x1": np.array([axis])}
+    inputs: Inputs = {"x0": Fed(dims), "x1": np.array([axis])}
     return case_after(steps, "Div", ("e", "sum"), inputs, opset)
 
 

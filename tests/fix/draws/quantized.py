@@ -61,8 +61,8 @@ def integer_sum_as_product(rng: np.random.Generator) -> RuleCase:
     }
     weights = number(rng, DType.UINT8, filters, channels, *taps)
     inputs = (Fed((1, channels, *dims), DType.UINT8), weights, Fed((), DType.UINT8))
-    around = [number(rng, DType.UINT8)] if rng.integers(2) else []
-    return RuleCase("ConvInteger", (*inputs, *around), attributes, opset=10)
+    zeros = [number(rng, DType.UINT8)] if rng.integers(2) else []
+    return RuleCase("ConvInteger", (*inputs, *zeros), attributes, opset=10)
 
 
 @draws("quantized-product-as-steps")
@@ -135,3 +135,26 @@ def dequantize_as_steps(rng: np.random.Generator) -> RuleCase:
     attributes: dict[str, int] = {}
     inputs = parameters(rng, dims, dtype, attributes)
     return RuleCase("DequantizeLinear", (Fed(dims, dtype), *inputs), attributes, opset=21)
+
+
+@draws("q-linear-where-as-steps")
+def q_linear_where_as_steps(rng: np.random.Generator) -> RuleCase:
+    dims, dtype = shape(rng), CODES[int(rng.integers(2))]
+    numbers = [each for _ in range(3) for each in (scale(rng), number(rng, dtype))]
+    codes = Fed(dims, dtype), Fed(dims[-1:], dtype)
+    inputs = Fed(dims, DType.BOOL), codes[0], *numbers[:2], codes[1], *numbers[2:]
+    return fused("QLinearWhere", *inputs)
+
+
+@draws("q-attention-as-products")
+def q_attention_as_products(rng: np.random.Generator) -> RuleCase:
+    heads, size, batch, positions, inner = (int(each) for each in rng.integers(1, 5, 5))
+    width = 3 * heads * size
+    each_column = [width] if rng.integers(2) else []
+    numbers = (scale(rng), scale(rng, *each_column))
+    mask = Fed((batch, positions), DType.INT32, (1, 1)) if rng.integers(2) else None
+    zeros = (number(rng, DType.UINT8), ConstInput(np.zeros(each_column, np.int8)))
+    codes = Fed((batch, positions, inner), DType.UINT8)
+    weights = number(rng, DType.INT8, inner, width)
+    inputs = (codes, weights, data(width), *numbers, mask, *zeros)
+    return fused("QAttention", *inputs, num_heads=heads, unidirectional=int(rng.integers(2)))

@@ -18,22 +18,22 @@ def sequence(rng: np.random.Generator, *, alike: bool) -> tuple[CaseGraph, int]:
     dims, axis = (int(rng.integers(1, 4)), int(rng.integers(2, 7))), int(rng.integers(2))
     size = dims[axis]
     part, keep = int(rng.integers(1, size + 1)), int(rng.integers(2))
+    reads: tuple[str, ...] = ("a", "part")
     if rng.integers(2) or (alike and size % part):
-        split = ("SplitToSequence", ("a",), ("p",), {"axis": axis, "keepdims": keep})
+        reads = ("a",)
         count, own = size, np.array(dims)
         own[axis] = 1
         own = own if keep else np.delete(own, axis)
     else:
-        split = ("SplitToSequence", ("a", "part"), ("p",), {"axis": axis, "keepdims": keep})
         count, own = -(-size // part), np.array(dims)
         own[axis] = part
     place = int(rng.integers(-count, count + 1))
     gone = int(rng.integers(-count - 1, count + 1))
-    nodes = (
+    nodes: tuple[tuple[str, tuple[str, ...], tuple[str, ...], dict[str, int]], ...] = (
         ("Constant", (), ("part",), {"value_int": part}),
         ("Constant", (), ("place",), {"value_int": place}),
         ("Constant", (), ("gone",), {"value_int": gone}),
-        split,
+        ("SplitToSequence", reads, ("p",), {"axis": axis, "keepdims": keep}),
         ("SequenceInsert", ("p", "b", "place"), ("q",), {}),
         ("SequenceErase", ("q", "gone"), ("s",), {}),
     )

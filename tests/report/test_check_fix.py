@@ -1,0 +1,119 @@
+"""The command of `atc-py fix` in every format of a check, with the options that the check was given."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import onnx
+import pytest
+from sarif_pydantic import Sarif
+
+from tests.cli.conftest import atc
+from tests.cli.test_fixed_origins import model as plain_model
+from tests.report.test_check_sarif import BEYOND, unknown_properties
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.cli.conftest import Result
+
+    Atc = Callable[..., Result]
+
+__all__ = ["atc"]
+
+
+def model(path: str = "m.onnx") -> Path:
+    """Write a model with a branch that no rule can compute beside the other: it draws numbers."""
+    written = onnx.load(plain_model(path))
+    (choice,) = (each for each in written.graph.node if each.op_type == "If")
+    (other,) = (each.g for each in choice.attribute if each.name == "else_branch")
+    other.node[0].op_type = "RandomNormalLike"
+    onnx.save(written, path)
+    return Path(path)
+
+
+COMMAND = "atc-py fix m.onnx --bind rate=16000"
+
+
+def test_each_error_names_its_remedy_and_the_end_the_command(atc: Atc) -> None:
+    done = atc("check", model())
+    last = done.out.splitlines()[-1]
+    assert last == (
+        f"Fix: `{COMMAND}` removes 9 of 9 errors; rate decides which branch runs, "
+        "values to choose from: 16000"
+    )
+    found = atc("check", "m.onnx", "--format", "json").json["models"][0]
+    remedies = {
+        each["node_name"]: each["fixed_by"]
+        for each in found["findings"]
+        if each["level"] == "error"
+    }
+    assert remedies == {
+        "outer": ["window-1d"],
+        "inner": ["--bind rate=16000", "window-1d"],
+        "inner_neg": ["--bind rate=16000"],
+        "pool": ["window-1d"],
+    }
+    assert found["fix"] == {
+        "command": COMMAND,
+        "removed": 9,
+        "candidates": [{"input": "rate", "values": [16000.0]}],
+    }
+    assert atc(*COMMAND.split()[1:]).status == 0
+    assert atc("check", "m.fixed.onnx", "--format", "json").json["models"][0]["fix"] is None
+
+
+def test_the_command_has_the_options_of_the_check(atc: Atc) -> None:
+    model("a b.onnx")
+    done = atc(
+        "check", "a b.onnx", "--list", "cann-9.0", "--soc", "Ascend910B3", "--input-shape", "rate:",
+        "--precision-mode", "allow_mix_precision", "--allow-hf32", "true", "--format", "json",
+    )  # fmt: skip
+    assert done.json["models"][0]["fix"]["command"] == (
+        "atc-py fix 'a b.onnx' --list cann-9.0 --precision-mode allow_mix_precision "
+        "--soc Ascend910B3 --allow-hf32 true --input-shape rate: --bind rate=16000"
+    )
+
+
+def test_several_models_end_with_a_command_each(atc: Atc) -> None:
+    model("a.onnx")
+    model("b.onnx")
+    lines = atc("check", "a.onnx", "b.onnx").out.splitlines()
+    assert [line.split("`")[1] for line in lines[-2:]] == [
+        f"atc-py fix {name} --bind rate=16000" for name in ("a.onnx", "b.onnx")
+    ]
+    assert lines[-3] == "Fix"
+
+
+def test_sarif_carries_the_command_as_a_fix(atc: Atc) -> None:
+    text = atc("check", model(), "--format", "sarif").out
+    assert unknown_properties(Sarif.model_validate_json(text)) <= BEYOND
+    results = json.loads(text)["runs"][0]["results"]
+    errors = [each for each in results if each["level"] == "error"]
+    assert errors
+    for each in errors:
+        (fix,) = each["fixes"]
+        assert f"`{COMMAND}`" in fix["description"]["text"]
+        (change,) = fix["artifactChanges"]
+        assert change["artifactLocation"]["uri"] == "m.onnx"
+        assert change["replacements"] == [{"deletedRegion": {"byteOffset": 0, "byteLength": 0}}]
+    assert not any("fixes" in each for each in results if each["level"] != "error")
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_page_has_the_command(atc: Atc, language: str) -> None:
+    page = atc("check", model(), "--format", "html", "--lang", language).out
+    assert COMMAND in page
+    assert "atc-py fix (--bind rate=16000, window-1d)" in page
+    assert Path("m.onnx").exists()
+
+
+def test_an_if_that_rules_rewrite_as_a_whole_needs_no_value(atc: Atc) -> None:
+    plain_model()
+    last = atc("check", "m.onnx").out.splitlines()[-1]
+    assert last == (
+        "Fix: `atc-py fix m.onnx` removes 8 of 8 errors; rate decides which branch runs, "
+        "--bind rate=16000 leaves one alone"
+    )
