@@ -13,7 +13,7 @@ from atc_py.check.findings import Standing
 from atc_py.diag.codes import FIX_NOT_SETTLED
 from atc_py.fix.bound_inputs import bind_inputs
 from atc_py.fix.choosing import cheapest, fitting_forms
-from atc_py.fix.deviating import is_unknown_to_parser, names_of_deviations
+from atc_py.fix.deviating import deviating_nodes, is_unknown_to_parser
 from atc_py.fix.lineage import Lineage
 from atc_py.fix.neighbors import Readers
 from atc_py.fix.ranges import Range, Ranges
@@ -182,6 +182,7 @@ class Fixer:
         self._lineage = Lineage()
         self._chosen: dict[int, _Choice] = {}
         self._barred: set[_Choice] = set()
+        self._met: Mapping[SourceNode, frozenset[str]] = {}
         self._look: Callable[[], tuple[FoldedModel, Checked]] | None = None
 
     def fix(self, shapes: Mapping[str, Shape], *, tidy: bool = True) -> Fixed:
@@ -255,8 +256,8 @@ class Fixer:
             refused = set(self._refused(model.source, after))
             changed, unfit = self._round(graph, model.source, refused)
             if not changed and self._rules.for_cann:
-                deviating = self._deviating(model.source)
-                changed, misfits = self._round(graph, model.source, deviating, Purpose.CANN)
+                self._met = deviating_nodes(model.source, self._library, self._conditions)
+                changed, misfits = self._round(graph, model.source, self._met, Purpose.CANN)
                 unfit += misfits
             if not changed and precise:
                 precise, listed = False, set(model.source.nodes) - refused
@@ -357,13 +358,6 @@ class Fixer:
         """Return True if the parser of the generation asked for has the operator at no opset."""
         return self._rules.for_cann and is_unknown_to_parser(node, self._library, self._conditions)
 
-    def _deviating(self, model: SourceModel) -> Mapping[SourceNode, frozenset[str]]:
-        """Return the deviations of the nodes that meet any."""
-        names = {
-            node: names_of_deviations(node, self._library, self._conditions) for node in model.nodes
-        }
-        return {node: found for node, found in names.items() if found}
-
     def _allows(self, rule: FixRule) -> bool:
         """Return True if the user lets `rule` apply."""
         chosen = self._rules
@@ -386,7 +380,7 @@ class Fixer:
         done = before if purpose is Purpose.CANN else ()
         rules = [
             rule
-            for rule in rules_of_operator(label, purpose, self._met(node, purpose))
+            for rule in rules_of_operator(label, purpose, self._met.get(node, ()))
             if self._allows(rule)
             and rule.name not in done
             and (node.index, (*before, rule.name)) not in self._barred
@@ -413,12 +407,6 @@ class Fixer:
         else:
             self._write(writer, form, work, node)
         return True
-
-    def _met(self, node: SourceNode, purpose: Purpose) -> frozenset[str]:
-        """Return the deviations that rules of a purpose are to remove from a node."""
-        if purpose is not Purpose.CANN:
-            return frozenset()
-        return names_of_deviations(node, self._library, self._conditions)
 
     def _write(self, writer: Writer, form: FittingForm, work: WorkNode, node: SourceNode) -> None:
         """Write a form in the place of a node, or of the last of the nodes that go along with it."""

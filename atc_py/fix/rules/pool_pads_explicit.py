@@ -44,7 +44,10 @@ __all__: list[str] = []
         opset=11,
     ),
     near_miss=RuleCase(
-        "MaxPool", (Fed((1, 2, 6, 7)),), {"kernel_shape": [3, 3], "auto_pad": "SAME_LOWER"}, opset=12
+        "MaxPool",
+        (Fed((1, 2, 6, 7)),),
+        {"kernel_shape": [3, 3], "auto_pad": "SAME_LOWER"},
+        opset=12,
     ),
     deviations=("AveragePool/same-lower-as-upper", "MaxPool/same-lower-as-upper"),
 )
