@@ -92,7 +92,9 @@ def data_sets(
         if (elements > _FEW and made >= _LEAST) or not inputs:
             return
         draw = _of_kind(floating, whole)
-        yield DataSet(label, _drawn(inputs, draw, made, lowest), own_scale=is_far and not kinds.bounded)
+        yield DataSet(
+            label, _drawn(inputs, draw, made, lowest), own_scale=is_far and not kinds.bounded
+        )
         made += 1
     for label, odd in kinds.odd.items() if floats and elements <= _FEW else ():
         feeds = _drawn(inputs, _of_kind(_with_odd(odd), _random), made, lowest)
