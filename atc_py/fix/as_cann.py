@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.check.bound_node import BoundNode
 from atc_py.check.deviations import deviation_findings, met_deviations
+from atc_py.check.nodes_before import NodesBefore
 from atc_py.check.restating import OpsetPlacement, place_node
 from atc_py.diag import AtcError
 from atc_py.diag.codes import NO_CANN_ARITHMETIC, REFUSED_BY_PARSER
@@ -27,7 +28,7 @@ from atc_py.frontend.rewriting.qdq.writer import Writer
 from atc_py.source.limits import FOLD_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from atc_py.check.bound_node import Conditions
     from atc_py.check.deviations import Met
@@ -70,6 +71,7 @@ class _Rewriter:
         self._conditions = conditions
         self._library = library
         self._changed = False
+        self._before = self._nodes_before(())
 
     def run(self, shapes: Mapping[str, Shape]) -> OnnxFile:
         """Return the file in its new form; the file itself where no node deviates."""
@@ -81,6 +83,7 @@ class _Rewriter:
             graph.runs = 0
             folded = fold_with_branches(graph, file.tensors, FOLD_LIMIT)
             model = file.translated(folded, quantized, convention).source
+            self._before = self._nodes_before(model.all_nodes)
             if not self._round(graph, model):
                 break
         if not self._changed:
@@ -91,6 +94,10 @@ class _Rewriter:
             contents=replace(file.contents, weights=dict(graph.consts)),
             opsets=graph.opsets,
         )
+
+    def _nodes_before(self, nodes: Sequence[SourceNode]) -> NodesBefore:
+        """Return the nodes before each node."""
+        return NodesBefore(nodes, lambda node: self._library.find(node.op_type, node.domain))
 
     def _round(self, graph: WorkGraph, model: SourceModel) -> bool:
         """Write out one deviation of every node that meets any; return True if there is one."""
@@ -123,7 +130,8 @@ class _Rewriter:
         placement = None if spec is None else place_node(node, spec, history())
         if spec is None or not isinstance(placement, OpsetPlacement):
             return None
-        return BoundNode(spec, placement.view, placement.opset, self._conditions, node.opset)
+        at, before = placement.opset, self._before(node)
+        return BoundNode(spec, placement.view, at, self._conditions, node.opset, before=before)
 
     def _refusals(self, node: SourceNode) -> Iterator[Diagnostic]:
         """Yield the reasons for which the parser refuses a node."""
@@ -157,6 +165,8 @@ def _no_form(node: SourceNode, met: Met, path: str, needs: str = "") -> Diagnost
     from atc_py.diag import Place
 
     why = f"; it could if {needs}" if needs else ""
+    if met.row.undefined and met.answer.observed.en:
+        why = f" ({met.answer.observed.en})"
     return NO_CANN_ARITHMETIC.diagnostic(
         f"what CANN computes of {node.op_type} cannot be followed: {met.row.effect.en}{why}",
         place=Place(path, node.index, node.name, node.op_type),
