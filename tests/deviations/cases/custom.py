@@ -71,3 +71,24 @@ deviation(
         reference=lambda boxes, scores, window: boxes.transpose(0, 3, 1, 2)[:, ::-1, 0],
     )
 )
+
+# Without offsets, and with weights of 1, it is a convolution; here of one window.
+PIXELS, FILTER = (_RANDOM.integers(-3, 4, (1, 1, 3, 3)).astype(np.float32) for _ in range(2))
+OFFSETS = np.concatenate([np.zeros((1, 18, 1, 1)), np.ones((1, 9, 1, 1))], 1).astype(np.float32)
+
+deviation(
+    DeviationCase(
+        "DeformableConv2D/four-numbers-refused",
+        9,
+        DeviatingNode(
+            "DeformableConv2D",
+            13,
+            (PIXELS, FILTER, OFFSETS),
+            {"pads": [0] * 4, "strides": [1] * 4, "data_format": "NCHW"},
+        ),
+        None,
+        None,
+        "cann-9.0",
+        lambda x, window, offsets: (x * window).sum().reshape(1, 1, 1, 1),
+    )
+)
