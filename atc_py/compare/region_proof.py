@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from atc_py.compare.node_domain import defined_elements
 from atc_py.compare.node_group import ENGINES, NotRunError, group_of
 from atc_py.compare.odd_values import odd_values
 from atc_py.compare.region_data import Kinds, data_sets
@@ -151,6 +152,9 @@ class RegionTest:
             if name not in found:
                 continue
             kept = _within(value, ranges.get(name))
+            defined = defined_elements(self.before.nodes, data.feeds, value)
+            if defined is not None:
+                kept = defined if kept is None else kept & defined
             self._compare(name, found[name], value, kept, data)
         return bool(wanted)
 
