@@ -152,9 +152,6 @@ class RegionTest:
             if name not in found:
                 continue
             kept = _within(value, ranges.get(name))
-            defined = defined_elements(self.before.nodes, data.feeds, value)
-            if defined is not None:
-                kept = defined if kept is None else kept & defined
             self._compare(name, found[name], value, kept, data)
         return bool(wanted)
 
@@ -221,6 +218,9 @@ class RegionTest:
         data: DataSet,
     ) -> None:
         """Compare one result."""
+        defined = defined_elements(self.before.nodes, data.feeds, wanted)
+        if defined is not None:
+            kept = defined if kept is None else kept & defined
         if kept is not None and found.shape == wanted.shape:
             found, wanted = found[kept], wanted[kept]
         proof, limit = self.proof, self._limit(wanted)

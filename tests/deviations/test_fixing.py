@@ -68,7 +68,7 @@ def test_the_new_form_means_the_same_under_both_semantics(
     found = atc_py.fix_model(model, fixed, for_cann=True, **options)
     assert found.left == ()
     assert not deviations_of(fixed, case)
-    expected = case.hit.onnx_result()
+    expected = case.onnx_result
     written = onnx.load(fixed)
     for semantics in ("onnx", "cann"):
         (result, *_) = run_with_atc_py(
