@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import zipfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from atc_py.results.cann_nodes import read_semantics
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tests.cli.conftest import Result
 
