@@ -10,7 +10,7 @@ import math
 import sys
 import tempfile
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,7 +76,7 @@ CANN 9 is inferred for CANN 8: no sources of 7 and 8 are published. A model that
 Deviating: the nodes that `check` reports as ATC3017, by deviation, each with its certainty. Refused: the nodes that it reports as ATC3018.
 The last two columns compare `--semantics cann` with the default, both in force_fp16 on the simulator and on the same data: the least
 cosine of all outputs, and the largest error, with its share of the output's range. `-` means that there is nothing to compare: no node
-deviates, or the parser refuses the model.
+deviates, or the parser refuses the model. ATC3019 means that what CANN computes of a node has no arithmetic to follow.
 """
 
 COLUMNS = ("model", "CANN", "deviating", "refused", "cosine", "largest error")
@@ -109,6 +109,7 @@ class Row:
         cosine: the least of all outputs; None where there is nothing to compare.
         error: the largest.
         share: the largest error as a share of the range of its output.
+        codes: why `--semantics cann` does not compile the model.
     """
 
     deviating: str
@@ -116,11 +117,12 @@ class Row:
     cosine: float | None = None
     error: float = 0.0
     share: float = 0.0
+    codes: str = "-"
 
     def cells(self) -> list[str]:
         """Return the cells of the table."""
         if self.cosine is None:
-            return [self.deviating, self.refused, "-", "-"]
+            return [self.deviating, self.refused, self.codes, "-"]
         return [
             self.deviating,
             self.refused,
@@ -178,7 +180,7 @@ def row_of(subject: Subject, generation: int) -> Row | None:
             return None
         deviating = [each for each in found.findings if each.code is DEVIATES_ON_CANN]
         refused = [each for each in found.findings if each.code is REFUSED_BY_PARSER]
-        row = Row(_by_rule(deviating, found.nodes), _by_rule(refused, found.nodes))
+        row = Row(_by_rule(deviating), _by_rule(refused))
         if refused or not deviating:
             return row
         return _compared(row, path, feeds, folder, shapes, options)
@@ -198,8 +200,8 @@ def _accepted(
     return fixed, {name: array for name, array in feeds.items() if name not in bound}
 
 
-def _by_rule(findings: Iterable[Finding], total: int) -> str:
-    """Return `2 x GRU/reset-after-product (inferred): gru0, gru1`, the deviations by semicolons."""
+def _by_rule(findings: Iterable[Finding]) -> str:
+    """Return `GRU/reset-after-product (inferred): gru0, gru1`, the deviations by semicolons."""
     places: dict[str, list[str]] = defaultdict(list)
     for each in findings:
         places[_title(each)].append(each.place.node_name or f"node {each.place.node}")
@@ -207,8 +209,7 @@ def _by_rule(findings: Iterable[Finding], total: int) -> str:
     for title, names in places.items():
         more = len(names) - MOST_NAMED
         named = ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
-        all_nodes = len(names) == total > 1
-        parts.append(f"all {total} nodes: {title}" if all_nodes else f"{title}: {named}")
+        parts.append(f"{title}: {named}")
     return "; ".join(parts) or "-"
 
 
@@ -216,7 +217,7 @@ def _title(finding: Finding) -> str:
     """Return the deviation with its certainty, or the opset that the parser does not have."""
     certainty = finding.certainty
     if finding.rule == "parser/registered":
-        return f"{finding.place.op_type} at opset {finding.observed.en} ({certainty})"
+        return f"opset {finding.observed.en} ({certainty})"
     undecided = ", not decided" if "(not decided" in finding.message.en else ""
     return f"{finding.rule.replace('/cann/', '/')} ({certainty}{undecided})"
 
@@ -237,17 +238,16 @@ def _compared(
             atc_py.convert(path, om, input_shape=shapes, semantics=semantics, **options)
         except AtcError as error:
             codes = ", ".join(sorted({each.code.id for each in error.diagnostics}))
-            return Row(row.deviating, codes)
+            return replace(row, codes=codes)
         with atc_py.load(om) as model:
             results.append(model.run({port.name: feeds[port.name] for port in model.inputs}))
     ours, theirs = results
     found = [compare(name, theirs[name], ours[name], math.inf) for name in ours]
-    return Row(
-        row.deviating,
-        row.refused,
-        min(each.cosine for each in found),
-        max(each.max_error for each in found),
-        max(each.range_error for each in found),
+    return replace(
+        row,
+        cosine=min(each.cosine for each in found),
+        error=max(each.max_error for each in found),
+        share=max(each.range_error for each in found),
     )
 
 
