@@ -26,6 +26,7 @@ NOT_REMOVED = {
     "BatchMatMul/adj-x2-ignored": _NO_OPERATOR_OF_ONNX,
     "BatchMultiClassNMS/coordinate-frame-ignored": _NO_OPERATOR_OF_ONNX,
     "BatchMultiClassNMS/transpose-box-ignored": _NO_OPERATOR_OF_ONNX,
+    "DeformableConv2D/four-numbers-refused": _NO_OPERATOR_OF_ONNX,
 }
 """Rows that no rule removes, and why."""
 

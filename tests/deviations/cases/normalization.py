@@ -1,0 +1,69 @@
+"""Activations and normalizations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tests.deviations.case import DeviatingNode, DeviationCase, deviation
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Array = npt.NDArray[Any]
+
+_RANDOM = np.random.default_rng(13)
+MATRIX = _RANDOM.standard_normal((2, 3)).astype(np.float32)
+CUBE = _RANDOM.standard_normal((2, 3, 4)).astype(np.float32)
+
+
+def log_softmax(x: Array, axis: int) -> Array:
+    return np.asarray(x - np.log(np.exp(x).sum(axis, keepdims=True)))
+
+
+def hardmax(x: Array, axis: int) -> Array:
+    ones = np.zeros_like(x)
+    np.put_along_axis(ones, np.expand_dims(x.argmax(axis), axis), 1, axis)
+    return ones
+
+
+for _generation in (5, 9):
+    deviation(
+        DeviationCase(
+            "LogSoftmax/one-axis",
+            _generation,
+            DeviatingNode("LogSoftmax", 12, (CUBE,), {"axis": 1}),
+            DeviatingNode("LogSoftmax", 12, (CUBE[..., :1],), {"axis": 1}),
+            lambda x: log_softmax(x, 1),
+        )
+    )
+    deviation(
+        DeviationCase(
+            "Hardmax/one-axis",
+            _generation,
+            DeviatingNode("Hardmax", 11, (MATRIX,), {"axis": 0}),
+            DeviatingNode("Hardmax", 13, (MATRIX,), {"axis": 0}),
+            lambda x: hardmax(x, 0),
+        )
+    )
+# Without an axis CANN takes the last one, ONNX all from axis 1 on.
+deviation(
+    DeviationCase(
+        "LogSoftmax/one-axis",
+        6,
+        DeviatingNode("LogSoftmax", 11, (CUBE[..., :1],)),
+        DeviatingNode("LogSoftmax", 11, (CUBE[:, :1],)),
+        lambda x: log_softmax(x, -1),
+    )
+)
+deviation(
+    DeviationCase(
+        "Hardmax/one-axis",
+        8,
+        DeviatingNode("Hardmax", 12, (CUBE,)),
+        DeviatingNode("Hardmax", 12, (CUBE[:, :1],)),
+        lambda x: hardmax(x, -1),
+        "cann-9.0",
+    )
+)
