@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from atc_py.check.answers import State
 from atc_py.check.bound_node import BoundNode
 from atc_py.check.deviations import deviation_findings, met_deviations
 from atc_py.check.restating import OpsetPlacement, place_node
@@ -113,9 +114,10 @@ class _Rewriter:
         return bool(met)
 
     def _first(self, node: SourceNode) -> Met | None:
-        """Return the first deviation that a node meets; None if it means the same on CANN."""
+        """Return the first deviation to write out; None if the node means the same on CANN."""
         bound = self._bound(node)
-        return None if bound is None else next(met_deviations(bound), None)
+        found = () if bound is None else met_deviations(bound)
+        return next((met for met in found if not _may_be_followed_as_is(met)), None)
 
     def _bound(self, node: SourceNode) -> BoundNode | None:
         """Return the node bound to its specification; None if it stands at no listed opset."""
@@ -150,6 +152,14 @@ class _Rewriter:
         except UnfitError as error:
             raise AtcError(_no_form(node, met, str(self._file.path), error.reason.en)) from error
         splice(writer, work, site, results)
+
+
+def _may_be_followed_as_is(met: Met) -> bool:
+    """Return True where a node may have values for which CANN's result is ONNX's.
+
+    For other values it is not defined, so there is nothing else that could be computed.
+    """
+    return met.row.undefined and met.answer.state is State.UNKNOWN
 
 
 def _no_form(node: SourceNode, met: Met, path: str, needs: str = "") -> Diagnostic:
