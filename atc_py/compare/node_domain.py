@@ -20,8 +20,11 @@ def defined_elements(
 ) -> NDArray[np.bool_] | None:
     """Return True for the elements of a result that ONNX defines; None for all.
 
-    A Cast of floats to integers is undefined beyond the range of these.
+    A Cast of floats to integers is undefined beyond the range of these; random numbers are the
+    engine's own.
     """
+    if len(nodes) == 1 and nodes[0].op_type.startswith("Random"):
+        return np.zeros(result.shape, np.bool_)
     if len(nodes) != 1 or nodes[0].op_type != "Cast" or result.dtype.kind not in "iu":
         return None
     x = feeds.get(nodes[0].input[0])

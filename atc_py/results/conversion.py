@@ -143,7 +143,7 @@ class Conversion:
             "findings": _findings_json(self.check),
             "warnings": [each.as_json() for each in self.warnings],
             **_quantized_json(self.check),
-            **{"semantics": None, **self.facts.as_json()},
+            "semantics": None, **self.facts.as_json(),
             "stages": {stage.name: stage.seconds for stage in self.stages},
             "weights_out": self.weights_out,
             "file_bytes": self.file_bytes,

@@ -67,3 +67,58 @@ deviation(
         "cann-9.0",
     )
 )
+
+ZEROS = np.array([[0.0, 0.0, 0.0], [3.0, -4.0, 0.0]], np.float32)
+INFINITE = np.array([[-np.inf, -2.0, 0.5], [0.75, 3.0, np.inf]], np.float32)
+
+
+def divided(x: Array, norm: Array) -> Array:
+    with np.errstate(invalid="ignore"):
+        return np.asarray(x / norm)
+
+
+def masked(x: Array) -> Array:
+    with np.errstate(invalid="ignore"):
+        return np.asarray(x * (x > 0.5).astype(np.float32))
+
+
+for _generation in (5, 9):
+    deviation(
+        DeviationCase(
+            "LpNormalization/zero-by-zero",
+            _generation,
+            DeviatingNode("LpNormalization", 13, (ZEROS,), {"axis": 1}),
+            None,
+            lambda x: divided(x, np.sqrt((x * x).sum(1, keepdims=True))),
+        )
+    )
+    deviation(
+        DeviationCase(
+            "ThresholdedRelu/infinity-by-zero",
+            _generation,
+            DeviatingNode("ThresholdedRelu", 13, (INFINITE,), {"alpha": 0.5}),
+            None,
+            masked,
+        )
+    )
+    for _factor, _default in (("alpha", 1.6732632), ("gamma", 1.050701)):
+        deviation(
+            DeviationCase(
+                f"Selu/{_factor}-fixed",
+                _generation,
+                DeviatingNode("Selu", 13, (MATRIX,), {_factor: 1.5}),
+                DeviatingNode("Selu", 13, (MATRIX,), {_factor: _default}),
+                None,
+            )
+        )
+for _generation, _p, _opset in ((6, 1, 12), (8, 1, 18)):
+    deviation(
+        DeviationCase(
+            "LpNormalization/zero-by-zero",
+            _generation,
+            DeviatingNode("LpNormalization", _opset, (ZEROS,), {"axis": -1, "p": _p}),
+            None,
+            lambda x: divided(x, abs(x).sum(1, keepdims=True)),
+            "cann-9.0",
+        )
+    )
