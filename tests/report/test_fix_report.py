@@ -95,7 +95,9 @@ def test_findings_alike_that_are_left_share_a_row() -> None:
     left = tuple(Left(at, "Less", words, why, "ATC4002") for at in (4, 4, 7))
     text = fixing_text(record(rewrite(1, 0.0), left=left))
     assert "1 of 4 errors is removed, 3 are left" in text
-    assert "4, 7  Less      ATC4002  A must be float  int64-as-int32 needs: bounds are known" in text
+    assert (
+        "4, 7  Less      ATC4002  A must be float  int64-as-int32 needs: bounds are known" in text
+    )
     assert "没有" not in text
     chinese = fixing_text(record(rewrite(1, 0.0), left=left), "zh")
     assert "int64-as-int32 要求: 范围已知" in chinese
