@@ -36,7 +36,7 @@ def mixed(*, batch: int | str = 1) -> Sketch:
     for _ in range(2):
         w = s.dq(s.weight(np.ones((2, 2, 3, 3)), I8), 0.25)
         x = s.qdq(s.op("Conv", x, w, pads=[1] * 4), 0.5)
-    s.output(s.op("Conv", x, s.weight(np.ones((2, 2, 3, 3))), to="y"))
+    s.output(s.op("Conv", x, s.weight(np.ones((2, 2, 3, 3))), to="y", strides=[1, 1]))
     return s
 
 
