@@ -137,10 +137,10 @@ def _not_registered(node: BoundNode, written: SourceNode, place: Place) -> Findi
     known = generation.certainty is Certainty.PROVEN
     said = Words("", "") if known else _INFERRED
     help_ = Words(
-        f"export the model at one of these opsets, or let `atc-py fix` restate it{said.en}"
+        f"export the model at one of these opsets, or let `atc-py fix --for cann` restate it{said.en}"
         if numbers
         else f"no published parser plugin has the operator{said.en}",
-        f"请以这些 opset 导出模型，或用 `atc-py fix` 改写{said.zh}"
+        f"请以这些 opset 导出模型，或用 `atc-py fix --for cann` 改写{said.zh}"
         if numbers
         else f"公开的解析插件中没有该算子{said.zh}",
     )

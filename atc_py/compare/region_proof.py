@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from atc_py.compare.node_group import ENGINES, NotRunError, group_of
+from atc_py.compare.odd_values import odd_values
 from atc_py.compare.region_data import Kinds, data_sets
 from atc_py.compare.region_inputs import inputs_of
 from atc_py.compare.result_gap import largest_gap, magnitude
@@ -50,25 +51,6 @@ _SCORES = frozenset({"GRU", "LSTM", "LogSoftmax", "RNN", "Softmax"})
 _LARGE_SCORES = 10.0
 """Magnitude of large floats on the way to these: masks are numbers that hold float16, and states are
 within 1."""
-
-_POOLS = frozenset({"GlobalMaxPool", "MaxPool", "MaxRoiPool"})
-"""Operators that get no infinities: kernels of onnxruntime begin at the lowest number or below it."""
-
-_ORDERING = frozenset(
-    {
-        "ArgMax",
-        "ArgMin",
-        "Clip",
-        "Hardmax",
-        "Max",
-        "Min",
-        "ReduceMax",
-        "ReduceMin",
-        "TopK",
-        "Unique",
-    }
-)
-"""Operators whose results depend on the order of the elements, in which ONNX has no place for NaN."""
 
 _FIRST, _SECOND = ENGINES
 _PAIRS = ((_FIRST, _FIRST), (_FIRST, _SECOND), (_SECOND, _SECOND), (_SECOND, _FIRST))
@@ -331,10 +313,12 @@ def run_drawn(test: RegionTest, step: RuleStep, seeds: Sequence[int], visible: F
     bounds = {name: (each.low, each.high) for name, each in step.ranges.items()}
     refused = ""
     operators = test.before.operators | test.after.operators
+    bounded = not operators.isdisjoint(_SCORES)
     kinds = Kinds(
-        large=_LARGE if operators.isdisjoint(_SCORES) else _LARGE_SCORES,
+        large=_LARGE_SCORES if bounded else _LARGE,
+        bounded=bounded,
         lowest="Div" not in operators,
-        odd=_odd_values(step) if test.limit == 0.0 else {},
+        odd=odd_values(step.origin.op_type) if test.limit == 0.0 else {},
     )
     for data in data_sets(drawn, seeds, kinds):
         data.feeds.update(held)
@@ -344,16 +328,6 @@ def run_drawn(test: RegionTest, step: RuleStep, seeds: Sequence[int], visible: F
             refused = str(error)
     if refused and not proof.is_shown:
         proof.why = _not_run(refused)
-
-
-def _odd_values(step: RuleStep) -> Mapping[str, Sequence[float]]:
-    """Return the values beyond numbers for which an exact form gives the same results."""
-    if step.origin.op_type in _POOLS:
-        return {}
-    infinities = {"infinities": (float("inf"), float("-inf"))}
-    if step.origin.op_type in _ORDERING:
-        return infinities
-    return {**infinities, "NaN": (float("nan"),)}
 
 
 def _is_made(step: RuleStep, name: str) -> bool:

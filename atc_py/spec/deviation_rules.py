@@ -11,10 +11,17 @@ __all__ = [
     "AttrAbsent",
     "AttrRepeats",
     "DeviationRule",
+    "LargeWindowUnpadded",
+    "LargeWindowValid",
     "NoneBeforeSets",
     "OperandNotGiven",
+    "OuterDimsKept",
     "OutputShapePadsEvenly",
+    "ResizedByKernel",
+    "SamePaddingNone",
     "SetsAsBefore",
+    "SmallWindowsBeginInside",
+    "WindowsBeginInside",
 ]
 
 
@@ -71,14 +78,77 @@ class OperandNotGiven(Rule, frozen=True, kw_only=True):
     tensor: Text
 
 
+class ResizedByKernel(Rule, frozen=True, kw_only=True):
+    """Each element of a Resize of images is taken from where the kernel of CANN takes it.
+
+    Attributes:
+        tensor: the input of the node.
+        halves: coordinate modes that the parser reads as half_pixel_centers; align_corners is read
+            as what it is, and all others as asymmetric.
+    """
+
+    tensor: Text
+    halves: tuple[Text, ...]
+
+
+class OuterDimsKept(Rule, frozen=True, kw_only=True):
+    """A Resize keeps the first two dims of the tensor."""
+
+    tensor: Text
+
+
+class WindowsBeginInside(Rule, frozen=True, kw_only=True):
+    """With ceil_mode, no window of `attribute` on signals or images begins after the tensor."""
+
+    attribute: Text
+    tensor: Text
+
+
+class SmallWindowsBeginInside(Rule, frozen=True, kw_only=True):
+    """The same of windows of at most 255 elements, with strides of at most 63."""
+
+    attribute: Text
+    tensor: Text
+
+
+class SamePaddingNone(Rule, frozen=True, kw_only=True):
+    """An auto_pad of SAME adds nothing for windows of `attribute` on the tensor."""
+
+    attribute: Text
+    tensor: Text
+
+
+class LargeWindowUnpadded(Rule, frozen=True, kw_only=True):
+    """A window of more than 255 elements, or with a stride above 63, has no explicit pads."""
+
+    attribute: Text
+
+
+class LargeWindowValid(Rule, frozen=True, kw_only=True):
+    """A window of more than 255 elements, or with a stride above 63, has no other pads and overhang.
+
+    Neither an auto_pad of SAME pads the tensor, nor does ceil_mode add a window.
+    """
+
+    attribute: Text
+    tensor: Text
+
+
 DeviationRule: TypeAlias = (
     Constraint
     | AnyAttrGiven
     | AttrAbsent
     | AttrRepeats
+    | LargeWindowUnpadded
+    | LargeWindowValid
     | NoneBeforeSets
     | OperandNotGiven
+    | OuterDimsKept
     | OutputShapePadsEvenly
+    | ResizedByKernel
+    | SamePaddingNone
     | SetsAsBefore
+    | SmallWindowsBeginInside
+    | WindowsBeginInside
 )
 """Any rule that a deviation may ask."""

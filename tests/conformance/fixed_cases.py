@@ -112,7 +112,10 @@ def _outcome(model: onnx.ModelProto, data_sets: DataSets, mode: str, operator_li
             return Outcome(Verdict.REFUSED, codes)
         if done.left:
             return Outcome(Verdict.REFUSED, tuple(dict.fromkeys(_reasons(done))))
-        wrong = tuple(_differences(folder, fixed))
+        try:
+            wrong = tuple(_differences(folder, fixed))
+        except (KeyError, RuntimeError, TypeError, ValueError) as error:
+            return Outcome(Verdict.WRONG, (f"what was written does not run: {str(error)[:80]}",))
         if wrong:
             return Outcome(Verdict.WRONG, wrong)
         try:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import onnx
 
 from atc_py.spec.lists import operator_lists
-from tests.conformance.cases import MODES, Verdict
+from tests.conformance.cases import Verdict
 from tests.conformance.fixed_cases import covered_cases, fixed_outcome
 from tests.conformance.page import reasons_of, row_of_counts
 
@@ -22,9 +22,12 @@ if TYPE_CHECKING:
 
     from tests.conformance.cases import Outcome
 
-__all__ = ["PAGE", "fixed_outcomes", "fixed_section"]
+__all__ = ["MODE", "PAGE", "fixed_outcomes", "fixed_section"]
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "fixed-cases.md"
+
+MODE = "force_fp16"
+"""The precision mode of the page; the whole sweep of the tests has the other one, too."""
 
 _HEAD = f"""\
 <!-- Derived from a run over all cases; `make conformance` writes it again. -->
@@ -33,9 +36,9 @@ _HEAD = f"""\
 
 The node cases of onnx {onnx.__version__} with an operator that no list has and that a rule of `atc-py fix` covers. Right: the
 fixed model gives the stored results in onnxruntime, or in ONNX's reference where onnxruntime does not take it, and it gives them
-compiled on the simulated device. Refused: a finding is left, and no rule fits it; the tables have the operators of
-what is left with the rules that do not fit. A case that is refused is tried with its small inputs as constants, too. Wrong: a result differs, or what was fixed does not convert. Constants are not clamped
-to what float16 holds, since masks of minus infinity are results of some cases. Cases that draw numbers are left out, and
+compiled in {MODE} on the simulated device. Refused: a finding is left, and no rule fits it; the tables have the operators of
+what is left with the rules that do not fit. A case that is refused is tried with its small inputs as constants, too. Wrong: a
+result differs, or what was fixed does not convert. Constants are not clamped to what float16 holds, since masks of minus infinity are results of some cases. Cases that draw numbers are left out, and
 those whose inputs or outputs are sequences or optional values.
 """
 
@@ -49,18 +52,16 @@ def fixed_outcomes(mode: str, operator_list: str) -> dict[str, Outcome]:
     }
 
 
-def fixed_section(operator_list: str) -> str:
-    """Return the part of the page about one list."""
-    found = {mode: fixed_outcomes(mode, operator_list) for mode in MODES}
-    lines = [f"## {operator_list}", "", "| mode | cases | right | refused | not yet | wrong |"]
-    lines.append("| --- | --- | --- | --- | --- | --- |")
-    lines += [f"| {mode} | {row_of_counts(each)} |" for mode, each in found.items()]
-    lines += ["", *_operators(found[MODES[0]]), *reasons_of(found[MODES[0]]), ""]
-    return "\n".join(lines)
+def fixed_section(operator_list: str, found: dict[str, Outcome] | None = None) -> str:
+    """Return the part of the page about one list, given the outcomes or not."""
+    found = found or fixed_outcomes(MODE, operator_list)
+    lines = [f"## {operator_list}", "", "| cases | right | refused | not yet | wrong |"]
+    lines += ["| --- | --- | --- | --- | --- |", f"| {row_of_counts(found)} |", ""]
+    return "\n".join([*lines, *_operators(found), *reasons_of(found), ""])
 
 
 def _operators(found: dict[str, Outcome]) -> Iterator[str]:
-    """Yield the counts by operator, in the first mode."""
+    """Yield the counts by operator."""
     yield "| operator | cases | right | refused | not yet | wrong |"
     yield "| --- | --- | --- | --- | --- | --- |"
     for op, names in covered_cases().items():

@@ -36,6 +36,8 @@ def test_fixed_cases_are_right_or_refused(operator_list: str) -> None:
 @pytest.mark.sweep
 @pytest.mark.parametrize("operator_list", LISTS)
 def test_page_has_the_outcomes_of_fixed_cases(operator_list: str) -> None:
+    if not PAGE.exists():
+        pytest.skip("`make conformance` writes the page")
     text = PAGE.read_text(encoding="utf-8")
     if f"onnx {onnx.__version__}" not in text:
         pytest.skip("the page was made with another onnx")

@@ -80,3 +80,11 @@ def test_axis_that_is_none_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     onnx.save(model, path)
     assert not atc_py.fix_model(path, tmp_path / "fixed.onnx", operator_list="base").rewrites
+
+
+def test_state_without_elements_stays_an_output(tmp_path: Path) -> None:
+    x, weight = np.ones((2, 4, 8), np.float32), np.ones((4, 1, 1), np.float32)
+    model = one_node_model("CausalConvWithState", {"x": x}, 27, constants={"w": weight}, outputs=2)
+    path = tmp_path / "model.onnx"
+    onnx.save(model, path)
+    assert atc_py.fix_model(path, tmp_path / "fixed.onnx", operator_list="base", seeds=0).left

@@ -71,8 +71,8 @@ def test_result_that_differs_is_a_failure(
     assert bool(fault) == bool(found.failure)
 
 
-def test_file_that_is_left_behind_is_a_failure(tmp_path: Path) -> None:
+def test_file_that_is_left_over_is_a_failure(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     saved(path, 2.0)
     (tmp_path / ".fixed.onnx.0.tmp").touch()
-    assert "left behind" in try_fix(path, "base").failure
+    assert "left over" in try_fix(path, "base").failure

@@ -11,7 +11,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import atc_py
-from atc_py.check import evaluate
+from atc_py.check.evaluate import check_view
 from atc_py.fix import engine
 from atc_py.frontend.folding import if_branches, survey
 
@@ -44,11 +44,9 @@ def test_a_refused_model_is_folded_and_checked_once_more_for_its_new_form_alone(
         folds.append(args)
         return if_branches.fold_with_branches(*args)  # type: ignore[arg-type]
 
-    check_view = evaluate.check_view
-
     def check(*args: object) -> object:
         checks.append(args)
-        return check_view(*args)
+        return check_view(*args)  # type: ignore[arg-type]
 
     monkeypatch.setattr(survey, "fold_with_branches", fold)
     monkeypatch.setattr(engine, "fold_with_branches", fold)

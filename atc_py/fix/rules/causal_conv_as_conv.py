@@ -74,6 +74,8 @@ def causal_conv_as_conv(site: Site) -> Sequence[str]:
     batch, channels, length = (dims[at] for at in order)
     dilation = site.integer("dilation", 1)
     held = (site.shape(1)[2] - 1) * dilation
+    kept = held > 0 or site.output(1) is None
+    require(kept, "the state after it has elements", "其后的状态非空")
     x = site.transpose(site.name(0), order)
     if held:
         if site.tensor(_STATE) is not None:

@@ -60,13 +60,8 @@ _FLOAT = 1
         opset=10,
     ),
     near_miss=RuleCase(
-        "ConvInteger",
-        (
-            Fed((1, 2, 5, 5), DType.UINT8),
-            Fed((2, 2, 3, 3), DType.UINT8),
-            None,
-            Fed((2, 1), DType.UINT8),
-        ),
+        "MatMulInteger",
+        (Fed((3, 4), DType.UINT8), ConstInput(np.arange(-4, 4, dtype=np.int8).reshape(4, 2))),
         opset=10,
     ),
 )

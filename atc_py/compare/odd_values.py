@@ -1,0 +1,39 @@
+"""Values beyond numbers on which exact forms are compared, by operator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["odd_values"]
+
+_POOLS = frozenset({"GlobalMaxPool", "MaxPool", "MaxRoiPool"})
+"""Operators that get no infinities: kernels of onnxruntime begin at the lowest number or below it."""
+
+_ORDERING = frozenset(
+    {
+        "ArgMax",
+        "ArgMin",
+        "Clip",
+        "Hardmax",
+        "Max",
+        "Min",
+        "ReduceMax",
+        "ReduceMin",
+        "TopK",
+        "Unique",
+    }
+)
+"""Operators whose results depend on the order of the elements, in which ONNX has no place for NaN."""
+
+
+def odd_values(op_type: str) -> Mapping[str, Sequence[float]]:
+    """Return the values beyond numbers for which an exact form gives the same results."""
+    if op_type in _POOLS:
+        return {}
+    infinities = {"infinities": (float("inf"), float("-inf"))}
+    if op_type in _ORDERING:
+        return infinities
+    return {**infinities, "NaN": (float("nan"),)}
