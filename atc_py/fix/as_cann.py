@@ -7,7 +7,7 @@ CANN's parser and kernels compute of it; the rest of the file stays as it is, to
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from atc_py.check.deviations import deviation_findings, met_deviations
 from atc_py.diag import AtcError
@@ -36,16 +36,32 @@ if TYPE_CHECKING:
     from atc_py.spec import Library
     from atc_py.tensor.shapes import Shape
 
-__all__ = ["file_as_cann"]
+__all__ = ["WrittenOut", "file_as_cann"]
 
 _MOST_ROUNDS = 8
 """Deviations that one node meets one after another; a GRU has six."""
 
 
+class WrittenOut(NamedTuple):
+    """A deviation that was written out.
+
+    Attributes:
+        node: the node that met it.
+        operator: its operator, by the name of its specification.
+        met: the deviation.
+    """
+
+    node: SourceNode
+    operator: str
+    met: Met
+
+
 def file_as_cann(
     file: OnnxFile, conditions: Conditions, library: Library, shapes: Mapping[str, Shape]
-) -> OnnxFile:
-    """Return `file` with every deviation of a generation of CANN written out.
+) -> tuple[OnnxFile, tuple[WrittenOut, ...]]:
+    """Return `file` with every deviation of a generation of CANN written out, and these.
+
+    Where no node deviates it is `file` itself.
 
     Args:
         file: the model.
@@ -67,11 +83,11 @@ class _Rewriter:
         self._file = file
         self._conditions = conditions
         self._library = library
-        self._changed = False
+        self._written: list[WrittenOut] = []
         self._before = nodes_before((), library)
 
-    def run(self, shapes: Mapping[str, Shape]) -> OnnxFile:
-        """Return the file in its new form; the file itself where no node deviates."""
+    def run(self, shapes: Mapping[str, Shape]) -> tuple[OnnxFile, tuple[WrittenOut, ...]]:
+        """Return the file in its new form and what was written out."""
         file = self._file
         convention = file.bias_convention(None)
         graph = file.graph(observe_inputs(file.path, file.inputs, shapes), convention)
@@ -83,14 +99,15 @@ class _Rewriter:
             self._before = nodes_before(model.all_nodes, self._library)
             if not self._round(graph, model):
                 break
-        if not self._changed:
-            return file
-        return replace(
+        if not self._written:
+            return file, ()
+        found = replace(
             file,
             nodes=tuple(graph.nodes),
             contents=replace(file.contents, weights=dict(graph.consts)),
             opsets=graph.opsets,
         )
+        return found, tuple(self._written)
 
     def _round(self, graph: WorkGraph, model: SourceModel) -> bool:
         """Write out one deviation of every node that meets any; return True if there is one."""
@@ -109,7 +126,6 @@ class _Rewriter:
             else:
                 writer.keep(work)
         writer.finish()
-        self._changed = self._changed or bool(met)
         return bool(met)
 
     def _first(self, node: SourceNode) -> Met | None:
@@ -146,6 +162,9 @@ class _Rewriter:
         except UnfitError as error:
             raise AtcError(_no_form(node, met, str(self._file.path), error.reason.en)) from error
         splice(writer, work, site, results)
+        spec = self._library.find(node.op_type, node.domain)
+        operator = node.op_type if spec is None else spec.op
+        self._written.append(WrittenOut(node, operator, met))
 
 
 def _no_form(node: SourceNode, met: Met, path: str, needs: str = "") -> Diagnostic:
