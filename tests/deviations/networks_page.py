@@ -96,7 +96,7 @@ class Subject:
     name: str
     is_at_hand: Callable[[], bool]
     opened: Callable[[Path], tuple[Path, Arrays]]
-    rules: RuleChoice = field(default_factory=lambda: {})
+    rules: RuleChoice = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

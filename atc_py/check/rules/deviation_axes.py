@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 @predicate(
     OneAxisFrom,
     DEVIATES_ON_CANN,
-    en="{tensor} of {op} must have dims of 1 from {attribute} on, except for the axis that CANN "
-    "takes ({default} if {attribute} is left out)",
+    en="every dim of {tensor} of {op} but that of the axis that CANN takes ({default} if "
+    "{attribute} is left out) must be 1, starting at {attribute}",
     zh="{op} 的 {tensor} 从 {attribute} 起，除 CANN 所取的轴（未设置 {attribute} 时为 {default}）外，"
     "各维须为 1",
     help_=Words("put the axis last by Transpose nodes", "请用 Transpose 把该轴移到末尾"),

@@ -88,7 +88,7 @@ for _generation in (5, 9):
             "LpNormalization/zero-by-zero",
             _generation,
             DeviatingNode("LpNormalization", 13, (ZEROS,), {"axis": 1}),
-            None,
+            DeviatingNode("LpNormalization", 13, (), {"axis": 0}, {"data": ZEROS[1:] + 1}),
             lambda x: divided(x, np.sqrt((x * x).sum(1, keepdims=True))),
         )
     )
@@ -97,7 +97,7 @@ for _generation in (5, 9):
             "ThresholdedRelu/infinity-by-zero",
             _generation,
             DeviatingNode("ThresholdedRelu", 13, (INFINITE,), {"alpha": 0.5}),
-            None,
+            DeviatingNode("ThresholdedRelu", 13, (), {"alpha": 0.5}, {"data": -INFINITE[:, 1:2]}),
             masked,
         )
     )
