@@ -9,7 +9,7 @@ import onnx
 from click.testing import CliRunner
 
 import atc_py
-from atc_py.cli.main import main
+from atc_py.cli.main import cli
 from tests.end_to_end import one_node_model
 
 if TYPE_CHECKING:
@@ -39,17 +39,17 @@ def test_rules_for_cann_apply_on_request_alone(tmp_path: Path) -> None:
 
 def test_check_and_fix_name_rule_and_option(tmp_path: Path) -> None:
     path = saved(tmp_path, "Selu", 13, **SELU)
-    shown = CliRunner().invoke(main, ["check", str(path)]).output
+    shown = CliRunner().invoke(cli, ["check", str(path)]).output
     assert "fixed by: atc-py fix --for cann (selu-as-elu)" in shown
     target = tmp_path / "out.onnx"
-    done = CliRunner().invoke(main, ["fix", str(path), "--for", "cann", "-o", str(target)])
+    done = CliRunner().invoke(cli, ["fix", str(path), "--for", "cann", "-o", str(target)])
     assert done.exit_code == 0, done.output
     assert not parser_findings(target)
 
 
 def test_what_no_rule_removes_stays_in_the_report(tmp_path: Path) -> None:
     path = saved(tmp_path, "Multinomial", 13, sample_size=2)
-    done = CliRunner().invoke(main, ["fix", str(path), "--for", "cann", "--seeds", "0"])
+    done = CliRunner().invoke(cli, ["fix", str(path), "--for", "cann", "--seeds", "0"])
     assert done.exit_code == 1
     assert "sample_size" in done.output
 
