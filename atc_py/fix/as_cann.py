@@ -70,6 +70,8 @@ class _Rewriter:
         self._conditions = conditions
         self._library = library
         self._changed = False
+        self._settled: dict[str, frozenset[str]] = {}
+        """Deviations that nodes of forms are free of, by output: a form is not written twice."""
 
     def run(self, shapes: Mapping[str, Shape]) -> OnnxFile:
         """Return the file in its new form; the file itself where no node deviates."""
@@ -115,7 +117,10 @@ class _Rewriter:
     def _first(self, node: SourceNode) -> Met | None:
         """Return the first deviation that a node meets; None if it means the same on CANN."""
         bound = self._bound(node)
-        return None if bound is None else next(met_deviations(bound), None)
+        if bound is None:
+            return None
+        settled = {row for each in node.outputs if each for row in self._settled.get(each.name, ())}
+        return next((met for met in met_deviations(bound) if met.row.name not in settled), None)
 
     def _bound(self, node: SourceNode) -> BoundNode | None:
         """Return the node bound to its specification; None if it stands at no listed opset."""
@@ -149,7 +154,11 @@ class _Rewriter:
             results = form(site)
         except UnfitError as error:
             raise AtcError(_no_form(node, met, str(self._file.path), error.reason.en)) from error
-        splice(writer, work, site, results)
+        earlier = (self._settled.get(name, frozenset()) for name in work.outputs)
+        settled = frozenset({met.row.name}).union(*earlier)
+        for made in splice(writer, work, site, results):
+            if made.op_type == work.op_type:
+                self._settled.update(dict.fromkeys(made.outputs, settled))
 
 
 def _no_form(node: SourceNode, met: Met, path: str, needs: str = "") -> Diagnostic:
