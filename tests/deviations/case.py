@@ -87,6 +87,7 @@ class DeviationCase:
         cann: CANN's first output as a formula of what is fed, written from the reference without
             regard to atc-py; None for rows that are refused or undefined.
         operator_list: the list that has the row.
+        soc: the SoC whose kernels have it; the generic device where it does not matter.
     """
 
     row: str
@@ -95,6 +96,7 @@ class DeviationCase:
     near: DeviatingNode | None
     cann: Formula | None
     operator_list: str = "base"
+    soc: str = "sim"
 
     @property
     def cann_result(self) -> Array | None:

@@ -69,7 +69,11 @@ def reported(case: DeviationCase, node: DeviatingNode, folder: Path) -> list[Fin
     path = folder / "model.onnx"
     onnx.save(node.model(), path)
     (model,) = atc_py.check_models(
-        path, precision_mode=MODE, cann=case.generation, operator_list=case.operator_list
+        path,
+        precision_mode=MODE,
+        soc=case.soc,
+        cann=case.generation,
+        operator_list=case.operator_list,
     ).models
     operator, name = case.row.split("/")
     return [each for each in model.findings if each.rule == f"{operator}/cann/{name}"]
@@ -78,6 +82,7 @@ def reported(case: DeviationCase, node: DeviatingNode, folder: Path) -> list[Fin
 def computed(case: DeviationCase, node: DeviatingNode, folder: Path, **options: Any) -> Any:
     """Return the first output on the simulator."""
     options = {"precision_mode": MODE, "operator_list": case.operator_list, **options}
+    options["soc"] = case.soc
     return run_with_atc_py(node.model(), node.feeds, folder, **options)["y0"]
 
 
@@ -148,6 +153,7 @@ def test_a_node_that_does_not_meet_it_compiles_to_the_same_bytes(
             path,
             tmp_path / f"{semantics}.om",
             precision_mode=MODE,
+            soc=case.soc,
             operator_list=case.operator_list,
             semantics=semantics,
             cann=case.generation,

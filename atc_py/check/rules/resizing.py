@@ -86,8 +86,11 @@ def _kept(axis: int, change: _Change) -> Answer:
 @predicate(
     ResizedByKernel,
     DEVIATES_ON_CANN,
-    en="{op} must read {tensor} where the kernel does, which centers pixels with {halves}",
-    zh="{op} 读取 {tensor} 的位置须与核函数一致（{halves} 时取像素中心）",
+    en=(
+        "{op} must read {tensor} where the kernel does, which centers pixels with {halves} and "
+        "takes the {ties} one of two at ties"
+    ),
+    zh="{op} 读取 {tensor} 的位置须与核函数一致（{halves} 时取像素中心，正中取 {ties}）",
     help_=_HELP,
 )
 def resized_by_kernel(rule: ResizedByKernel, node: BoundNode) -> Answer:
@@ -119,8 +122,13 @@ def _alike(rule: ResizedByKernel, node: BoundNode, axis: int, change: _Change) -
     if change.size is None or change.made is None or change.scale is None:
         return unknown(Words(f"axis {axis} is open", f"第 {axis} 轴未定"))
     defined = ResizedAxis(axis, change.size, change.made, change.scale, *region)
-    corners = mode == "align_corners"
-    kernel = KernelAxis(change.size, change.made, mode in rule.halves, corners)
+    kernel = KernelAxis(
+        change.size,
+        change.made,
+        halves=mode in rule.halves,
+        corners=mode == "align_corners",
+        upper=rule.ties == "upper",
+    )
     return _compared(node, defined, kernel)
 
 
