@@ -22,7 +22,8 @@ _HEAD = """# Where CANN departs from ONNX
 A model can keep every rule of the operator list, compile without a message, and compute something else on the board, because
 CANN's ONNX parser drops an attribute or reads an input otherwise. `atc-py check --cann GENERATION` reports such nodes at level
 accuracy, and what the parser refuses without the list saying so at level parser. atc-py itself computes what ONNX means, unless
-`--semantics cann` is given, which computes what CANN would.
+`--semantics cann` is given, which computes what CANN would. [deviations-in-networks.md](deviations-in-networks.md)
+shows what they cost in whole networks.
 
 All of this was read off published sources; nothing was run on a device. *Proven* means that the published sources of the edition
 say it, *inferred* that it follows from another edition, or from a part of the sources only. Sources are published of two

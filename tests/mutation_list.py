@@ -536,7 +536,7 @@ MUTATIONS = (
         "check/test_listed_opsets.py deviations",
     ),
     _(
-        "return site.again(own_inputs(site), auto_pad=\"SAME_UPPER\")",
+        'return site.again(own_inputs(site), auto_pad="SAME_UPPER")',
         "return site.again(own_inputs(site))",
         "deviations",
     ),

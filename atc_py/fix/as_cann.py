@@ -7,21 +7,19 @@ CANN's parser and kernels compute of it; the rest of the file stays as it is, to
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from atc_py.check.bound_node import BoundNode
 from atc_py.check.deviations import deviation_findings, met_deviations
-from atc_py.check.restating import OpsetPlacement, place_node
 from atc_py.diag import AtcError
 from atc_py.diag.codes import NO_CANN_ARITHMETIC, REFUSED_BY_PARSER
 from atc_py.fix.cann_form import load_forms
+from atc_py.fix.deviating import bound_node, nodes_before
 from atc_py.fix.site import Site
 from atc_py.fix.splice import splice
 from atc_py.fix.surroundings import Surroundings
 from atc_py.fix.unfit import UnfitError
 from atc_py.frontend.folding.bind import observe_inputs
 from atc_py.frontend.folding.if_branches import fold_with_branches
-from atc_py.frontend.reading.history import history
 from atc_py.frontend.rewriting.qdq.importing import import_quantized
 from atc_py.frontend.rewriting.qdq.writer import Writer
 from atc_py.source.limits import FOLD_LIMIT
@@ -29,7 +27,7 @@ from atc_py.source.limits import FOLD_LIMIT
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from atc_py.check.bound_node import Conditions
+    from atc_py.check.bound_node import BoundNode, Conditions
     from atc_py.check.deviations import Met
     from atc_py.diag import Diagnostic
     from atc_py.frontend.folding.graph import WorkGraph, WorkNode
@@ -38,16 +36,32 @@ if TYPE_CHECKING:
     from atc_py.spec import Library
     from atc_py.tensor.shapes import Shape
 
-__all__ = ["file_as_cann"]
+__all__ = ["WrittenOut", "file_as_cann"]
 
 _MOST_ROUNDS = 8
 """Deviations that one node meets one after another; a GRU has six."""
 
 
+class WrittenOut(NamedTuple):
+    """A deviation that was written out.
+
+    Attributes:
+        node: the node that met it.
+        operator: its operator, by the name of its specification.
+        met: the deviation.
+    """
+
+    node: SourceNode
+    operator: str
+    met: Met
+
+
 def file_as_cann(
     file: OnnxFile, conditions: Conditions, library: Library, shapes: Mapping[str, Shape]
-) -> OnnxFile:
-    """Return `file` with every deviation of a generation of CANN written out.
+) -> tuple[OnnxFile, tuple[WrittenOut, ...]]:
+    """Return `file` with every deviation of a generation of CANN written out, and these.
+
+    Where no node deviates it is `file` itself.
 
     Args:
         file: the model.
@@ -69,12 +83,13 @@ class _Rewriter:
         self._file = file
         self._conditions = conditions
         self._library = library
-        self._changed = False
+        self._written: list[WrittenOut] = []
+        self._before = nodes_before((), library)
         self._settled: dict[str, frozenset[str]] = {}
         """Deviations that nodes of forms are free of, by output: a form is not written twice."""
 
-    def run(self, shapes: Mapping[str, Shape]) -> OnnxFile:
-        """Return the file in its new form; the file itself where no node deviates."""
+    def run(self, shapes: Mapping[str, Shape]) -> tuple[OnnxFile, tuple[WrittenOut, ...]]:
+        """Return the file in its new form and what was written out."""
         file = self._file
         convention = file.bias_convention(None)
         graph = file.graph(observe_inputs(file.path, file.inputs, shapes), convention)
@@ -83,16 +98,18 @@ class _Rewriter:
             graph.runs = 0
             folded = fold_with_branches(graph, file.tensors, FOLD_LIMIT)
             model = file.translated(folded, quantized, convention).source
+            self._before = nodes_before(model.all_nodes, self._library)
             if not self._round(graph, model):
                 break
-        if not self._changed:
-            return file
-        return replace(
+        if not self._written:
+            return file, ()
+        found = replace(
             file,
             nodes=tuple(graph.nodes),
             contents=replace(file.contents, weights=dict(graph.consts)),
             opsets=graph.opsets,
         )
+        return found, tuple(self._written)
 
     def _round(self, graph: WorkGraph, model: SourceModel) -> bool:
         """Write out one deviation of every node that meets any; return True if there is one."""
@@ -111,7 +128,6 @@ class _Rewriter:
             else:
                 writer.keep(work)
         writer.finish()
-        self._changed = self._changed or bool(met)
         return bool(met)
 
     def _first(self, node: SourceNode) -> Met | None:
@@ -124,11 +140,7 @@ class _Rewriter:
 
     def _bound(self, node: SourceNode) -> BoundNode | None:
         """Return the node bound to its specification; None if it stands at no listed opset."""
-        spec = self._library.find(node.op_type, node.domain)
-        placement = None if spec is None else place_node(node, spec, history())
-        if spec is None or not isinstance(placement, OpsetPlacement):
-            return None
-        return BoundNode(spec, placement.view, placement.opset, self._conditions, node.opset)
+        return bound_node(node, self._library, self._conditions, self._before)
 
     def _refusals(self, node: SourceNode) -> Iterator[Diagnostic]:
         """Yield the reasons for which the parser refuses a node."""
@@ -159,6 +171,9 @@ class _Rewriter:
         for made in splice(writer, work, site, results):
             if made.op_type == work.op_type:
                 self._settled.update(dict.fromkeys(made.outputs, settled))
+        spec = self._library.find(node.op_type, node.domain)
+        operator = node.op_type if spec is None else spec.op
+        self._written.append(WrittenOut(node, operator, met))
 
 
 def _no_form(node: SourceNode, met: Met, path: str, needs: str = "") -> Diagnostic:
@@ -166,6 +181,8 @@ def _no_form(node: SourceNode, met: Met, path: str, needs: str = "") -> Diagnost
     from atc_py.diag import Place
 
     why = f"; it could if {needs}" if needs else ""
+    if met.row.undefined and met.answer.observed.en:
+        why = f" ({met.answer.observed.en})"
     return NO_CANN_ARITHMETIC.diagnostic(
         f"what CANN computes of {node.op_type} cannot be followed: {met.row.effect.en}{why}",
         place=Place(path, node.index, node.name, node.op_type),

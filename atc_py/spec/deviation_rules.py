@@ -7,15 +7,19 @@ from atc_py.spec.rule import Rule, Text
 from atc_py.spec.rules import Constraint
 
 __all__ = [
+    "AnyAttrGiven",
     "AttrAbsent",
     "AttrRepeats",
     "DeviationRule",
     "LargeWindowUnpadded",
     "LargeWindowValid",
+    "NoneBeforeSets",
     "OperandNotGiven",
     "OuterDimsKept",
+    "OutputShapePadsEvenly",
     "ResizedByKernel",
     "SamePaddingNone",
+    "SetsAsBefore",
     "SmallWindowsBeginInside",
     "WindowsBeginInside",
 ]
@@ -32,6 +36,40 @@ class AttrRepeats(Rule, frozen=True, kw_only=True):
 
     attribute: Text
     values: tuple[Text, ...]
+
+
+class AnyAttrGiven(Rule, frozen=True, kw_only=True):
+    """At least one of the attributes is set, and is no empty list."""
+
+    attributes: tuple[Text, ...]
+
+
+class NoneBeforeSets(Rule, frozen=True, kw_only=True):
+    """No node of the operator before this one in the model sets `attribute`.
+
+    It may where this one sets it, too, or where one of them, or this one, sets `along`.
+    """
+
+    attribute: Text
+    along: Text
+
+
+class SetsAsBefore(Rule, frozen=True, kw_only=True):
+    """A node that sets `along` sets `attribute` if one of the operator before it does."""
+
+    attribute: Text
+    along: Text
+
+
+class OutputShapePadsEvenly(Rule, frozen=True, kw_only=True):
+    """The attribute, if it is set, is less than what all windows cover by even numbers.
+
+    Where auto_pad is written as NOTSET, it is what they cover, less the pads that are written.
+    """
+
+    attribute: Text
+    tensor: Text
+    other: Text
 
 
 class OperandNotGiven(Rule, frozen=True, kw_only=True):
@@ -100,14 +138,18 @@ class LargeWindowValid(Rule, frozen=True, kw_only=True):
 
 DeviationRule: TypeAlias = (
     Constraint
+    | AnyAttrGiven
     | AttrAbsent
     | AttrRepeats
     | LargeWindowUnpadded
     | LargeWindowValid
+    | NoneBeforeSets
     | OperandNotGiven
     | OuterDimsKept
+    | OutputShapePadsEvenly
     | ResizedByKernel
     | SamePaddingNone
+    | SetsAsBefore
     | SmallWindowsBeginInside
     | WindowsBeginInside
 )

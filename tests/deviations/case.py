@@ -88,6 +88,8 @@ class DeviationCase:
             regard to atc-py; None for rows that are refused or undefined.
         operator_list: the list that has the row.
         soc: the SoC whose kernels have it; the generic device where it does not matter.
+        reference: the first output without the deviation, for operators that ONNX does not define
+            and values that it leaves open; else onnxruntime says it.
     """
 
     row: str
@@ -97,6 +99,14 @@ class DeviationCase:
     cann: Formula | None
     operator_list: str = "base"
     soc: str = "sim"
+    reference: Formula | None = None
+
+    @property
+    def onnx_result(self) -> Array:
+        """The result of the hit without the deviation."""
+        if self.reference is not None:
+            return self.reference(*self.hit.inputs)
+        return self.hit.onnx_result()
 
     @property
     def cann_result(self) -> Array | None:

@@ -34,7 +34,6 @@ ROWS = {
 PENDING = frozenset(
     {
         "ArgMax/kept-axis-at-1",
-        "Cast/int8-range",
         "Hardmax/one-axis",
         "LogSoftmax/one-axis",
         "Mod/sign-of-dividend",
@@ -54,6 +53,11 @@ PENDING = frozenset(
     }
 )
 """Rows without a case."""
+
+OF_SEVERAL_NODES = frozenset(
+    {"ConvTranspose/marked-by-node-before", "ConvTranspose/not-marked-after-auto-pad"}
+)
+"""Rows that no model of one node meets; test_flags_of_the_process has them."""
 
 every_case = pytest.mark.parametrize(
     "case", CASES, ids=lambda each: f"{each.row}-{each.generation}"
@@ -96,8 +100,8 @@ def agree(found: Any, expected: Any) -> bool:
 
 
 def test_every_row_has_a_case() -> None:
-    assert {case.row for case in CASES} == ROWS.keys() - PENDING
-    assert ROWS.keys() >= PENDING
+    assert {case.row for case in CASES} == ROWS.keys() - PENDING - OF_SEVERAL_NODES
+    assert ROWS.keys() >= PENDING | OF_SEVERAL_NODES
 
 
 def test_every_row_that_is_computed_has_a_form() -> None:
@@ -120,7 +124,7 @@ def test_exactly_the_nodes_that_meet_it_are_reported(case: DeviationCase, tmp_pa
 
 @every_case
 def test_default_semantics_are_those_of_onnx(case: DeviationCase, tmp_path: Path) -> None:
-    expected = case.hit.onnx_result()
+    expected = case.onnx_result
     assert agree(computed(case, case.hit, tmp_path), expected)
     if case.cann_result is not None:
         assert not agree(case.cann_result, expected), "the case does not show the deviation"
