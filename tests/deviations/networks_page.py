@@ -22,6 +22,7 @@ import atc_py
 from atc_py.check.findings import Standing
 from atc_py.diag import AtcError
 from atc_py.diag.codes import DEVIATES_ON_CANN, REFUSED_BY_PARSER
+from atc_py.options.choices import RuleChoice
 from atc_py.results.comparison import compare
 from tests.deviations.keras_like import keras_like_feeds, keras_like_gru
 from tests.trained.models import TRAINED
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from atc_py.check.findings import Finding
-    from atc_py.options.choices import RuleChoice
 
     Arrays = dict[str, npt.NDArray[Any]]
 
@@ -96,7 +96,7 @@ class Subject:
     name: str
     is_at_hand: Callable[[], bool]
     opened: Callable[[Path], tuple[Path, Arrays]]
-    rules: RuleChoice = field(default_factory=lambda: {})
+    rules: RuleChoice = field(default_factory=RuleChoice)
 
 
 @dataclass(frozen=True)
