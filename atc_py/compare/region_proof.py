@@ -313,8 +313,10 @@ def run_drawn(test: RegionTest, step: RuleStep, seeds: Sequence[int], visible: F
     bounds = {name: (each.low, each.high) for name, each in step.ranges.items()}
     refused = ""
     operators = test.before.operators | test.after.operators
+    bounded = not operators.isdisjoint(_SCORES)
     kinds = Kinds(
-        large=_LARGE if operators.isdisjoint(_SCORES) else _LARGE_SCORES,
+        large=_LARGE_SCORES if bounded else _LARGE,
+        bounded=bounded,
         lowest="Div" not in operators,
         odd=odd_values(step.origin.op_type) if test.limit == 0.0 else {},
     )

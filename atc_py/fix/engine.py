@@ -1,22 +1,25 @@
-"""The engine: rules are applied to refused nodes, round by round, until none is left or none fits."""
+"""The engine: rules are applied to refused nodes, round by round, until none is left or none fits.
+
+Over 400 lines because a round has the state of all of them.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from atc_py.check.evaluate import check_view
 from atc_py.check.findings import Standing
-from atc_py.diag.codes import BAD_OPTION, FIX_NOT_SETTLED
+from atc_py.diag.codes import FIX_NOT_SETTLED
+from atc_py.fix.bound_inputs import bind_inputs
 from atc_py.fix.choosing import cheapest, fitting_forms
+from atc_py.fix.deviating import deviating_nodes, is_unknown_to_parser
 from atc_py.fix.lineage import Lineage
 from atc_py.fix.neighbors import Readers
 from atc_py.fix.ranges import Range, Ranges
 from atc_py.fix.registry import check_rules, rules_of_operator
 from atc_py.fix.restate import PREFERRED, restate_graph
-from atc_py.fix.rule import Exactness
+from atc_py.fix.rule import Exactness, Purpose
 from atc_py.fix.site import Site
 from atc_py.fix.splice import splice
 from atc_py.fix.start import Start
@@ -26,10 +29,8 @@ from atc_py.fix.tidy.tidying import Tidied, tidy_graph
 from atc_py.frontend.folding.bind import observe_inputs
 from atc_py.frontend.folding.if_branches import fold_with_branches
 from atc_py.frontend.reading.history import history
-from atc_py.frontend.reading.tensors import dtype_of_element
 from atc_py.frontend.rewriting.qdq.importing import import_quantized
 from atc_py.frontend.rewriting.qdq.writer import Writer
-from atc_py.ir import DenseConst
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.source.limits import FOLD_LIMIT
 
@@ -114,6 +115,7 @@ class Fixed:
         settled: whether the last round changed nothing; False if a bound ended the rounds.
         model: the graph as a source model; None if it is not settled.
         tidied: changes of tidying, after the last rule.
+        look: checks the graph as it is now.
     """
 
     file: OnnxFile
@@ -125,6 +127,13 @@ class Fixed:
     settled: bool = True
     model: SourceModel | None = field(default=None)
     tidied: Tidied = field(default_factory=Tidied)
+    look: Callable[[], tuple[FoldedModel, Checked]] | None = field(default=None)
+
+    def look_again(self) -> None:
+        """Check the graph after it was stated at another opset."""
+        if self.look is not None:
+            folded, self.after = self.look()
+            self.model = folded.source
 
     def require_settled(self) -> None:
         """Refuse a form that rules would go on changing.
@@ -173,6 +182,7 @@ class Fixer:
         self._lineage = Lineage()
         self._chosen: dict[int, _Choice] = {}
         self._barred: set[_Choice] = set()
+        self._met: Mapping[SourceNode, frozenset[str]] = {}
         self._look: Callable[[], tuple[FoldedModel, Checked]] | None = None
 
     def fix(self, shapes: Mapping[str, Shape], *, tidy: bool = True) -> Fixed:
@@ -222,7 +232,7 @@ class Fixer:
         start = self._start
         if start is None:
             graph = file.graph(observe_inputs(file.path, file.inputs, shapes), convention)
-            _bind(graph, self._rules.bind)
+            bind_inputs(graph, self._rules.bind)
             quantized = import_quantized(graph, file.tensors, FOLD_LIMIT)
         else:
             graph, quantized = start.graph, start.quantized
@@ -245,9 +255,13 @@ class Fixer:
         for _ in range(_MOST_ROUNDS):
             refused = set(self._refused(model.source, after))
             changed, unfit = self._round(graph, model.source, refused)
+            if not changed and self._rules.for_cann:
+                self._met = deviating_nodes(model.source, self._library, self._conditions)
+                changed, misfits = self._round(graph, model.source, self._met, Purpose.CANN)
+                unfit += misfits
             if not changed and precise:
                 precise, listed = False, set(model.source.nodes) - refused
-                changed, _misfits = self._round(graph, model.source, listed, precision=True)
+                changed, _misfits = self._round(graph, model.source, listed, Purpose.PRECISION)
             if self._lineage.endless:
                 return Fixed(file, graph, before, after, tuple(self._applied), settled=False)
             if not changed:
@@ -256,7 +270,14 @@ class Fixer:
         else:
             return Fixed(file, graph, before, after, tuple(self._applied), settled=False)
         return Fixed(
-            file, graph, before, after, tuple(self._applied), (*known, *unfit), model=model.source
+            file,
+            graph,
+            before,
+            after,
+            tuple(self._applied),
+            (*known, *unfit),
+            model=model.source,
+            look=look,
         )
 
     def _tidy(self, found: Fixed) -> None:
@@ -300,8 +321,7 @@ class Fixer:
         graph: WorkGraph,
         model: SourceModel,
         todo: Collection[SourceNode],
-        *,
-        precision: bool = False,
+        purpose: Purpose = Purpose.LISTS,
     ) -> tuple[bool, list[Unfit]]:
         """Replace every node of `todo` that a rule fits; return True if one was, and misfits."""
         writer = Writer(graph)
@@ -320,7 +340,7 @@ class Fixer:
                 continue
             hit = any(each in todo for each in node.with_inner)
             tried = hit and node.index not in self._hopeless and not self._lineage.endless
-            done = tried and self._replace(writer, work, node, unfit, precision=precision)
+            done = tried and self._replace(writer, work, node, unfit, purpose)
             changed = changed or done
             if not done:
                 writer.keep(work)
@@ -331,8 +351,12 @@ class Fixer:
         """Yield the nodes with a finding that is to be removed."""
         limit = Standing.REWRITE if self._rules.all_findings else Standing.ERROR
         for node, row in zip(model.all_nodes, checked.check.rows, strict=True):
-            if row.standing.reaches(limit):
+            if row.standing.reaches(limit) or self._is_unknown_to_parser(node):
                 yield node
+
+    def _is_unknown_to_parser(self, node: SourceNode) -> bool:
+        """Return True if the parser of the generation asked for has the operator at no opset."""
+        return self._rules.for_cann and is_unknown_to_parser(node, self._library, self._conditions)
 
     def _allows(self, rule: FixRule) -> bool:
         """Return True if the user lets `rule` apply."""
@@ -347,16 +371,19 @@ class Fixer:
         work: WorkNode,
         node: SourceNode,
         unfit: list[Unfit],
-        *,
-        precision: bool,
+        purpose: Purpose,
     ) -> bool:
         """Write the cheapest form that rules have for `node`; return True if there is one."""
         label = f"{node.domain}::{node.op_type}" if node.domain else node.op_type
         before = self._lineage.of(work.writes)
+        # A rule that has left a deviation once would leave it again.
+        done = before if purpose is Purpose.CANN else ()
         rules = [
             rule
-            for rule in rules_of_operator(label, precision=precision)
-            if self._allows(rule) and (node.index, (*before, rule.name)) not in self._barred
+            for rule in rules_of_operator(label, purpose, self._met.get(node, ()))
+            if self._allows(rule)
+            and rule.name not in done
+            and (node.index, (*before, rule.name)) not in self._barred
         ]
         opset = writer.graph.opsets.get("", 0)
         room = MOST_NODES - len(writer.nodes)
@@ -371,7 +398,7 @@ class Fixer:
         if not forms:
             return False
         form = cheapest(forms, work, writer.graph, self._conditions.soc)
-        if len(forms) > 1 or precision:
+        if len(forms) > 1 or purpose is not Purpose.LISTS:
             self._chosen[node.index] = (node.index, (*before, form.rule.name))
         absorbed = form.site.absorbed
         if absorbed:
@@ -395,21 +422,3 @@ class Fixer:
         names = (*origin.writes, *(name for each in made for name in each.outputs))
         self._lineage.note(before, form.rule, names)
         self._applied.append(Applied(form.rule, node, made, step))
-
-
-def _bind(graph: WorkGraph, values: Mapping[str, float]) -> None:
-    """Make inputs constants that are filled with one value."""
-    for name, value in values.items():
-        if name not in graph.inputs:
-            raise BAD_OPTION.error(
-                f"the model has no input {name!r} to bind",
-                help=f"its inputs are {', '.join(graph.inputs)}",
-            )
-        known = graph.inputs[name]
-        dtype, shape = dtype_of_element(known.element), known.shape
-        if dtype is None or shape is None:
-            raise BAD_OPTION.error(
-                f"input {name!r} cannot be bound: its dims are open",
-                help=f"give them with --input-shape {name}:...",
-            )
-        graph.consts[name] = DenseConst(np.full(shape, value, dtype.numpy))

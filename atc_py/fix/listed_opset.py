@@ -13,11 +13,22 @@ if TYPE_CHECKING:
 __all__ = ["PREFERRED", "state_at_listed_opset"]
 
 
-def state_at_listed_opset(fixed: Fixed, library: Library) -> int:
-    """State the graph at the opset that suits the list; return it."""
+def state_at_listed_opset(fixed: Fixed, library: Library, cann: int | None = None) -> int:
+    """State the graph at the opset that suits the list; return it.
+
+    Args:
+        fixed: the model.
+        library: the operator list.
+        cann: the generation of CANN whose parser is to have the operators at that opset, too; what
+            it makes of the nodes there is looked at again. None for any.
+    """
     model = fixed.model
     if model is None:
         return 0
-    opset = best_opset(model, library, PREFERRED)
+    opset = best_opset(model, library, PREFERRED, cann)
     failed = restate_graph(fixed.graph, model, library, opset)
-    return model.opsets.get("", 0) if failed else opset
+    if failed:
+        return model.opsets.get("", 0)
+    if cann is not None:
+        fixed.look_again()
+    return opset
