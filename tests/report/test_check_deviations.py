@@ -76,6 +76,16 @@ def test_what_is_inferred_is_called_so_beside_its_node(form: str, language: str,
     assert text.count(marker) == 1
 
 
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [("en", ["proven by published sources", "inferred"]), ("zh", ["公开源码可证实", "推断"])],
+)
+def test_page_states_the_certainty_of_each_finding(language: str, words: list[str]) -> None:
+    page = Page(rendered("html", language))
+    assert [text for text in page.texts if text in words] == words
+    assert "9" in page.texts, "the generation stands in the head"
+
+
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_machines_read_the_certainty_of_each_finding(language: str) -> None:
     expected = ["proven", "inferred"]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from atc_py.report.check.document import Candidates, CheckDocument, CheckedModel, Found
 
 __all__ = [
+    "CERTAINTIES",
     "COLUMNS",
     "HEADINGS",
     "LEVELS",
@@ -61,6 +62,7 @@ _BUSY = (Standing.REWRITE, Standing.AICPU, Standing.ACCURACY, Standing.UNKNOWN)
 HEADINGS = {
     "all": Words("all", "全部"),
     "biases": Words("Biases of int8 layers", "int8 层的偏置"),
+    "certainty": Words("certainty", "依据"),
     "filter": Words("Filter", "筛选"),
     "findings": Words("Findings", "检查结果"),
     "found": Words("found", "实际为"),
@@ -95,6 +97,12 @@ HEADINGS = {
     "verdict": Words("verdict", "结论"),
 }
 """Single words and short sentences."""
+
+CERTAINTIES = {
+    Certainty.PROVEN: Words("proven by published sources", "公开源码可证实"),
+    Certainty.INFERRED: Words("inferred", "推断"),
+}
+"""Grounds of what is said of CANN."""
 
 _TAILS = {
     Standing.REWRITE: Words("{n} rewritten", "{n} 个需改写"),
