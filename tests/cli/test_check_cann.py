@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import onnx
 import pytest
+from onnx import TensorProto, helper
 
 import atc_py
 from atc_py.diag.codes import BAD_OPTION
@@ -81,6 +82,30 @@ def test_the_interface_refuses_other_values(models: tuple[str, ...], value: Any)
 
 def test_options_name_the_generations_whose_sources_are_known() -> None:
     assert tuple(each.major for each in generations()) == CANN_GENERATIONS
+
+
+def odd_pool() -> onnx.ModelProto:
+    """Return a pool whose last window, on CANN, begins in the padding: a result of another shape."""
+    windows = {"kernel_shape": [2, 2], "strides": [2, 2], "pads": [0, 0, 1, 1], "ceil_mode": 1}
+    graph = helper.make_graph(
+        [helper.make_node("AveragePool", ["x"], ["y"], "pool", **windows)],
+        "odd",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 8, 8])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+
+
+@pytest.mark.parametrize(("cann", "inferred"), [(5, False), (7, True), (8, True), (9, False)])
+def test_what_cannot_be_followed_has_its_certainty_too(
+    atc: Atc, tmp_path: Path, cann: int, inferred: bool
+) -> None:
+    onnx.save(odd_pool(), tmp_path / "odd.onnx")
+    done = atc("convert", "odd.onnx", "--semantics", "cann", "--cann", cann, "--json")
+    assert done.status == 1
+    (diagnostic,) = done.json["diagnostics"]
+    assert diagnostic["code"] == "ATC3019"
+    assert diagnostic["message"].endswith(" (inferred)") is inferred
 
 
 def test_several_models_are_told_apart(atc: Atc, models: tuple[str, ...]) -> None:
