@@ -74,7 +74,7 @@ def test_other_values_are_a_wrong_call(
 def test_the_interface_refuses_other_values(models: tuple[str, ...], value: Any) -> None:
     for call in (atc_py.check_models, atc_py.convert, atc_py.compare_model):
         with pytest.raises(atc_py.AtcError) as caught:
-            call(models[2], cann=value)  # type: ignore[operator]
+            call(models[2], cann=value)
         (diagnostic,) = caught.value.diagnostics
         assert diagnostic.code is BAD_OPTION
         assert "cann must be one of 5, 6, 7, 8, 9" in diagnostic.message
