@@ -24,6 +24,7 @@ from atc_py.frontend.folding.if_branches import fold_with_branches
 from atc_py.frontend.rewriting.qdq.importing import import_quantized
 from atc_py.frontend.rewriting.qdq.writer import Writer
 from atc_py.source.limits import FOLD_LIMIT
+from atc_py.spec.deviations import Certainty
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -193,8 +194,10 @@ def _no_form(node: SourceNode, met: Met, path: str, needs: str = "") -> Diagnost
     why = f"; it could if {needs}" if needs else ""
     if met.row.undefined and met.answer.observed.en:
         why = f" ({met.answer.observed.en})"
+    inferred = " (inferred)" if met.certainty is Certainty.INFERRED else ""
     return NO_CANN_ARITHMETIC.diagnostic(
-        f"what CANN computes of {node.op_type} cannot be followed: {met.row.effect.en}{why}",
+        f"what CANN computes of {node.op_type} cannot be followed: "
+        f"{met.row.effect.en}{why}{inferred}",
         place=Place(path, node.index, node.name, node.op_type),
         help="leave --semantics out, or rewrite the node with `atc-py fix --for cann`",
     )
