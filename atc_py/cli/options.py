@@ -325,6 +325,7 @@ _RULE_FLAGS = {
     "bind": "--bind",
     "ranges": "--range",
     "for_precision": "--for-precision",
+    "for_cann": "--for",
 }
 _RULE_OPTIONS = (
     click.option("--only", multiple=True, metavar="RULE", help="Apply this rule; may be repeated."),
@@ -347,5 +348,11 @@ _RULE_OPTIONS = (
         "--for-precision/--no-for-precision", default=None,
         help="Replace listed nodes that overflow or lose accuracy in float16, too; by default "
         "where the precision mode is force_fp16.",
+    ),
+    click.option(
+        "--for", "for_cann", type=click.Choice(["cann"]),
+        callback=lambda _context, _option, value: value is not None,
+        help="Replace nodes, too, that CANN computes otherwise than ONNX, or refuses, on the "
+        "generation of --cann.",
     ),
 )  # fmt: skip

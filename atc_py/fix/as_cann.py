@@ -9,19 +9,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from atc_py.check.bound_node import BoundNode
 from atc_py.check.deviations import deviation_findings, met_deviations
-from atc_py.check.restating import OpsetPlacement, place_node
 from atc_py.diag import AtcError
 from atc_py.diag.codes import NO_CANN_ARITHMETIC, REFUSED_BY_PARSER
 from atc_py.fix.cann_form import load_forms
+from atc_py.fix.deviating import bound_node, nodes_before
 from atc_py.fix.site import Site
 from atc_py.fix.splice import splice
 from atc_py.fix.surroundings import Surroundings
 from atc_py.fix.unfit import UnfitError
 from atc_py.frontend.folding.bind import observe_inputs
 from atc_py.frontend.folding.if_branches import fold_with_branches
-from atc_py.frontend.reading.history import history
 from atc_py.frontend.rewriting.qdq.importing import import_quantized
 from atc_py.frontend.rewriting.qdq.writer import Writer
 from atc_py.source.limits import FOLD_LIMIT
@@ -29,7 +27,7 @@ from atc_py.source.limits import FOLD_LIMIT
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from atc_py.check.bound_node import Conditions
+    from atc_py.check.bound_node import BoundNode, Conditions
     from atc_py.check.deviations import Met
     from atc_py.diag import Diagnostic
     from atc_py.frontend.folding.graph import WorkGraph, WorkNode
@@ -70,6 +68,7 @@ class _Rewriter:
         self._conditions = conditions
         self._library = library
         self._changed = False
+        self._before = nodes_before((), library)
 
     def run(self, shapes: Mapping[str, Shape]) -> OnnxFile:
         """Return the file in its new form; the file itself where no node deviates."""
@@ -81,6 +80,7 @@ class _Rewriter:
             graph.runs = 0
             folded = fold_with_branches(graph, file.tensors, FOLD_LIMIT)
             model = file.translated(folded, quantized, convention).source
+            self._before = nodes_before(model.all_nodes, self._library)
             if not self._round(graph, model):
                 break
         if not self._changed:
@@ -119,11 +119,7 @@ class _Rewriter:
 
     def _bound(self, node: SourceNode) -> BoundNode | None:
         """Return the node bound to its specification; None if it stands at no listed opset."""
-        spec = self._library.find(node.op_type, node.domain)
-        placement = None if spec is None else place_node(node, spec, history())
-        if spec is None or not isinstance(placement, OpsetPlacement):
-            return None
-        return BoundNode(spec, placement.view, placement.opset, self._conditions, node.opset)
+        return bound_node(node, self._library, self._conditions, self._before)
 
     def _refusals(self, node: SourceNode) -> Iterator[Diagnostic]:
         """Yield the reasons for which the parser refuses a node."""
@@ -157,6 +153,8 @@ def _no_form(node: SourceNode, met: Met, path: str, needs: str = "") -> Diagnost
     from atc_py.diag import Place
 
     why = f"; it could if {needs}" if needs else ""
+    if met.row.undefined and met.answer.observed.en:
+        why = f" ({met.answer.observed.en})"
     return NO_CANN_ARITHMETIC.diagnostic(
         f"what CANN computes of {node.op_type} cannot be followed: {met.row.effect.en}{why}",
         place=Place(path, node.index, node.name, node.op_type),

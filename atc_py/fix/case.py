@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from atc_py.options.compile_options import NEWEST_CANN
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ class RuleCase:
         domain: of the operator; "" for ONNX's own.
         operator_list: the list that refuses it.
         before: nodes before it as in `CaseGraph`, whose inputs are those of the model.
+        cann: the generation of CANN, of rules that remove deviations.
     """
 
     op_type: str
@@ -104,6 +106,7 @@ class RuleCase:
     domain: str = ""
     operator_list: str = "base"
     before: CaseGraph | None = None
+    cann: int = NEWEST_CANN
 
     @property
     def ranges(self) -> dict[str, tuple[int, int]]:

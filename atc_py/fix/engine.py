@@ -10,13 +10,14 @@ from atc_py.check.findings import Standing
 from atc_py.diag.codes import OPERATOR_RESTATED
 from atc_py.fix.bound_inputs import bind_inputs
 from atc_py.fix.choosing import cheapest, fitting_forms
+from atc_py.fix.deviating import deviating_nodes, is_unknown_to_parser
 from atc_py.fix.fixed import Applied, Fixed, Unfit
 from atc_py.fix.lineage import Lineage
 from atc_py.fix.neighbors import Readers
 from atc_py.fix.ranges import Range, Ranges
 from atc_py.fix.registry import check_rules, rules_of_operator
 from atc_py.fix.restate import PREFERRED, restate_graph
-from atc_py.fix.rule import Exactness
+from atc_py.fix.rule import Exactness, Purpose
 from atc_py.fix.site import Site
 from atc_py.fix.splice import splice
 from atc_py.fix.start import Start
@@ -32,7 +33,7 @@ from atc_py.options.compile_options import PrecisionMode
 from atc_py.source.limits import FOLD_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from atc_py.check.bound_node import Conditions
     from atc_py.check.evaluate import Checked
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from atc_py.frontend.folding.graph import WorkGraph, WorkNode
     from atc_py.frontend.reading.onnx_file import OnnxFile
     from atc_py.options.fix_rules import FixRules
-    from atc_py.source import SourceModel, SourceNode
+    from atc_py.source import QuantizedNode, SourceModel, SourceNode
     from atc_py.spec import Library
     from atc_py.tensor.shapes import Shape
 
@@ -96,6 +97,7 @@ class Fixer:
         self._lineage = Lineage()
         self._chosen: dict[int, _Choice] = {}
         self._barred: set[_Choice] = set()
+        self._met: Mapping[SourceNode, frozenset[str]] = {}
 
     def fix(self, shapes: Mapping[str, Shape], *, tidy: bool = True) -> Fixed:
         """Return the model in its new form.
@@ -140,22 +142,17 @@ class Fixer:
         """Return the model with every rule applied that fits; hopeless nodes are left out."""
         self._lineage, self._chosen = Lineage(), {}
         file = self._file
-        convention = file.bias_convention(None)
         start = self._start
         if start is None:
-            graph = file.graph(observe_inputs(file.path, file.inputs, shapes), convention)
+            graph = file.graph(
+                observe_inputs(file.path, file.inputs, shapes), file.bias_convention(None)
+            )
             bind_inputs(graph, self._rules.bind)
             quantized = import_quantized(graph, file.tensors, FOLD_LIMIT)
         else:
             graph, quantized = start.graph, start.quantized
 
-        def look() -> tuple[FoldedModel, Checked]:
-            graph.runs = 0
-            graph.pinned.clear()  # Results of If nodes: other nodes may make them by now.
-            folded = fold_with_branches(graph, file.tensors, FOLD_LIMIT)
-            model = file.translated(folded, quantized, convention)
-            return model, check_view(model.source, self._conditions, self._library, history())
-
+        look = self._looking(graph, quantized)
         model, before = look() if start is None else (start.model, start.checked)
         self._start = start or Start.of(model, before)
         after = before
@@ -166,9 +163,13 @@ class Fixer:
         for _ in range(_MOST_ROUNDS):
             refused = set(self._refused(model.source, after))
             changed, unfit = self._round(graph, model.source, refused)
+            if not changed and self._rules.for_cann:
+                self._met = deviating_nodes(model.source, self._library, self._conditions)
+                changed, misfits = self._round(graph, model.source, self._met, Purpose.CANN)
+                unfit += misfits
             if not changed and precise:
                 precise, listed = False, set(model.source.nodes) - refused
-                changed, _misfits = self._round(graph, model.source, listed, precision=True)
+                changed, _misfits = self._round(graph, model.source, listed, Purpose.PRECISION)
             if self._lineage.endless:
                 return Fixed(file, graph, before, after, tuple(self._applied), settled=False)
             if not changed:
@@ -186,6 +187,21 @@ class Fixer:
             look=look,
             folded=model,
         )
+
+    def _looking(
+        self, graph: WorkGraph, quantized: tuple[QuantizedNode, ...]
+    ) -> Callable[[], tuple[FoldedModel, Checked]]:
+        """Return what folds and checks the graph as it then is."""
+        file = self._file
+
+        def look() -> tuple[FoldedModel, Checked]:
+            graph.runs = 0
+            graph.pinned.clear()  # Results of If nodes: other nodes may make them by now.
+            folded = fold_with_branches(graph, file.tensors, FOLD_LIMIT)
+            model = file.translated(folded, quantized, file.bias_convention(None))
+            return model, check_view(model.source, self._conditions, self._library, history())
+
+        return look
 
     def _tidy(self, found: Fixed) -> None:
         """Tidy the new form, and leave nodes out that the list then refuses."""
@@ -227,8 +243,7 @@ class Fixer:
         graph: WorkGraph,
         model: SourceModel,
         todo: Collection[SourceNode],
-        *,
-        precision: bool = False,
+        purpose: Purpose = Purpose.LISTS,
     ) -> tuple[bool, list[Unfit]]:
         """Replace every node of `todo` that a rule fits; return True if one was, and misfits."""
         writer = Writer(graph)
@@ -247,7 +262,7 @@ class Fixer:
                 continue
             hit = any(each in todo for each in node.with_inner)
             tried = hit and node.index not in self._hopeless and not self._lineage.endless
-            done = tried and self._replace(writer, work, node, unfit, precision=precision)
+            done = tried and self._replace(writer, work, node, unfit, purpose)
             changed = changed or done
             if not done:
                 writer.keep(work)
@@ -266,8 +281,13 @@ class Fixer:
         }
         for node, row in zip(model.all_nodes, checked.check.rows, strict=True):
             label = node.index, node.name, node.op_type, node.scope
-            if row.standing is Standing.ERROR or label in rewritten:
+            listed = row.standing is not Standing.ERROR and label not in rewritten
+            if not listed or self._is_unknown_to_parser(node):
                 yield node
+
+    def _is_unknown_to_parser(self, node: SourceNode) -> bool:
+        """Return True if the parser of the generation asked for has the operator at no opset."""
+        return self._rules.for_cann and is_unknown_to_parser(node, self._library, self._conditions)
 
     def _allows(self, rule: FixRule) -> bool:
         """Return True if the user lets `rule` apply."""
@@ -282,16 +302,19 @@ class Fixer:
         work: WorkNode,
         node: SourceNode,
         unfit: list[Unfit],
-        *,
-        precision: bool,
+        purpose: Purpose,
     ) -> bool:
         """Write the cheapest form that rules have for `node`; return True if there is one."""
         label = f"{node.domain}::{node.op_type}" if node.domain else node.op_type
         before = self._lineage.of(work.writes)
+        # A rule that has left a deviation once would leave it again.
+        done = before if purpose is Purpose.CANN else ()
         rules = [
             rule
-            for rule in rules_of_operator(label, precision=precision)
-            if self._allows(rule) and (node.index, (*before, rule.name)) not in self._barred
+            for rule in rules_of_operator(label, purpose, self._met.get(node, ()))
+            if self._allows(rule)
+            and rule.name not in done
+            and (node.index, (*before, rule.name)) not in self._barred
         ]
         opset = writer.graph.opsets.get("", 0)
         room = MOST_NODES - len(writer.nodes)
@@ -306,7 +329,7 @@ class Fixer:
         if not forms:
             return False
         form = cheapest(forms, work, writer.graph, self._conditions.soc)
-        if len(forms) > 1 or precision:
+        if len(forms) > 1 or purpose is not Purpose.LISTS:
             self._chosen[node.index] = (node.index, (*before, form.rule.name))
         absorbed = form.site.absorbed
         if absorbed:

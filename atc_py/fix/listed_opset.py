@@ -14,16 +14,22 @@ if TYPE_CHECKING:
 __all__ = ["PREFERRED", "state_at_listed_opset"]
 
 
-def state_at_listed_opset(fixed: Fixed, library: Library) -> int:
-    """State the graph at the opset that suits the list; return it.
+def state_at_listed_opset(fixed: Fixed, library: Library, cann: int | None = None) -> int:
+    """State the graph at the opset that suits the list, check it there, and return the opset.
 
     The graph stays at its own opset where a node has no form at that one, or one with more errors.
+
+    Args:
+        fixed: the model.
+        library: the operator list.
+        cann: the generation of CANN whose parser is to have the operators at that opset, too; None
+            for any.
     """
     folded, graph = fixed.folded, fixed.graph
     if folded is None or fixed.look is None:
         return 0
     own = graph.opsets.get("", 0)
-    opset = best_opset(folded.source, library, PREFERRED)
+    opset = best_opset(folded.source, library, PREFERRED, cann)
     nodes, opsets, errors = list(graph.nodes), graph.opsets, _errors(fixed)
     if restate_graph(graph, folded, library, opset) or opset == own:
         return own

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from atc_py.check.deviations import parser_opsets
 from atc_py.check.restating import restated_at
 from atc_py.diag import Words
 from atc_py.fix.old_forms import is_old_form, new_form
@@ -21,6 +22,7 @@ from atc_py.fix.unfit import UnfitError
 from atc_py.frontend.reading.history import history
 from atc_py.frontend.rewriting.branch_messages import branch_message, with_branches
 from atc_py.frontend.rewriting.qdq.writer import Writer
+from atc_py.spec.generations import find_generation
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -47,14 +49,27 @@ _COERCED = frozenset({"Hardmax", "LogSoftmax", "Softmax"})
 """Operators that, before opset 13, work on all axes from `axis` on as one."""
 
 
-def best_opset(model: SourceModel, library: Library, preferred: int) -> int:
+def best_opset(
+    model: SourceModel, library: Library, preferred: int, cann: int | None = None
+) -> int:
     """Return the opset at which every listed operator of `model` is on the list, nearest its own.
 
     It is `preferred` if the operators have none in common.
+
+    Args:
+        model: the model.
+        library: the operator list.
+        preferred: the opset without a common one.
+        cann: the generation of CANN whose parser is to have the operators there; None for any.
     """
     own = model.opsets.get("", preferred)
     specs = {node.op_type: library.find(node.op_type, node.domain) for node in model.all_nodes}
-    sets = [set(spec.opsets) for spec in specs.values() if spec is not None and not spec.custom]
+    listed = [spec for spec in specs.values() if spec is not None and not spec.custom]
+    sets = [set(spec.opsets) for spec in listed]
+    if cann is not None:
+        edition = find_generation(cann).edition
+        runs = [parser_opsets(spec, edition) for spec in listed]
+        sets += [{n for first, last in run for n in range(first, last + 1)} for run in runs if run]
     common = set.intersection(*sets) if sets else {own}
     return min(common, key=lambda each: (abs(each - own), -each), default=preferred)
 

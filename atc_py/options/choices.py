@@ -105,6 +105,8 @@ class RuleChoice(TypedDict, total=False):
         ranges: bounds of integer inputs, both included, by name.
         for_precision: replace listed nodes that overflow or lose accuracy in float16, too; None,
             the default, for that in precision mode force_fp16 alone.
+        for_cann: replace nodes, too, that the generation `cann` of CANN computes otherwise than
+            ONNX, or that its parser refuses; False by default.
     """
 
     only: Iterable[str]
@@ -114,6 +116,7 @@ class RuleChoice(TypedDict, total=False):
     bind: Mapping[str, float]
     ranges: Mapping[str, tuple[int, int]]
     for_precision: bool | None
+    for_cann: bool
 
 
 class FixChoice(PrecisionChoice, RuleChoice, total=False):
@@ -196,6 +199,7 @@ def fix_rules(given: RuleChoice) -> FixRules:
         bind=dict(given.get("bind", {})),
         ranges=dict(given.get("ranges", {})),
         for_precision=given.get("for_precision"),
+        for_cann=given.get("for_cann", False),
     )
 
 

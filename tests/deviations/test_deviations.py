@@ -34,13 +34,9 @@ ROWS = {
 PENDING = frozenset(
     {
         "ArgMax/kept-axis-at-1",
-        "AveragePool/same-lower-as-upper",
-        "Cast/int8-range",
-        "GlobalLpPool/odd-p-keeps-signs",
         "GridSample/ties-go-far",
         "Hardmax/one-axis",
         "LogSoftmax/one-axis",
-        "MaxPool/same-lower-as-upper",
         "Mod/sign-of-dividend",
         "ReduceMax/absent-axes",
         "ReduceMax/empty-axes",
@@ -58,6 +54,11 @@ PENDING = frozenset(
     }
 )
 """Rows without a case."""
+
+OF_SEVERAL_NODES = frozenset(
+    {"ConvTranspose/marked-by-node-before", "ConvTranspose/not-marked-after-auto-pad"}
+)
+"""Rows that no model of one node meets; test_flags_of_the_process has them."""
 
 every_case = pytest.mark.parametrize(
     "case", CASES, ids=lambda each: f"{each.row}-{each.generation}"
@@ -95,8 +96,8 @@ def agree(found: Any, expected: Any) -> bool:
 
 
 def test_every_row_has_a_case() -> None:
-    assert {case.row for case in CASES} == ROWS.keys() - PENDING
-    assert ROWS.keys() >= PENDING
+    assert {case.row for case in CASES} == ROWS.keys() - PENDING - OF_SEVERAL_NODES
+    assert ROWS.keys() >= PENDING | OF_SEVERAL_NODES
 
 
 def test_every_row_that_is_computed_has_a_form() -> None:
@@ -119,7 +120,7 @@ def test_exactly_the_nodes_that_meet_it_are_reported(case: DeviationCase, tmp_pa
 
 @every_case
 def test_default_semantics_are_those_of_onnx(case: DeviationCase, tmp_path: Path) -> None:
-    expected = case.hit.onnx_result()
+    expected = case.onnx_result
     assert agree(computed(case, case.hit, tmp_path), expected)
     if case.cann_result is not None:
         assert not agree(case.cann_result, expected), "the case does not show the deviation"

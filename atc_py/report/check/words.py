@@ -22,6 +22,7 @@ __all__ = [
     "HEADINGS",
     "LEVELS",
     "baseline_text",
+    "fix_call",
     "fix_hint",
     "kept_text",
     "lists_text",
@@ -303,6 +304,11 @@ def _faults(count: int) -> str:
 def _nodes(count: int) -> str:
     """Return `1 node` or `2 nodes`."""
     return f"{count} node" if count == 1 else f"{count} nodes"
+
+
+def fix_call(found: Found) -> str:
+    """Return the command that applies the rules that a finding names."""
+    return "atc-py fix --for cann" if found.certainty else "atc-py fix"
 
 
 def fix_hint(document: CheckDocument, model: CheckedModel) -> str | None:
