@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from atc_py.compare.reference import ReferenceRun
     from atc_py.compare.region_proof import RegionProof
     from atc_py.compare.streamed_model import StreamedModel
-    from atc_py.fix.engine import Applied
+    from atc_py.fix.fixed import Applied
     from atc_py.fix.tidy.tidying import Twin
     from atc_py.frontend.folding.graph import WorkNode
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from atc_py.compare.node_group import NodeGroup
     from atc_py.compare.region_data import DataSet
-    from atc_py.fix.engine import Applied
+    from atc_py.fix.fixed import Applied
     from atc_py.fix.step import RuleStep
     from atc_py.frontend.reading.tensors import TensorReader
 
