@@ -63,7 +63,11 @@ def test_every_row_has_a_rule_or_a_reason() -> None:
 def deviations_of(path: Path, case: DeviationCase) -> set[str]:
     """Return the rules of the findings about CANN."""
     (model,) = atc_py.check_models(
-        path, precision_mode=MODE, cann=case.generation, operator_list=case.operator_list
+        path,
+        precision_mode=MODE,
+        cann=case.generation,
+        operator_list=case.operator_list,
+        soc=case.soc,
     ).models
     assert not model.faults
     return {each.rule for each in model.findings if each.certainty}
@@ -79,6 +83,7 @@ def test_the_new_form_means_the_same_under_both_semantics(
         "precision_mode": MODE,
         "operator_list": case.operator_list,
         "cann": case.generation,
+        "soc": case.soc,
     }
     data = tmp_path / "feeds.npz"  # what indices may select is not known of every input
     np.savez(data, **case.hit.feeds)
@@ -100,7 +105,11 @@ def test_the_check_names_the_rule(case: DeviationCase, tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     onnx.save(case.hit.model(), path)
     (model,) = atc_py.check_models(
-        path, precision_mode=MODE, cann=case.generation, operator_list=case.operator_list
+        path,
+        precision_mode=MODE,
+        cann=case.generation,
+        operator_list=case.operator_list,
+        soc=case.soc,
     ).models
     operator, name = case.row.split("/")
     (finding,) = (each for each in model.findings if each.rule == f"{operator}/cann/{name}")
