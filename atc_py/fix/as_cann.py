@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from atc_py.check.bound_node import Conditions
     from atc_py.check.deviations import Met
     from atc_py.diag import Diagnostic
-    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
+    from atc_py.frontend.folding.graph import ValueType, WorkGraph, WorkNode
     from atc_py.frontend.reading.onnx_file import OnnxFile
     from atc_py.source import SourceModel, SourceNode
     from atc_py.spec import Library
@@ -71,6 +71,7 @@ class _Rewriter:
         self._conditions = conditions
         self._library = library
         self._changed = False
+        self._replaced: set[str] = set()
 
     def run(self, shapes: Mapping[str, Shape]) -> OnnxFile:
         """Return the file in its new form; the file itself where no node deviates."""
@@ -91,7 +92,16 @@ class _Rewriter:
             nodes=tuple(graph.nodes),
             contents=replace(file.contents, weights=dict(graph.consts)),
             opsets=graph.opsets,
+            declared=self._still_declared(),
         )
+
+    def _still_declared(self) -> dict[str, ValueType]:
+        """Return the declared types of results but those of nodes that were replaced.
+
+        What CANN computes may have another dtype or shape than the file says of the result.
+        """
+        declared = self._file.declared
+        return {name: each for name, each in declared.items() if name not in self._replaced}
 
     def _round(self, graph: WorkGraph, model: SourceModel) -> bool:
         """Write out one deviation of every node that meets any; return True if there is one."""
@@ -152,6 +162,7 @@ class _Rewriter:
         except UnfitError as error:
             raise AtcError(_no_form(node, met, str(self._file.path), error.reason.en)) from error
         splice(writer, work, site, results)
+        self._replaced.update(work.outputs)
 
 
 def _may_be_followed_as_is(met: Met) -> bool:

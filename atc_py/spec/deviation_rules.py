@@ -17,6 +17,7 @@ __all__ = [
     "OneAxisFrom",
     "OperandNotGiven",
     "PartsEven",
+    "RowsWithinColumns",
     "ValuesWithin",
 ]
 
@@ -64,6 +65,12 @@ class OneAxisFrom(Rule, frozen=True, kw_only=True):
     default: int
 
 
+class RowsWithinColumns(Rule, frozen=True, kw_only=True):
+    """The tensor, a matrix, has as many columns as rows, or more."""
+
+    tensor: Text
+
+
 class PartsEven(Rule, frozen=True, kw_only=True):
     """The outputs, which are parts of the tensor along the axis `along`, have one length."""
 
@@ -101,6 +108,7 @@ DeviationRule: TypeAlias = (
     | AttrTruncatesToNonzero
     | OneAxisFrom
     | PartsEven
+    | RowsWithinColumns
     | ValuesWithin
     | IndicesWithinDepth
     | NormsNotZero
