@@ -24,6 +24,7 @@ __all__ = [
     "OutputShapePadsEvenly",
     "PartsEven",
     "ResizedByKernel",
+    "RowsWithinColumns",
     "SamePaddingNone",
     "SetsAsBefore",
     "SmallWindowsBeginInside",
@@ -167,6 +168,12 @@ class OneAxisFrom(Rule, frozen=True, kw_only=True):
     default: int
 
 
+class RowsWithinColumns(Rule, frozen=True, kw_only=True):
+    """The tensor, a matrix, has as many columns as rows, or more."""
+
+    tensor: Text
+
+
 class PartsEven(Rule, frozen=True, kw_only=True):
     """The outputs, which are parts of the tensor along the axis `along`, have one length."""
 
@@ -202,6 +209,7 @@ DeviationRule: TypeAlias = (
     | AttrAbsent
     | AttrRepeats
     | AttrTruncatesToNonzero
+    | RowsWithinColumns
     | IndicesWithinDepth
     | LargeWindowUnpadded
     | LargeWindowValid
