@@ -86,7 +86,8 @@ def test_the_new_form_means_the_same_under_both_semantics(
         "soc": case.soc,
     }
     data = tmp_path / "feeds.npz"  # what indices may select is not known of every input
-    np.savez(data, **case.hit.feeds)
+    arrays: dict[str, Any] = case.hit.feeds
+    np.savez(data, **arrays)
     given = [str(data)] if case.hit.feeds else []
     found = atc_py.fix_model(model, fixed, for_cann=True, data=given, **options)
     undecided = UNDECIDED.get((case.row, case.generation), frozenset())

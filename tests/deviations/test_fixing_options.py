@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
@@ -19,7 +19,7 @@ X = np.random.default_rng(2).standard_normal((3, 4)).astype(np.float32)
 SELU = {"alpha": 1.5}
 
 
-def saved(folder: Path, op: str, opset: int, **attributes: object) -> Path:
+def saved(folder: Path, op: str, opset: int, **attributes: Any) -> Path:
     path = folder / "model.onnx"
     onnx.save(one_node_model(op, {"x0": X}, opset, **attributes), path)
     return path
