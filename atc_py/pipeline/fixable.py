@@ -88,7 +88,8 @@ def _with_advice(
         replace(each, fixed_by=best.remedy(each)) if each.standing is Standing.ERROR else each
         for each in check.findings
     )
-    removed = sum(bool(each.fixed_by) for each in findings)
+    errors = [each for each in findings if each.standing is Standing.ERROR]
+    removed = sum(bool(each.fixed_by) for each in errors)
     if not removed:
         return check
     advice = FixAdvice(removed, format_input_shapes(shapes), best.bind, values)
