@@ -16,6 +16,7 @@ __all__ = [
     "NoneBeforeSets",
     "OperandNotGiven",
     "OuterDimsKept",
+    "OutputShapeFromPads",
     "OutputShapePadsEvenly",
     "ResizedByKernel",
     "SamePaddingNone",
@@ -61,10 +62,18 @@ class SetsAsBefore(Rule, frozen=True, kw_only=True):
     along: Text
 
 
+class OutputShapeFromPads(Rule, frozen=True, kw_only=True):
+    """Where auto_pad is written as NOTSET, the attribute is what windows cover, less the pads."""
+
+    attribute: Text
+    tensor: Text
+    other: Text
+
+
 class OutputShapePadsEvenly(Rule, frozen=True, kw_only=True):
     """The attribute, if it is set, is less than what all windows cover by even numbers.
 
-    Where auto_pad is written as NOTSET, it is what they cover, less the pads that are written.
+    Nodes that write auto_pad as NOTSET are another rule's.
     """
 
     attribute: Text
@@ -144,6 +153,7 @@ DeviationRule: TypeAlias = (
     | NoneBeforeSets
     | OperandNotGiven
     | OuterDimsKept
+    | OutputShapeFromPads
     | OutputShapePadsEvenly
     | ResizedByKernel
     | SamePaddingNone
