@@ -63,7 +63,7 @@ class SetsAsBefore(Rule, frozen=True, kw_only=True):
 
 
 class OutputShapeFromPads(Rule, frozen=True, kw_only=True):
-    """Where auto_pad is written as NOTSET, the attribute is what windows cover, less the pads."""
+    """The attribute is what windows cover, less the pads, where auto_pad is written as NOTSET."""
 
     attribute: Text
     tensor: Text
