@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from atc_py.check.answers import State
 from atc_py.check.deviations import deviation_findings, met_deviations
 from atc_py.diag import AtcError
 from atc_py.diag.codes import NO_CANN_ARITHMETIC, REFUSED_BY_PARSER
@@ -130,9 +131,10 @@ class _Rewriter:
         return bool(met)
 
     def _first(self, node: SourceNode) -> Met | None:
-        """Return the first deviation that a node meets; None if it means the same on CANN."""
+        """Return the first deviation to write out; None if the node means the same on CANN."""
         bound = self._bound(node)
-        return None if bound is None else next(met_deviations(bound), None)
+        found = () if bound is None else met_deviations(bound)
+        return next((met for met in found if not _may_be_followed_as_is(met)), None)
 
     def _bound(self, node: SourceNode) -> BoundNode | None:
         """Return the node bound to its specification; None if it stands at no listed opset."""
@@ -166,6 +168,14 @@ class _Rewriter:
         spec = self._library.find(node.op_type, node.domain)
         operator = node.op_type if spec is None else spec.op
         self._written.append(WrittenOut(node, operator, met))
+
+
+def _may_be_followed_as_is(met: Met) -> bool:
+    """Return True where a node may have values for which CANN's result is ONNX's.
+
+    For other values it is not defined, so there is nothing else that could be computed.
+    """
+    return met.row.undefined and met.answer.state is State.UNKNOWN
 
 
 def _no_form(node: SourceNode, met: Met, path: str, needs: str = "") -> Diagnostic:

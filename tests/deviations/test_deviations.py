@@ -33,24 +33,7 @@ ROWS = {
 }
 PENDING = frozenset(
     {
-        "ArgMax/kept-axis-at-1",
         "GridSample/ties-go-far",
-        "Hardmax/one-axis",
-        "LogSoftmax/one-axis",
-        "Mod/sign-of-dividend",
-        "ReduceMax/absent-axes",
-        "ReduceMax/empty-axes",
-        "ReduceMax/no-axes",
-        "ReduceMean/no-axes",
-        "ReduceMin/absent-axes",
-        "ReduceMin/empty-axes",
-        "ReduceMin/no-axes",
-        "ReduceSum/absent-axes",
-        "ReduceSum/empty-axes",
-        "ReduceSum/no-axes",
-        "ReduceSumSquare/axes-input-not-wired",
-        "ReduceSumSquare/keepdims-always",
-        "RoiAlign/mode-is-avg",
     }
 )
 """Rows without a case."""

@@ -71,6 +71,8 @@ class Squeezed:
     def operand(self, value: NDArray[Any], rank: int) -> NDArray[Any] | None:
         """Return a constant as an operand beside twins of values of `rank` axes; None if it has no form."""
         after = rank - self.axis
+        if after < 0:  # values of so few axes have no such twin
+            return None
         return value if value.ndim <= after else np.expand_dims(value, value.ndim - after)
 
     def leave(self, opset: int) -> TwinStep:
