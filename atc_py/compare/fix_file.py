@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from atc_py.compare.proof import FixProof
     from atc_py.compare.target_proof import OnTarget
-    from atc_py.fix.engine import Applied, Fixed
+    from atc_py.fix.fixed import Applied, Fixed
     from atc_py.frontend.reading.onnx_file import OnnxFile
     from atc_py.frontend.rewriting.onnx_writer import Written
     from atc_py.options.compile_options import CheckOptions

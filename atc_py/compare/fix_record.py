@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from atc_py.compare.result_gap import ResultGap
     from atc_py.compare.target_proof import OnTarget
     from atc_py.diag import Diagnostic
-    from atc_py.fix.engine import Applied, Fixed
+    from atc_py.fix.fixed import Applied, Fixed
     from atc_py.options.fix_options import FixOptions
     from atc_py.options.fix_rules import FixRules
 

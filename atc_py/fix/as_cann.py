@@ -87,6 +87,8 @@ class _Rewriter:
         self._library = library
         self._written: list[WrittenOut] = []
         self._before = nodes_before((), library)
+        self._settled: dict[str, frozenset[str]] = {}
+        """Deviations that nodes of forms are free of, by output: a form is not written twice."""
 
     def run(self, shapes: Mapping[str, Shape]) -> tuple[OnnxFile, tuple[WrittenOut, ...]]:
         """Return the file in its new form and what was written out."""
@@ -133,7 +135,10 @@ class _Rewriter:
     def _first(self, node: SourceNode) -> Met | None:
         """Return the first deviation to write out; None if the node means the same on CANN."""
         bound = self._bound(node)
-        found = () if bound is None else met_deviations(bound)
+        if bound is None:
+            return None
+        settled = {row for each in node.outputs if each for row in self._settled.get(each.name, ())}
+        found = (met for met in met_deviations(bound) if met.row.name not in settled)
         return next((met for met in found if not _may_be_followed_as_is(met)), None)
 
     def _bound(self, node: SourceNode) -> BoundNode | None:
@@ -164,7 +169,11 @@ class _Rewriter:
             results = form(site)
         except UnfitError as error:
             raise AtcError(_no_form(node, met, str(self._file.path), error.reason.en)) from error
-        splice(writer, work, site, results)
+        earlier = (self._settled.get(name, frozenset()) for name in work.outputs)
+        settled = frozenset({met.row.name}).union(*earlier)
+        for made in splice(writer, work, site, results):
+            if made.op_type == work.op_type:
+                self._settled.update(dict.fromkeys(made.outputs, settled))
         spec = self._library.find(node.op_type, node.domain)
         operator = node.op_type if spec is None else spec.op
         self._written.append(WrittenOut(node, operator, met))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from atc_py.check.bound_node import Conditions
-    from atc_py.fix.engine import Applied
+    from atc_py.fix.fixed import Applied
     from atc_py.frontend.reading.onnx_file import OnnxFile
     from atc_py.options.fix_rules import FixRules
     from atc_py.spec import Library

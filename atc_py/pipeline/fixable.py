@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from atc_py.check.findings import Finding, ModelCheck
-    from atc_py.fix.engine import Fixed
+    from atc_py.fix.fixed import Fixed
     from atc_py.frontend.reading.onnx_file import OnnxFile
     from atc_py.pipeline.proposal.judging import Judge, Judgment
     from atc_py.tensor.shapes import Shape

@@ -1,7 +1,7 @@
 """Rules that only deviations of CANN ask: the operator list demands nothing of the kind."""
 
 # Annotations are not postponed here: msgspec reads them when the structs are made.
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from atc_py.spec.rule import Number, Rule, Text
 from atc_py.spec.rules import Constraint
@@ -92,10 +92,12 @@ class ResizedByKernel(Rule, frozen=True, kw_only=True):
         tensor: the input of the node.
         halves: coordinate modes that the parser reads as half_pixel_centers; align_corners is read
             as what it is, and all others as asymmetric.
+        ties: which of two elements the kernel takes with align_corners, midway between them.
     """
 
     tensor: Text
     halves: tuple[Text, ...]
+    ties: Literal["even", "upper"]
 
 
 class OuterDimsKept(Rule, frozen=True, kw_only=True):
