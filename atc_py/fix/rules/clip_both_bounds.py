@@ -32,7 +32,10 @@ _CLIP_AS_INPUT = 11
             "Clip without bounds, or of int32 with one",
             "无边界的 Clip，或只有一个边界的 int32 Clip",
         ),
-        after=Words("Clip with both bounds, the ends of the dtype", "给出两个边界的 Clip，缺省的取类型的端点"),
+        after=Words(
+            "Clip with both bounds, the ends of the dtype",
+            "给出两个边界的 Clip，缺省的取类型的端点",
+        ),
         condition=Words("opset 11 or more", "opset 不低于 11"),
     ),
     example=RuleCase("Clip", (Fed((2, 3)),)),
