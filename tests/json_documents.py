@@ -28,7 +28,7 @@ DOCUMENTS: dict[str, str] = {
     "ops diff --list": "lists, same, operators",
     "ops list": "[op, group, opsets, dtypes, summary, custom, compiles, published, file]",
     "ops show": "op, group, opsets, summary, custom, file, inputs, outputs, attributes, rules, "
-    "constraints, quantized, restated_since, versions, example, notes, kept, special_case",
+    "constraints, deviations, quantized, restated_since, versions, example, notes, kept, special_case",
     "ops validate": "specifications, diagnostics",
     "profile": "model, semantics, calibration, socs",
     "profile --calibrate": "soc, measurements, factors, error_before, error_after, operators",
