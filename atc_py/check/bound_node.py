@@ -53,8 +53,8 @@ class BoundNode:
         conditions: precision mode and SoC.
         written: the opset of the file; 0 where it is that of `opset`.
         waits: whether dims are open that it depends on, so that more may be known of it later.
-        before: nodes of the operator that stand before it in the model; given where a deviation
-            depends on them.
+        before: the first nodes of the operator before it in the model that set what a deviation
+            asks for.
     """
 
     spec: OpSpec

@@ -13,6 +13,7 @@ from atc_py.diag.codes import BAD_OPTION
 from atc_py.options.bound_values import bound_values, value_ranges
 from atc_py.options.compile_options import (
     AUTO,
+    CANN_GENERATIONS,
     DEFAULT_LIST,
     LIST_VARIABLE,
     NEWEST_CANN,
@@ -146,7 +147,7 @@ QUANT_BIAS = click.option(
 
 CANN = click.option(
     "--cann",
-    type=click.Choice(["5", "6", "7", "8", "9"]),
+    type=click.Choice([str(each) for each in CANN_GENERATIONS]),
     default=str(NEWEST_CANN),
     show_default=True,
     callback=lambda _context, _option, value: int(value),

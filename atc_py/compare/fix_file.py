@@ -33,6 +33,8 @@ from atc_py.fix.listed_opset import state_at_listed_opset
 from atc_py.fix.restate import changed_operators
 from atc_py.frontend.reading.read import read_model
 from atc_py.frontend.rewriting.onnx_writer import write_onnx
+from atc_py.frontend.rewriting.qdq.convention import MARK
+from atc_py.frontend.rewriting.qdq.to_qdq import has_ascend_nodes
 from atc_py.options.output_paths import rewritten_output
 from atc_py.results.fixing import Fixing
 from atc_py.spec import specifications
@@ -142,12 +144,15 @@ def _writer(
 ) -> Callable[..., Written]:
     """Return what writes the graph; no folded node comes back that the list does not take."""
     operators = {node.op_type for node in fixed.file.nodes}
+    # The file's producer becomes atc-py, so biases of int8 layers need the mark of their convention.
+    marks = {MARK: fixed.graph.quant_bias.value} if has_ascend_nodes(fixed.graph) else {}
     return partial(
         write_onnx,
         fixed.file,
         fixed.graph,
         gone=changed_operators(operators, *opsets)
         | {each for each in operators if library.find(each) is None},
+        marks=marks,
         bound=options.rules.bind,
         replaced={each.name for applied in fixed.applied for each in applied.node.outputs if each},
     )

@@ -169,7 +169,8 @@ def left_findings(fixed: Fixed, rules: FixRules) -> Iterable[Left]:
         unfit = dict.fromkeys(
             (each.rule.name, each.reason) for each in fixed.unfit if each.node.index == node
         )
-        yield Left(node, finding.place.op_type or "", finding.message, tuple(unfit))
+        operator = finding.place.op_type or ""
+        yield Left(node, operator, finding.message, tuple(unfit), finding.code.id)
 
 
 def errors_left(fixed: Fixed, rules: FixRules) -> list[Finding]:

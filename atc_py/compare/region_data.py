@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
     from atc_py.compare.region_inputs import DrawnInput
 
-__all__ = ["DataSet", "Kinds", "data_sets"]
+__all__ = ["OWN_RUN", "DataSet", "Kinds", "data_sets"]
+
+OWN_RUN = "the model's own run"
+"""Label of the values that a run of the model has."""
 
 _SMALL = 16
 """Random integers are within this magnitude where their range allows."""

@@ -130,6 +130,7 @@ def case_after(
     reads: Sequence[str],
     inputs: Mapping[str, Fed | NDArray[Any]],
     opset: int = 13,
+    attributes: Mapping[str, Any] | None = None,
 ) -> RuleCase:
     """Return a case of a node after others.
 
@@ -139,6 +140,7 @@ def case_after(
         reads: names of its inputs by position.
         inputs: inputs of the model and constants, by name.
         opset: version of ONNX's operators.
+        attributes: of the node.
     """
     fed = {name: each for name, each in inputs.items() if isinstance(each, Fed)}
     constants: tuple[CaseNode, ...] = tuple(
@@ -147,4 +149,5 @@ def case_after(
         if not isinstance(each, Fed)
     )
     before = CaseGraph(fed, (), (*constants, *nodes))
-    return RuleCase(op_type, tuple(MadeInput(name) for name in reads), opset=opset, before=before)
+    made = tuple(MadeInput(name) for name in reads)
+    return RuleCase(op_type, made, attributes or {}, opset, before=before)

@@ -1,26 +1,33 @@
 """Rules that only deviations of CANN ask: the operator list demands nothing of the kind."""
 
 # Annotations are not postponed here: msgspec reads them when the structs are made.
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
-from atc_py.spec.rule import Rule, Text
+from atc_py.spec.rule import Number, Rule, Text
 from atc_py.spec.rules import Constraint
 
 __all__ = [
     "AnyAttrGiven",
+    "AnyOperandGiven",
     "AttrAbsent",
     "AttrRepeats",
+    "AttrTruncatesToNonzero",
     "DeviationRule",
+    "IndicesWithinDepth",
     "LargeWindowUnpadded",
     "LargeWindowValid",
     "NoneBeforeSets",
+    "NormsNotZero",
+    "OneAxisFrom",
     "OperandNotGiven",
     "OuterDimsKept",
     "OutputShapePadsEvenly",
+    "PartsEven",
     "ResizedByKernel",
     "SamePaddingNone",
     "SetsAsBefore",
     "SmallWindowsBeginInside",
+    "ValuesWithin",
     "WindowsBeginInside",
 ]
 
@@ -85,10 +92,12 @@ class ResizedByKernel(Rule, frozen=True, kw_only=True):
         tensor: the input of the node.
         halves: coordinate modes that the parser reads as half_pixel_centers; align_corners is read
             as what it is, and all others as asymmetric.
+        ties: which of two elements the kernel takes with align_corners, midway between them.
     """
 
     tensor: Text
     halves: tuple[Text, ...]
+    ties: Literal["even", "upper"]
 
 
 class OuterDimsKept(Rule, frozen=True, kw_only=True):
@@ -134,21 +143,80 @@ class LargeWindowValid(Rule, frozen=True, kw_only=True):
     tensor: Text
 
 
+class AnyOperandGiven(Rule, frozen=True, kw_only=True):
+    """The node uses one of the two operands, or both."""
+
+    tensor: Text
+    other: Text
+
+
+class AttrTruncatesToNonzero(Rule, frozen=True, kw_only=True):
+    """The attribute is not set, or another number than 0 without its fraction."""
+
+    attribute: Text
+
+
+class OneAxisFrom(Rule, frozen=True, kw_only=True):
+    """Of the axes from the attribute's on, none but one has another length than 1.
+
+    That one is the axis that the attribute names, and `default` where it is not set.
+    """
+
+    attribute: Text
+    tensor: Text
+    default: int
+
+
+class PartsEven(Rule, frozen=True, kw_only=True):
+    """The outputs, which are parts of the tensor along the axis `along`, have one length."""
+
+    tensor: Text
+    along: Text
+
+
+class ValuesWithin(Rule, frozen=True, kw_only=True):
+    """Every value of the tensor is between two bounds, both included; NaN counts as one that is."""
+
+    tensor: Text
+    range: tuple[Number, Number]
+
+
+class IndicesWithinDepth(Rule, frozen=True, kw_only=True):
+    """Every value of the tensor is in [-depth, depth - 1], the depth being the value of `other`."""
+
+    tensor: Text
+    other: Text
+
+
+class NormsNotZero(Rule, frozen=True, kw_only=True):
+    """No run of the tensor's elements along the attribute's axis has zeros alone."""
+
+    attribute: Text
+    tensor: Text
+
+
 DeviationRule: TypeAlias = (
     Constraint
     | AnyAttrGiven
+    | AnyOperandGiven
     | AttrAbsent
     | AttrRepeats
+    | AttrTruncatesToNonzero
+    | IndicesWithinDepth
     | LargeWindowUnpadded
     | LargeWindowValid
     | NoneBeforeSets
+    | NormsNotZero
+    | OneAxisFrom
     | OperandNotGiven
     | OuterDimsKept
     | OutputShapePadsEvenly
+    | PartsEven
     | ResizedByKernel
     | SamePaddingNone
     | SetsAsBefore
     | SmallWindowsBeginInside
+    | ValuesWithin
     | WindowsBeginInside
 )
 """Any rule that a deviation may ask."""

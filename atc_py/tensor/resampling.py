@@ -100,12 +100,14 @@ class KernelAxis:
         count: elements of the result.
         halves: whether elements are places half a step from the edge (half_pixel_centers).
         corners: whether the first and last elements of both stay where they are (align_corners).
+        upper: whether ties of `corners` go to the upper element; else to the even one.
     """
 
     size: int
     count: int
     halves: bool = False
     corners: bool = False
+    upper: bool = False
 
     @property
     def coordinates(self) -> NDArray[np.float32]:
@@ -117,8 +119,12 @@ class KernelAxis:
 
     @property
     def nearest(self) -> NDArray[np.int64]:
-        """Position in X of each element of the result; ties of align_corners go to the even one."""
-        found = np.rint(self.coordinates) if self.corners else np.floor(self.coordinates)
+        """Position in X of each element of the result."""
+        found = self.coordinates
+        if not self.corners:
+            found = np.floor(found)
+        else:
+            found = np.floor(found + np.float32(0.5)) if self.upper else np.rint(found)
         return np.asarray(np.minimum(found, self.size - 1).astype(np.int64))
 
     @property

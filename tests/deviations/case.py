@@ -89,6 +89,7 @@ class DeviationCase:
         operator_list: the list that has the row.
         reference: the first output without the deviation, for operators that ONNX does not define
             and values that it leaves open; else onnxruntime says it.
+        soc: the SoC whose kernels have it; the generic device where it does not matter.
     """
 
     row: str
@@ -98,6 +99,7 @@ class DeviationCase:
     cann: Formula | None
     operator_list: str = "base"
     reference: Formula | None = None
+    soc: str = "sim"
 
     @property
     def onnx_result(self) -> Array:

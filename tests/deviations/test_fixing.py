@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import onnx
 import pytest
 
@@ -19,8 +20,28 @@ if TYPE_CHECKING:
 
     from tests.deviations.case import DeviationCase
 
-NOT_REMOVED: dict[str, str] = {}
+_NO_OPERATOR_OF_ONNX = "the operator is not ONNX's own, so that no engine could prove another form"
+
+_OTHER_CLASSES = "no other operator draws classes by their probabilities"
+
+NOT_REMOVED = {
+    "BatchMatMul/adj-x1-ignored": _NO_OPERATOR_OF_ONNX,
+    "BatchMatMul/adj-x2-ignored": _NO_OPERATOR_OF_ONNX,
+    "BatchMultiClassNMS/coordinate-frame-ignored": _NO_OPERATOR_OF_ONNX,
+    "BatchMultiClassNMS/transpose-box-ignored": _NO_OPERATOR_OF_ONNX,
+    "Multinomial/one-sample": _OTHER_CLASSES,
+    "Multinomial/seed-cut-to-0": _OTHER_CLASSES,
+    "Multinomial/seed-ignored": _OTHER_CLASSES,
+    "DeformableConv2D/four-numbers-refused": _NO_OPERATOR_OF_ONNX,
+}
 """Rows that no rule removes, and why."""
+
+
+UNDECIDED = {
+    # Positions are computed from regions: a check does not know that none is negative.
+    ("RoiAlign/mode-is-avg", 5): frozenset({"Gather/cann/negative-indices"})
+}
+"""Deviations that new forms may meet by values of a run, which they do not."""
 
 
 @cache
@@ -58,10 +79,13 @@ def test_the_new_form_means_the_same_under_both_semantics(
         "operator_list": case.operator_list,
         "cann": case.generation,
     }
-    found = atc_py.fix_model(model, fixed, for_cann=True, **options)
-    assert found.left == ()
-    assert not deviations_of(fixed, case)
-    expected = case.hit.onnx_result()
+    data = tmp_path / "feeds.npz"  # what indices may select is not known of every input
+    np.savez(data, **case.hit.feeds)
+    found = atc_py.fix_model(model, fixed, for_cann=True, data=[str(data)], **options)
+    undecided = UNDECIDED.get((case.row, case.generation), frozenset())
+    assert deviations_of(fixed, case) == undecided
+    assert bool(found.left) is bool(undecided)
+    expected = case.onnx_result
     written = onnx.load(fixed)
     for semantics in ("onnx", "cann"):
         (result, *_) = run_with_atc_py(

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     from atc_py.check.findings import Finding
 
-SHAPE = {"output_shape": [4, 4]}
+SHAPE: dict[str, Any] = {"output_shape": [4, 4]}
 PLAIN: dict[str, Any] = {}
 AUTO = {"auto_pad": "VALID"}
 MARKED = "ConvTranspose/cann/marked-by-node-before"
 NOT_MARKED = "ConvTranspose/cann/not-marked-after-auto-pad"
-MODE = {"precision_mode": "force_fp16"}
+MODE: dict[str, Any] = {"precision_mode": "force_fp16"}
 
 
 def saved(folder: Path, *nodes: Mapping[str, Any]) -> Path:
@@ -32,7 +32,7 @@ def saved(folder: Path, *nodes: Mapping[str, Any]) -> Path:
     image = helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1, 1, 2, 2])
     made, results = [], []
     for name, attributes in zip(("first", "second", "third"), nodes, strict=False):
-        kernel = {"kernel_shape": [2, 2], "strides": [2, 2]}
+        kernel: dict[str, Any] = {"kernel_shape": [2, 2], "strides": [2, 2]}
         made.append(
             helper.make_node(
                 "ConvTranspose", ["x", "w"], [f"y.{name}"], name=name, **kernel, **attributes
@@ -99,3 +99,68 @@ def test_other_orders_are_not(nodes: tuple[dict[str, Any], ...], tmp_path: Path)
         target = tmp_path / f"{semantics}.om"
         made.append(atc_py.convert(path, target, semantics=semantics, **MODE).output.read_bytes())
     assert made[0] == made[1]
+
+
+def test_order_of_a_branch_is_not_decided(tmp_path: Path) -> None:
+    kind = onnx.TensorProto.FLOAT
+    weight = numpy_helper.from_array(np.ones((1, 1, 2, 2), np.float32), "w")
+    branches = []
+    for name in ("then", "else"):
+        attributes: dict[str, Any] = SHAPE if name == "then" else {}
+        inner = helper.make_node(
+            "ConvTranspose",
+            ["x", "w"],
+            [f"{name}.y"],
+            name=name,
+            kernel_shape=[2, 2],
+            strides=[2, 2],
+            **attributes,
+        )
+        result = helper.make_tensor_value_info(f"{name}.y", kind, [1, 1, 4, 4])
+        branches.append(helper.make_graph([inner], name, [], [result]))
+    chosen = helper.make_node(
+        "If", ["c"], ["y"], name="if", then_branch=branches[0], else_branch=branches[1]
+    )
+    inputs = [
+        helper.make_tensor_value_info("c", onnx.TensorProto.BOOL, []),
+        helper.make_tensor_value_info("x", kind, [1, 1, 2, 2]),
+    ]
+    outputs = [helper.make_tensor_value_info("y", kind, [1, 1, 4, 4])]
+    graph = helper.make_graph([chosen], "branches", inputs, outputs, [weight])
+    path = tmp_path / "model.onnx"
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 11)], ir_version=8)
+    onnx.save(model, path)
+    (finding,) = findings(path, 9)
+    assert finding.rule == MARKED
+    assert 'not decided: "then" sets output_shape' in finding.allowed.en
+
+
+@pytest.mark.parametrize(("dim", "said"), [("h", "not decided"), (4, "to give what ONNX gives")])
+def test_pads_that_follow_from_open_dims_are_not_decided(
+    dim: str | int, said: str, tmp_path: Path
+) -> None:
+    kind = onnx.TensorProto.FLOAT
+    weight = numpy_helper.from_array(np.ones((1, 1, 3, 3), np.float32), "w")
+    node = helper.make_node(
+        "ConvTranspose",
+        ["x", "w"],
+        ["y"],
+        kernel_shape=[3, 3],
+        strides=[2, 2],
+        output_shape=[8, 8],
+    )
+    graph = helper.make_graph(
+        [node],
+        "open",
+        [helper.make_tensor_value_info("x", kind, [1, 1, dim, dim])],
+        [helper.make_tensor_value_info("y", kind, None)],
+        [weight],
+    )
+    path = tmp_path / "model.onnx"
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 11)], ir_version=8)
+    onnx.save(model, path)
+    (checked,) = atc_py.check_models(path, cann=9, **MODE).models
+    (finding,) = (each for each in checked.findings if each.rule.endswith("output-shape-halves"))
+    assert finding.certainty == "inferred"
+    assert said in finding.allowed.en
+    assert ("not decided" in finding.allowed.en) == (dim == "h")

@@ -12,8 +12,10 @@ from atc_py.diag import Words
 from atc_py.diag.codes import DEVIATES_ON_CANN
 from atc_py.spec.deviation_rules import (
     AnyAttrGiven,
+    AnyOperandGiven,
     AttrAbsent,
     AttrRepeats,
+    AttrTruncatesToNonzero,
     NoneBeforeSets,
     OperandNotGiven,
     SetsAsBefore,
@@ -141,3 +143,31 @@ def _named(node: SourceNode, attribute: str) -> Words:
     """Return words on a node that sets an attribute."""
     name = f'"{node.name}"' if node.name else f"node {node.index}"
     return Words(f"{name} sets {attribute}", f"{name} 设置了 {attribute}")
+
+
+@predicate(
+    AnyOperandGiven,
+    DEVIATES_ON_CANN,
+    en="{op} must have {tensor}, {other} or both",
+    zh="{op} 须给出 {tensor}、{other} 之一或两者",
+    help_=Words("give one of the two", "请给出其中之一"),
+)
+def any_operand_given(rule: AnyOperandGiven, node: BoundNode) -> Answer:
+    """Judge a node by an AnyOperandGiven rule."""
+    given = node.tensors(rule.tensor) or node.tensors(rule.other)
+    return HOLDS if given else fails(Words("neither", "均未给出"))
+
+
+@predicate(
+    AttrTruncatesToNonzero,
+    DEVIATES_ON_CANN,
+    en="{attribute} of {op} must be left out, or be 1 or more in magnitude",
+    zh="{op} 的 {attribute} 须不设置，或绝对值不小于 1",
+    help_=Words("write an integer other than 0", "请写成非 0 的整数"),
+)
+def attr_truncates_to_nonzero(rule: AttrTruncatesToNonzero, node: BoundNode) -> Answer:
+    """Judge a node by an AttrTruncatesToNonzero rule."""
+    found = node.value(rule.attribute)
+    if not node.is_set(rule.attribute) or not isinstance(found, int | float):
+        return HOLDS
+    return fails(shown(found)) if abs(found) < 1 else HOLDS

@@ -31,6 +31,7 @@ _NEAR = 1e-3
 """Distance of two places in X, in elements, below which linear results are alike."""
 
 _CROP = "tf_crop_and_resize"
+_WHOLE = (0.0, 1.0)
 _HELP = Words("express it with other operators", "请改用其他算子表达")
 
 
@@ -85,8 +86,11 @@ def _kept(axis: int, change: _Change) -> Answer:
 @predicate(
     ResizedByKernel,
     DEVIATES_ON_CANN,
-    en="{op} must read {tensor} where the kernel does, which centers pixels with {halves}",
-    zh="{op} 读取 {tensor} 的位置须与核函数一致（{halves} 时取像素中心）",
+    en=(
+        "{op} must read {tensor} where the kernel does, which centers pixels with {halves} and "
+        "takes the {ties} one of two at ties"
+    ),
+    zh="{op} 读取 {tensor} 的位置须与核函数一致（{halves} 时取像素中心，正中取 {ties}）",
     help_=_HELP,
 )
 def resized_by_kernel(rule: ResizedByKernel, node: BoundNode) -> Answer:
@@ -110,16 +114,21 @@ def _alike(rule: ResizedByKernel, node: BoundNode, axis: int, change: _Change) -
     from atc_py.tensor.resampling import KernelAxis, ResizedAxis
 
     mode = _coordinates(node)
-    if change.is_kept and mode != _CROP:
+    region = _region(node, axis) if mode == _CROP else _WHOLE
+    if region == _WHOLE and (change.is_kept or axis < _OUTER):
+        return HOLDS  # the rule on the outer dims reports these
+    if 0 in {change.size, change.made}:
         return HOLDS
-    if 0 in {change.size, change.made} or (axis < _OUTER and change.size != change.made):
-        return HOLDS  # without elements, or reported by the rule on the outer dims
     if change.size is None or change.made is None or change.scale is None:
         return unknown(Words(f"axis {axis} is open", f"第 {axis} 轴未定"))
-    start, end = _region(node, axis) if mode == _CROP else (0.0, 1.0)
-    defined = ResizedAxis(axis, change.size, change.made, change.scale, start, end)
-    corners = mode == "align_corners"
-    kernel = KernelAxis(change.size, change.made, mode in rule.halves, corners)
+    defined = ResizedAxis(axis, change.size, change.made, change.scale, *region)
+    kernel = KernelAxis(
+        change.size,
+        change.made,
+        halves=mode in rule.halves,
+        corners=mode == "align_corners",
+        upper=rule.ties == "upper",
+    )
     return _compared(node, defined, kernel)
 
 
@@ -174,7 +183,7 @@ def _region(node: BoundNode, axis: int) -> tuple[float, float]:
     roi = node.tensor("roi")
     found = None if roi is None else constant("roi", roi)
     if found is None or isinstance(found, Words) or found.size != 2 * _IMAGE:
-        return 0.0, 1.0
+        return _WHOLE
     flat = found.reshape(-1)
     return float(flat[axis]), float(flat[axis + _IMAGE])
 

@@ -40,6 +40,12 @@ def nearest_of_half_pixel(site: Site) -> Sequence[str]:
     return _nearest(site, _TORCH | {"half_pixel"})
 
 
+@cann_form("Resize", "nearest-mode-ignored-ties-up")
+def nearest_with_ties_up(site: Site) -> Sequence[str]:
+    """Write the elements that the parser of 2026 and the kernel of Ascend910_95 choose."""
+    return _nearest(site, _TORCH | {"half_pixel"}, upper=True)
+
+
 @cann_form("Resize", "linear-as-asymmetric")
 def linear_as_asymmetric(site: Site) -> Sequence[str]:
     """Write the mean of two neighbors along each axis, weighted by the place between them."""
@@ -64,15 +70,17 @@ def linear_as_asymmetric(site: Site) -> Sequence[str]:
     return [site.op("Identity", [y]) if y == site.name(0) else y]
 
 
-def _nearest(site: Site, halves: Collection[str]) -> Sequence[str]:
+def _nearest(site: Site, halves: Collection[str], *, upper: bool = False) -> Sequence[str]:
     """Write one element of X for each of the result, axis by axis."""
     y = site.name(0)
-    for axis, places in _axes(site, halves):
+    for axis, places in _axes(site, halves, upper=upper):
         y = take(site, y, axis, places.nearest.tolist(), places.size)
     return [site.op("Identity", [y]) if y == site.name(0) else y]
 
 
-def _axes(site: Site, halves: Collection[str]) -> Iterator[tuple[int, KernelAxis]]:
+def _axes(
+    site: Site, halves: Collection[str], *, upper: bool = False
+) -> Iterator[tuple[int, KernelAxis]]:
     """Yield height and width as the kernel reads them, those that change."""
     mode = "asymmetric"
     if site.node.opset >= _WITH_MODES:
@@ -86,4 +94,5 @@ def _axes(site: Site, halves: Collection[str]) -> Iterator[tuple[int, KernelAxis
     x, y = site.shape(0), cast("SourceTensor", result).shape
     for axis in _AXES:
         if x[axis] != y[axis]:
-            yield axis, KernelAxis(x[axis], y[axis], mode in halves, mode == "align_corners")
+            corners = mode == "align_corners"
+            yield axis, KernelAxis(x[axis], y[axis], mode in halves, corners, upper)

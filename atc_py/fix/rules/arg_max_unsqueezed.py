@@ -29,7 +29,7 @@ __all__: list[str] = []
     ),
     example=RuleCase("ArgMax", (Fed((2, 3, 4)),), {"axis": 2}, cann=5),
     near_miss=RuleCase("ArgMax", (Fed((2, 3, 4)),), {"axis": 1}, cann=5),
-    deviations=("ArgMax/kept-axis-at-1",),
+    deviations=("ArgMax/kept-axis-at-1", "ArgMin/kept-axis-at-1"),
 )  # fmt: skip
 def arg_max_unsqueezed(site: Site) -> Sequence[str]:
     """Write the positions without their axis, and insert it."""

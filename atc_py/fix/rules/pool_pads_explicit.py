@@ -21,7 +21,7 @@ __all__: list[str] = []
 
 @fix_rule(
     "pool-pads-explicit",
-    ("AveragePool", "MaxPool"),
+    ("AveragePool", "LpPool", "MaxPool"),
     Exactness.REORDERED,
     RuleText(
         before=Words(
@@ -49,7 +49,19 @@ __all__: list[str] = []
         {"kernel_shape": [3, 3], "auto_pad": "SAME_LOWER"},
         opset=12,
     ),
-    deviations=("AveragePool/same-lower-as-upper", "MaxPool/same-lower-as-upper"),
+    deviations=(
+        "AveragePool/any-window-in-padding-kept",
+        "AveragePool/large-window-valid",
+        "AveragePool/same-lower-as-upper",
+        "AveragePool/volume-same-dropped",
+        "AveragePool/window-in-padding-kept",
+        "LpPool/large-window-valid",
+        "LpPool/same-lower-as-upper",
+        "LpPool/volume-same-dropped",
+        "MaxPool/large-window-valid",
+        "MaxPool/same-lower-as-upper",
+        "MaxPool/window-in-padding-kept",
+    ),
 )
 def pool_pads_explicit(site: Site) -> Sequence[str]:
     """Write the pool with its pads."""

@@ -71,6 +71,13 @@ _MOST = 2**24
         {"mode": "nearest"},
         opset=9,
     ),
+    deviations=(
+        "Resize/batch-and-channels-kept-linear",
+        "Resize/four-dims-only-linear",
+        "Resize/linear-as-asymmetric",
+        "Resize/linear-at-opset-10",
+    ),
+    lists=True,
 )
 def resize_as_product(site: Site) -> Sequence[str]:
     """Write the products, those of axes that shrink first."""

@@ -103,15 +103,15 @@ def _left(done: Fixing, language: str) -> Table:
     rows = left_rows(done, language)
     if len(rows) > _MOST_FINDINGS:
         rows = left_rows(done, language, merged=True)
-    return Table(title, _heads("node operator finding unfit", language), tuple(rows))
+    return Table(title, _heads("node operator code finding unfit", language), tuple(rows))
 
 
 def left_rows(
     done: Fixing, language: str, *, merged: bool = False
-) -> list[tuple[str, str, str, str]]:
-    """Return the findings that are left: nodes, operator, finding, rules that did not fit.
+) -> list[tuple[str, str, str, str, str]]:
+    """Return the findings that are left: nodes, operator, code, finding, rules that did not fit.
 
-    Nodes with the same finding share a row; if `merged`, those of one operator and one reason do,
+    Nodes with the same finding share a row; if `merged`, those of one operator, code and reason do,
     with the first finding.
     """
     none = Words("no rule is known", "没有可用的规则").in_language(language)
@@ -120,13 +120,13 @@ def left_rows(
     for each in done.left:
         unfit = "; ".join(f"{rule}{needs}{why.in_language(language)}" for rule, why in each.unfit)
         message = each.message.in_language(language)
-        key = (each.operator, unfit or none, "" if merged else message)
+        key = (each.operator, each.code, unfit or none, "" if merged else message)
         nodes, messages = rows.setdefault(key, ({}, {}))
         nodes["" if each.node is None else str(each.node)] = None
         messages[message] = None
     return [
-        (node_list([*nodes]), key[0], _first_of(list(messages), language), key[1])
-        for key, (nodes, messages) in rows.items()
+        (node_list([*nodes]), operator, code, _first_of(list(messages), language), unfit)
+        for (operator, code, unfit, _), (nodes, messages) in rows.items()
     ]
 
 

@@ -51,8 +51,8 @@ deviation(
             outputs=4,
         ),
         DeviatingNode("BatchMultiClassNMS", 13, (BOXES, SCORES, WINDOW), LIMITS, outputs=4),
-        lambda boxes, scores, window: boxes[:, ::-1, 0],
-        reference=lambda boxes, scores, window: boxes[:, ::-1, 0] / np.float16(8),
+        lambda boxes, *_: boxes[:, ::-1, 0],
+        reference=lambda boxes, *_: boxes[:, ::-1, 0] / np.float16(8),
     )
 )
 deviation(
@@ -68,7 +68,7 @@ deviation(
         ),
         DeviatingNode("BatchMultiClassNMS", 13, (BOXES, SCORES, WINDOW), LIMITS, outputs=4),
         None,
-        reference=lambda boxes, scores, window: boxes.transpose(0, 3, 1, 2)[:, ::-1, 0],
+        reference=lambda boxes, *_: boxes.transpose(0, 3, 1, 2)[:, ::-1, 0],
     )
 )
 
@@ -89,6 +89,6 @@ deviation(
         None,
         None,
         "cann-9.0",
-        lambda x, window, offsets: (x * window).sum().reshape(1, 1, 1, 1),
+        lambda x, window, _: (x * window).sum().reshape(1, 1, 1, 1),
     )
 )

@@ -52,6 +52,10 @@ def even_of_corners(i: int, size: int, count: int) -> float:
     return round(i * (size - 1) / (count - 1))
 
 
+def upper_of_corners(i: int, size: int, count: int) -> float:
+    return (2 * i * (size - 1) + count - 1) // (2 * (count - 1))
+
+
 def place_of_step(i: int, size: int, count: int) -> float:
     return i * size / count
 
@@ -216,3 +220,14 @@ for _generation, _list, _row, _hit, _near, _cann in (
     ),
 ):
     deviation(DeviationCase(f"Resize/{_row}", _generation, _hit, _near, _cann, _list))
+deviation(
+    DeviationCase(
+        "Resize/nearest-mode-ignored-ties-up",
+        9,
+        resize("align_corners", (1, 1, 1.75, 1)),
+        resize("align_corners", (1, 1, 1.75, 1), nearest_mode="round_prefer_ceil"),
+        taken(7, 6, upper_of_corners),
+        "cann-9.0",
+        soc="Ascend910_95",
+    )
+)
