@@ -15,7 +15,7 @@ DOCUMENTS: dict[str, str] = {
     "fusion_result, precision, layout, stages, weights_in, weights_out, file_bytes, memory, "
     "estimated_time",
     "convert --passes": "[name, optional, summary, atc_names, in_atc]",
-    "fix": "model, output, operator_list, opset, errors, verdicts, bound, ranges, rewrites, left, proof, target, changes, diagnostics",
+    "fix": "model, output, operator_list, opset, errors, verdicts, bound, ranges, rewrites, deciding, left, proof, target, changes, diagnostics",
     "explain": "[code, name, severity, exit, meaning, remedy]",
     "info": "name, producer, format_version, soc, options, inputs, outputs, operators, members, "
     "file_bytes, memory, report",
