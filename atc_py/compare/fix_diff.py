@@ -17,7 +17,7 @@ from atc_py.results.graph_diff import ChangeKind, DiffNode, DiffValue, NodeChang
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from atc_py.fix.engine import Applied, Fixed
+    from atc_py.fix.fixed import Applied, Fixed
     from atc_py.frontend.folding.graph import WorkNode
     from atc_py.ir import ConstData
     from atc_py.source import SourceNode, SourceTensor
@@ -215,7 +215,13 @@ def _const_value(name: str, const: ConstData) -> DiffValue:
 
 
 def _attribute_text(attribute: AttributeProto) -> str:
-    """Return the value of an attribute; those that hold tensors or graphs by their kind alone."""
+    """Return the value of an attribute; those that hold tensors or graphs by their kind alone.
+
+    Outside functions a reference to an attribute of the caller has no value; it is shown as ONNX's
+    text form writes it.
+    """
+    if attribute.ref_attr_name:
+        return f"@{attribute.ref_attr_name}"
     if attribute.type in _HIDDEN:
         return f"<{AttributeProto.AttributeType.Name(attribute.type).lower()}>"
     return _data_text(helper.get_attribute_value(attribute))

@@ -21,7 +21,9 @@ from atc_py.compare.reference import ReferenceRun
 from atc_py.compare.region_inputs import inputs_of
 from atc_py.compare.region_proof import RegionProof
 from atc_py.compare.result_gap import ResultGap, largest_gap
+from atc_py.compare.rounded_values import moved, step_of
 from atc_py.compare.shared_steps import SharedSteps
+from atc_py.frontend.reading.tensors import dtype_of_element
 from atc_py.tensor.shapes import closed_shape
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from atc_py.compare.streamed_model import StreamedModel
-    from atc_py.fix.engine import Applied
+    from atc_py.fix.fixed import Applied
     from atc_py.fix.tidy.tidying import Twin
     from atc_py.running.model import Port
 
@@ -76,7 +78,8 @@ class FixProof:
         outputs: by the name of each output.
         rewrites: the proof of each rewrite, in the order of the groups.
         samples: data of the inputs of each run, and the original's results.
-        astray: the output that differs grossly although every rewrite keeps to its class; "" if none.
+        astray: the output that differs grossly although every rewrite keeps to its class; "" if none,
+            and where ONNX leaves open what a node computes.
     """
 
     seeds: tuple[int, ...]
@@ -121,7 +124,8 @@ def prove(
             proof.add(steps.proof_of(step))
         if region is not None and len(group) > 1:
             region.prove_drawn(feeds.seeds, visible)
-    found.astray = _astray(original, feeds, found, groups)
+    if not any(each.undefined for each in found.rewrites):
+        found.astray = _astray(original, feeds, found, groups)
     return found
 
 
@@ -178,28 +182,42 @@ def _astray(
     limit = sum({each.rule.name: each.rule.limit for group in groups for each in group}.values())
     if not isfinite(limit):
         return ""
+    least = max(limit, _coarsest_step(original))
     for name, gap in found.outputs.items():
         if gap.error > max(limit, _GROSS):
-            moved = _effect_of_rounding(original, feeds, name)
-            if gap.gap > _ROUNDINGS * moved + max(limit, _GROSS) * gap.scale:
+            effect = _effect_of_rounding(original, feeds, name, least)
+            if gap.gap > _ROUNDINGS * effect + max(limit, _GROSS) * gap.scale:
                 return name
     return ""
 
 
-def _effect_of_rounding(original: StreamedModel, feeds: ModelFeeds, name: str) -> float:
-    """Return the largest change of an output of the original when inputs move by one step."""
+def _coarsest_step(original: StreamedModel) -> float:
+    """Return the step of the coarsest floats among weights and results of Cast."""
+    elements = {each.data_type for each in original.constants.values()}
+    for node in original.makers.values():
+        elements.update(each.i for each in node.attribute if node.op_type == "Cast")
+    found = map(dtype_of_element, elements)
+    return max((step_of(each.numpy) for each in found if each is not None), default=0.0)
+
+
+def _effect_of_rounding(
+    original: StreamedModel, feeds: ModelFeeds, name: str, least: float
+) -> float:
+    """Return the largest change of an output of the original when inputs move by one step.
+
+    Args:
+        original: the model.
+        feeds: the data.
+        name: the output.
+        least: the part of each value that it moves by at least: what rounding inside of the model
+            and the classes of the rules allow.
+    """
     largest = 0.0
     for seed in feeds.seeds:
         plain = feeds.of(seed, original)
-        signs = np.random.default_rng(seed)
-        moved = {
-            each: array * (1 + signs.choice([-1, 1], array.shape) * 2.0**-23).astype(array.dtype)
-            if array.dtype.kind == "f"
-            else array
-            for each, array in plain.items()
-        }
+        rounded = {each: moved(array, seed, least) for each, array in plain.items()}
         values = []
-        for each in (plain, moved):
+        for each in (plain, rounded):
             run = ReferenceRun(original, each)
             run.expect({name: 1})
             values.append(run.value(name))

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from atc_py.compare.node_domain import defined_elements
 from atc_py.compare.node_group import ENGINES, NotRunError, group_of
 from atc_py.compare.odd_values import odd_values
-from atc_py.compare.region_data import Kinds, data_sets
+from atc_py.compare.region_data import OWN_RUN, Kinds, data_sets
 from atc_py.compare.region_inputs import inputs_of
 from atc_py.compare.result_gap import largest_gap, magnitude
+from atc_py.compare.rounded_values import FLOAT32_STEP, moved, step_of
 from atc_py.diag import Words
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
     from atc_py.compare.node_group import NodeGroup
     from atc_py.compare.region_data import DataSet
-    from atc_py.fix.engine import Applied
+    from atc_py.fix.fixed import Applied
     from atc_py.fix.step import RuleStep
     from atc_py.frontend.reading.tensors import TensorReader
 
@@ -40,7 +42,6 @@ _OTHER_ENGINE = 1e-5
 _ROUNDINGS = 8
 """Multiple of the effect of a rounded input that sums in another order may have."""
 
-_FLOAT32 = 2.0**-23
 _MOST_OF_NARROW = 1e-2
 """Largest limit, whatever the dtype; those of rules are for float32."""
 
@@ -88,6 +89,7 @@ class RegionProof:
         elements: elements that were compared.
         runs: sets of data from the model's own runs.
         drawn: sets of data that were drawn.
+        undefined: whether ONNX leaves results open on the data of a run of the model.
         why: why a side did not run; empty where both did.
         wrong: the first difference beyond a rule's class.
     """
@@ -97,6 +99,7 @@ class RegionProof:
     elements: int = 0
     runs: int = 0
     drawn: int = 0
+    undefined: bool = False
     why: Words = field(default=Words("", ""))
     wrong: Disagreement | None = None
 
@@ -112,6 +115,7 @@ class RegionProof:
         self.elements += other.elements
         self.runs += other.runs
         self.drawn += other.drawn
+        self.undefined = self.undefined or other.undefined
         self.why = self.why or other.why
         self.wrong = self.wrong or other.wrong
 
@@ -217,6 +221,11 @@ class RegionTest:
         data: DataSet,
     ) -> None:
         """Compare one result."""
+        defined = defined_elements(self.before.nodes, data.feeds, wanted)
+        if defined is not None:
+            kept = defined if kept is None else kept & defined
+            if data.label == OWN_RUN and not defined.all():
+                self.proof.undefined = True
         if kept is not None and found.shape == wanted.shape:
             found, wanted = found[kept], wanted[kept]
         proof, limit = self.proof, self._limit(wanted)
@@ -244,10 +253,10 @@ class RegionTest:
             return limit
         if limit == 0.0 and self._engines is not None and len(set(self._engines)) > 1:
             limit = _OTHER_ENGINE
-        step = _step_of(wanted.dtype)
-        if step <= _FLOAT32 or limit > _MOST_OF_NARROW:
+        step = step_of(wanted.dtype)
+        if step <= FLOAT32_STEP or limit > _MOST_OF_NARROW:
             return limit
-        return min(limit * step / _FLOAT32, _MOST_OF_NARROW)
+        return min(limit * step / FLOAT32_STEP, _MOST_OF_NARROW)
 
     def _conditioning(self, name: str, feeds: Feeds) -> float:
         """Return the largest change of a result of the node that rounded inputs make."""
@@ -255,7 +264,7 @@ class RegionTest:
             return 0.0
         largest = 0.0
         for seed in range(2):
-            rounded = {each: _rounded(array, seed) for each, array in feeds.items()}
+            rounded = {each: moved(array, seed) for each, array in feeds.items()}
             try:
                 first = self.before.run(feeds, self._engines[0])[name]
                 second = self.before.run(rounded, self._engines[0])[name]
@@ -313,8 +322,10 @@ def run_drawn(test: RegionTest, step: RuleStep, seeds: Sequence[int], visible: F
     bounds = {name: (each.low, each.high) for name, each in step.ranges.items()}
     refused = ""
     operators = test.before.operators | test.after.operators
+    bounded = not operators.isdisjoint(_SCORES)
     kinds = Kinds(
-        large=_LARGE if operators.isdisjoint(_SCORES) else _LARGE_SCORES,
+        large=_LARGE_SCORES if bounded else _LARGE,
+        bounded=bounded,
         lowest="Div" not in operators,
         odd=odd_values(step.origin.op_type) if test.limit == 0.0 else {},
     )
@@ -360,19 +371,3 @@ def _within(value: NDArray[Any], bounds: tuple[int, int] | None) -> NDArray[np.b
         return None
     kept = (value >= bounds[0]) & (value <= bounds[1])
     return None if kept.all() else kept
-
-
-def _step_of(dtype: np.dtype[Any]) -> float:
-    """Return the step of a float dtype at 1."""
-    if dtype.name == "bfloat16":
-        return 2.0**-7
-    return float(np.finfo(dtype).eps) if dtype.kind == "f" else _FLOAT32
-
-
-def _rounded(values: NDArray[Any], seed: int) -> NDArray[Any]:
-    """Return floats moved by one step, up or down at random; other data as they are."""
-    if values.dtype.kind != "f":
-        return values
-    signs = np.random.default_rng(seed).choice([-1.0, 1.0], values.shape)
-    with np.errstate(all="ignore"):
-        return (values * (1 + signs * _step_of(values.dtype))).astype(values.dtype)

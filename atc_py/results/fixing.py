@@ -196,18 +196,21 @@ class Left:
         operator: its operator.
         message: the finding.
         unfit: the rules for the operator, each with the condition that does not hold.
+        code: the code of the finding.
     """
 
     node: int | None
     operator: str
     message: Words
     unfit: tuple[tuple[str, Words], ...] = ()
+    code: str = ""
 
     def as_json(self) -> dict[str, object]:
         """Return everything, as JSON values."""
         return {
             "node": self.node,
             "operator": self.operator,
+            "code": self.code,
             "message": self.message.as_json(),
             "unfit": [{"rule": rule, "requires": why.as_json()} for rule, why in self.unfit],
         }

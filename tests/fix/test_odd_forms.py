@@ -9,6 +9,8 @@ import onnx
 from onnx import TensorProto, helper
 
 import atc_py
+from atc_py.frontend.reading.read import read_model
+from tests.cli.test_fixed_origins import model as signals_with_a_choice
 from tests.end_to_end import one_node_model, run_with_onnxruntime
 
 if TYPE_CHECKING:
@@ -88,3 +90,61 @@ def test_state_without_elements_stays_an_output(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     onnx.save(model, path)
     assert atc_py.fix_model(path, tmp_path / "fixed.onnx", operator_list="base", seeds=0).left
+
+
+def test_absent_operand_is_left_alone(tmp_path: Path) -> None:
+    model = one_node_model("ArgMax", {"x": np.ones((2, 3), np.float32)}, 11, axis=-1)
+    model.graph.node[0].input[0] = ""
+    path = tmp_path / "model.onnx"
+    onnx.save(model, path)
+    assert not atc_py.fix_model(path, tmp_path / "fixed.onnx", operator_list="cann-9.0").rewrites
+
+
+def test_attribute_by_reference_is_shown_as_such(tmp_path: Path) -> None:
+    model = one_node_model("Gelu", {"x": np.ones((2, 3), np.float32)}, 20, approximate="tanh")
+    model.graph.node[0].attribute[0].ref_attr_name = "outer"
+    path = tmp_path / "model.onnx"
+    onnx.save(model, path)
+    (change,) = atc_py.fix_model(path, dry_run=True, operator_list="base", seeds=0).changes
+    assert change.before is not None
+    assert change.before.attributes == {"approximate": "@outer"}
+
+
+def test_scalars_of_a_condition_have_no_form_as_images(tmp_path: Path) -> None:
+    path = signals_with_a_choice(str(tmp_path / "model.onnx"))
+    done = atc_py.fix_model(path, tmp_path / "fixed.onnx", operator_list="base")
+    assert not done.left
+    assert all(each.error < 1e-5 for each in done.outputs.values())
+
+
+def test_layers_of_int8_have_the_mark_of_their_biases(tmp_path: Path) -> None:
+    """The zero point of the data is no part of the biases, and every reader has to know."""
+    data = {
+        "w": np.ones((4, 3, 1, 1), np.int8),
+        "s": np.array(0.25, np.float32),
+        "z": np.array(3, np.uint8),
+        "none": np.zeros(4, np.int8),
+        "steps": np.full(4, 0.5, np.float32),
+    }
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"]),
+        helper.make_node("DequantizeLinear", ["q", "s", "z"], ["d"]),
+        helper.make_node("DequantizeLinear", ["w", "steps", "none"], ["v"], axis=0),
+        helper.make_node("Conv", ["d", "v"], ["c"]),
+        helper.make_node("HardSwish", ["c"], ["y"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "layers",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 8, 8])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 4, 8, 8])],
+        [onnx.numpy_helper.from_array(each, name) for name, each in data.items()],
+    )
+    path, fixed = tmp_path / "model.onnx", tmp_path / "fixed.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 14)]), path)
+    done = atc_py.fix_model(path, fixed, operator_list="base")
+    assert not done.left
+    assert done.outputs["y"].error < 1e-5
+    convention = read_model(fixed).bias_convention(None)
+    assert convention is not None
+    assert convention.as_json() == {"convention": "unfolded", "source": "mark"}

@@ -229,6 +229,20 @@ def test_differences_that_rounded_inputs_make_are_no_false_alarm() -> None:
         assert (test.proof.wrong is not None) == wrong
 
 
+@pytest.mark.parametrize("dtype", [TensorProto.FLOAT16, TensorProto.FLOAT])
+def test_steps_of_float16_are_no_false_alarm(dtype: int) -> None:
+    """A step of float16 is near the difference of a model that is looked into."""
+    nodes = [node("Cast", ["x"], ["h"], to=TensorProto.FLOAT16)]
+    nodes += [node("GridSample", ["h", "h"], ["s"]), node("Exp", ["s"], ["e"])]
+    nodes += [node("Mul", ["e", "e"], ["m"]), node("Cast", ["m"], ["y"], to=dtype)]
+    model = onnx.load(save(nodes, dims=[1, 3, 3, 2]))
+    model.graph.output[0].CopyFrom(helper.make_tensor_value_info("y", dtype, [1, 3, 3, 3]))
+    onnx.save(model, "m.onnx")
+    done = atc_py.fix_model("m.onnx", operator_list="base", seeds=6)
+    assert not done.left
+    assert done.outputs["y"].error > 1e-3
+
+
 def test_no_rewrite_is_silently_unproved() -> None:
     model = save([node("Mish", ["x"], ["y"])], dims=["batch", 4])
     (rewrite,) = atc_py.fix_model(model).rewrites

@@ -12,6 +12,7 @@ import pytest
 
 import atc_py
 from atc_py.diag import Words
+from atc_py.fix.registry import load_rules
 from atc_py.report.fix.html_page import fixing_html
 from atc_py.report.fix.tables import fixing_text
 from atc_py.results.fixing import (
@@ -25,6 +26,7 @@ from atc_py.results.fixing import (
 )
 from tests.cli.conftest import atc
 from tests.cli.test_fixed_origins import model
+from tests.fix.cases import write_case
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,10 +91,13 @@ def test_text_has_rewrites_assumptions_errors_costs_and_the_target() -> None:
 
 def test_findings_alike_that_are_left_share_a_row() -> None:
     why = (("int64-as-int32", Words("bounds are known", "范围已知")),)
-    left = tuple(Left(at, "Less", Words("A must be float", "A 须为浮点"), why) for at in (4, 4, 7))
+    words = Words("A must be float", "A 须为浮点")
+    left = tuple(Left(at, "Less", words, why, "ATC4002") for at in (4, 4, 7))
     text = fixing_text(record(rewrite(1, 0.0), left=left))
     assert "1 of 4 errors is removed, 3 are left" in text
-    assert "4, 7  Less      A must be float  int64-as-int32 needs: bounds are known" in text
+    assert (
+        "4, 7  Less      ATC4002  A must be float  int64-as-int32 needs: bounds are known" in text
+    )
     assert "没有" not in text
     chinese = fixing_text(record(rewrite(1, 0.0), left=left), "zh")
     assert "int64-as-int32 要求: 范围已知" in chinese
@@ -125,6 +130,16 @@ def test_page_shows_the_differences(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert page.count('class="gone"') >= 3
     assert unescape(page).count("- Conv inner (r[1,4,14], v[4,4,3])") == 1
     assert "已全部消除" in page
+
+
+def test_findings_that_are_left_show_their_codes(atc: Atc) -> None:
+    path = write_case(load_rules()["integers-as-float32"].near_miss, Path("m.onnx"))
+    (code,) = {row["code"] for row in atc("fix", path, "--json").json["left"]}
+    assert code == "ATC4002"
+    done = atc("fix", path)
+    assert done.status == 1
+    assert code in done.out
+    assert code in atc("fix", path, "--format", "html").out
 
 
 @pytest.mark.parametrize("name", ["r.html", "r.json", "r.txt"])

@@ -57,6 +57,7 @@ def integers_as_float32(site: Site) -> Sequence[str]:
     """Write the operator on float32."""
     op_type = site.node.op_type
     operands = _OPERANDS[op_type]
+    site.input(operands[0])
     names = [site.name(at) for at in range(len(site.node.inputs))]
     for at in operands:
         tensor = site.tensor(at)

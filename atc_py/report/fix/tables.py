@@ -97,23 +97,22 @@ def _assumption_texts(group: RewriteGroup, language: str) -> list[str]:
 def _left(done: Fixing, language: str) -> Table:
     """Return the table of findings that are left."""
     title = HEADINGS["left"].in_language(language)
-    return Table(
-        title, _heads("node operator finding unfit", language), tuple(left_rows(done, language))
-    )
+    columns = _heads("node operator code finding unfit", language)
+    return Table(title, columns, tuple(left_rows(done, language)))
 
 
-def left_rows(done: Fixing, language: str) -> list[tuple[str, str, str, str]]:
-    """Return the findings that are left: nodes, operator, finding, rules that did not fit.
+def left_rows(done: Fixing, language: str) -> list[tuple[str, str, str, str, str]]:
+    """Return the findings that are left: nodes, operator, code, finding, rules that did not fit.
 
     Nodes with the same finding share a row.
     """
     none = Words("no rule is known", "没有可用的规则").in_language(language)
-    rows: dict[tuple[str, str, str], list[str]] = {}
+    rows: dict[tuple[str, str, str, str], list[str]] = {}
     for each in done.left:
         needs = "needs" if language == "en" else "要求"
         unfit = "; ".join(
             f"{rule} {needs}: {why.in_language(language)}" for rule, why in each.unfit
         )
-        key = (each.operator, each.message.in_language(language), unfit or none)
+        key = (each.operator, each.code, each.message.in_language(language), unfit or none)
         rows.setdefault(key, []).append("" if each.node is None else str(each.node))
     return [(node_list([*dict.fromkeys(nodes)]), *key) for key, nodes in rows.items()]

@@ -39,6 +39,7 @@ HEADINGS = {
     "assumes": Words("assumption", "假设"),
     "shown": Words("compared on", "比较所用数据"),
     "left": Words("Not fixed", "未消除"),
+    "code": Words("code", "代码"),
     "finding": Words("finding", "检查结果"),
     "unfit": Words("rules that did not fit", "不适用的规则"),
     "result": Words("Result", "结果"),
