@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from atc_py.check.bound_node import BoundNode, Conditions
     from atc_py.check.deviations import Met
     from atc_py.diag import Diagnostic
-    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
+    from atc_py.frontend.folding.graph import ValueType, WorkGraph, WorkNode
     from atc_py.frontend.reading.onnx_file import OnnxFile
     from atc_py.source import SourceModel, SourceNode
     from atc_py.spec import Library
@@ -89,6 +89,7 @@ class _Rewriter:
         self._before = nodes_before((), library)
         self._settled: dict[str, frozenset[str]] = {}
         """Deviations that nodes of forms are free of, by output: a form is not written twice."""
+        self._replaced: set[str] = set()
 
     def run(self, shapes: Mapping[str, Shape]) -> tuple[OnnxFile, tuple[WrittenOut, ...]]:
         """Return the file in its new form and what was written out."""
@@ -110,8 +111,17 @@ class _Rewriter:
             nodes=tuple(graph.nodes),
             contents=replace(file.contents, weights=dict(graph.consts)),
             opsets=graph.opsets,
+            declared=self._still_declared(),
         )
         return found, tuple(self._written)
+
+    def _still_declared(self) -> dict[str, ValueType]:
+        """Return the declared types of results but those of nodes that were replaced.
+
+        What CANN computes may have another dtype or shape than the file says of the result.
+        """
+        declared = self._file.declared
+        return {name: each for name, each in declared.items() if name not in self._replaced}
 
     def _round(self, graph: WorkGraph, model: SourceModel) -> bool:
         """Write out one deviation of every node that meets any; return True if there is one."""
@@ -177,6 +187,7 @@ class _Rewriter:
         spec = self._library.find(node.op_type, node.domain)
         operator = node.op_type if spec is None else spec.op
         self._written.append(WrittenOut(node, operator, met))
+        self._replaced.update(work.outputs)
 
 
 def _may_be_followed_as_is(met: Met) -> bool:

@@ -25,6 +25,7 @@ __all__ = [
     "OutputShapePadsEvenly",
     "PartsEven",
     "ResizedByKernel",
+    "RowsWithinColumns",
     "SamePaddingNone",
     "SetsAsBefore",
     "SmallWindowsBeginInside",
@@ -176,6 +177,12 @@ class OneAxisFrom(Rule, frozen=True, kw_only=True):
     default: int
 
 
+class RowsWithinColumns(Rule, frozen=True, kw_only=True):
+    """The tensor, a matrix, has as many columns as rows, or more."""
+
+    tensor: Text
+
+
 class PartsEven(Rule, frozen=True, kw_only=True):
     """The outputs, which are parts of the tensor along the axis `along`, have one length."""
 
@@ -223,6 +230,7 @@ DeviationRule: TypeAlias = (
     | OutputShapePadsEvenly
     | PartsEven
     | ResizedByKernel
+    | RowsWithinColumns
     | SamePaddingNone
     | SetsAsBefore
     | SmallWindowsBeginInside

@@ -68,8 +68,8 @@ def computed(case: DeviationCase, node: DeviatingNode, folder: Path, **options: 
 
 
 def agree(found: Any, expected: Any) -> bool:
-    """Return True if two results are one but for rounding to float16."""
-    if found.shape != expected.shape:
+    """Return True if two results are one, dtypes included, but for rounding to float16."""
+    if (found.shape, found.dtype) != (expected.shape, expected.dtype):
         return False
     if expected.dtype.kind != "f":
         return bool((found == expected).all())

@@ -10,11 +10,13 @@ from atc_py.check.rules.reading import dims_of
 from atc_py.check.rules.wording import described, shape_text
 from atc_py.diag import Words
 from atc_py.diag.codes import DEVIATES_ON_CANN
-from atc_py.spec.deviation_rules import OneAxisFrom, PartsEven
+from atc_py.spec.deviation_rules import OneAxisFrom, PartsEven, RowsWithinColumns
 
 if TYPE_CHECKING:
     from atc_py.check.bound_node import BoundNode
     from atc_py.source import SourceTensor
+
+_MATRIX = 2
 
 
 @predicate(
@@ -77,3 +79,28 @@ def _even(rule: PartsEven, node: BoundNode, tensor: SourceTensor) -> Answer:
     if not parts or length % parts == 0:
         return HOLDS
     return fails(Words(f"{length} in {parts} parts", f"{length} 分为 {parts} 份"))
+
+
+@predicate(
+    RowsWithinColumns,
+    DEVIATES_ON_CANN,
+    en="{tensor} of {op} must not have more rows than columns",
+    zh="{op} 的 {tensor} 的行数不得多于列数",
+    help_=Words("make the transposed matrix and transpose it", "请先生成转置矩阵，再转置"),
+)
+def rows_within_columns(rule: RowsWithinColumns, node: BoundNode) -> Answer:
+    """Judge a node by a RowsWithinColumns rule."""
+    return all_of(_flat(rule.tensor, tensor) for tensor in node.tensors(rule.tensor))
+
+
+def _flat(name: str, tensor: SourceTensor) -> Answer:
+    """Return the answer for one tensor; another rank than 2 is reported elsewhere."""
+    dims = dims_of(tensor)
+    if dims is None:
+        return unknown(described(name, tensor))
+    if len(dims) != _MATRIX:
+        return HOLDS
+    rows, columns = dims
+    if rows is None or columns is None:
+        return unknown(described(name, tensor))
+    return HOLDS if rows <= columns else fails(shape_text(tensor))

@@ -1,4 +1,4 @@
-"""Random numbers, of distributions that have one value alone, or nearly."""
+"""Generated tensors; random numbers are of distributions that have one value alone, or nearly."""
 
 from __future__ import annotations
 
@@ -56,3 +56,26 @@ deviation(
         None,
     )
 )
+
+INTEGERS = np.zeros((2, 3), np.int32)
+for _generation in (5, 9):
+    deviation(
+        DeviationCase(
+            "EyeLike/float32-without-dtype",
+            _generation,
+            DeviatingNode("EyeLike", 13, (INTEGERS,)),
+            DeviatingNode("EyeLike", 13, (INTEGERS,), {"dtype": 6}),
+            lambda x: np.eye(*x.shape, dtype=np.float32),
+            "cann-9.0",
+        )
+    )
+    deviation(
+        DeviationCase(
+            "EyeLike/diagonal-of-rows",
+            _generation,
+            DeviatingNode("EyeLike", 13, (INTEGERS.T,), {"dtype": 6}),
+            DeviatingNode("EyeLike", 13, (INTEGERS,), {"dtype": 6}),
+            None,
+            "cann-9.0",
+        )
+    )
