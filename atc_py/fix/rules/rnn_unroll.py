@@ -139,6 +139,9 @@ def _run(site: Site, way: _Way, there: Sequence[str]) -> tuple[dict[int, str], s
             new = site.op("Where", [there[step], new, state or zeros])
         state = new
         results[step] = site.unsqueeze(seen, [0])
+    if there and site.tensor(_FIRST) is not None:
+        # A sequence of no steps has no last state; onnxruntime's is 0 then, not the first one.
+        state = site.op("Where", [there[0], state, zeros])
     return results, state
 
 
