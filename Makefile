@@ -7,7 +7,7 @@ OUT ?= out
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all mutations check bench kernels fmt docs conformance networks trained exports fuzz agree clean \
+.PHONY: help demo test test-all mutations check bench kernels fmt docs conformance networks trained deviations exports fuzz agree clean \
         kill-sweep
 
 help: ## List the targets
@@ -79,6 +79,9 @@ networks: $(VENV)/.dev ## Compile and run the shared networks for each SoC; writ
 trained: $(VENV)/.dev ## Download trained models, compile and run them; write their two pages again
 	$(BIN)/python -m tests.trained.page --write
 	$(BIN)/python -m tests.trained.fixed_page --write
+
+deviations: $(VENV)/.dev ## Compare what CANN computes of whole networks; write docs/deviations-in-networks.md again
+	$(BIN)/python -m tests.deviations.networks_page --write
 
 # PyTorch is large, so it has an environment of its own; the files land beside the wheels.
 TORCH_VENV ?= $(HOME)/.cache/atc-py/torch

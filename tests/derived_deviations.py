@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atc_py.check.deviations import certainty_on
 from atc_py.report.operators.deviations import generation_words, registered_words, same_when
 from atc_py.spec import library
+from atc_py.spec.deviations import Certainty
 from atc_py.spec.generations import editions, generations
 from atc_py.spec.lists import operator_lists
 from atc_py.spec.model import compressed
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from atc_py.spec import OpSpec
+    from atc_py.spec.deviations import Deviation
 
 __all__ = ["deviations_page"]
 
@@ -22,11 +25,42 @@ _HEAD = """# Where CANN departs from ONNX
 A model can keep every rule of the operator list, compile without a message, and compute something else on the board, because
 CANN's ONNX parser drops an attribute or reads an input otherwise. `atc-py check --cann GENERATION` reports such nodes at level
 accuracy, and what the parser refuses without the list saying so at level parser. atc-py itself computes what ONNX means, unless
-`--semantics cann` is given, which computes what CANN would.
+`--semantics cann` is given, which computes what CANN would. [deviations-in-networks.md](deviations-in-networks.md)
+shows what they cost in whole networks.
 
-All of this was read off published sources; nothing was run on a device. *Proven* means that the published sources of the edition
-say it, *inferred* that it follows from another edition, or from a part of the sources only. Sources are published of two
-editions; the generations between them are read by the nearest one, and all that is said of them is inferred."""
+## Sources and certainty
+
+Every row was read off published sources: the parser's plugins, which turn a node into CANN's operators, and, where they are
+published, the passes and kernels that follow. Nothing was run on a device. Sources are published of two editions:"""
+
+_CERTAINTY = """*Proven* means that the published sources of that edition say it. *Inferred* means that it follows from another edition, or
+from a part of the sources only: of 2026 the plugins are published, most passes after them are not, so that what arises in a pass
+is proven for 2022 and inferred for 2026. A generation of CANN is read by the edition nearest to it:"""
+
+_READING = """All that is said of an inferred generation is inferred, whatever the row says of the edition. Findings, `--json` and
+`atc-py ops show OPERATOR` give the certainty for the generation that is asked for.
+
+## How to read a row
+
+- The name is the last part of a finding's rule, `Gemm/cann/beta-ignored`. Then follow the kind, the generations, and what CANN
+  does instead.
+- *The same as ONNX if* gives the condition under which a node means the same on CANN. A node that does not meet it is reported; one
+  whose dims or values leave it open is reported as not decided. Where the difference depends on values of the run, the row
+  says so: every node that such values may reach is reported.
+- *Computed otherwise*: `--semantics cann` replaces the node by nodes that compute what CANN computes, and `fix --for cann`, for many
+  rows, by nodes that mean the same to both.
+- *Undefined*: CANN's result depends on other nodes, on memory, or on what is not published. `--semantics cann` ends with ATC3019,
+  which names the node.
+- *Refused*: the parser does not take the node. `--semantics cann` ends with ATC3018.
+- The parser has an operator at certain opsets of the model, those of the edition if the operator has no line of its own. `none` means
+  that no published plugin has the type in ONNX's domain.
+- Opsets are those that the file imports, not the listed ones at which atc-py restates nodes.
+- Attributes of the right name and the wrong type count as absent to most plugins; atc-py reports them as errors.
+- Custom operators are judged in ONNX's domain, where the plugins have them. In a domain of its own a node needs a plugin of its own,
+  of which nothing is known here.
+
+## Rows by generation
+"""
 
 
 def deviations_page() -> Iterator[str]:
@@ -38,17 +72,58 @@ def deviations_page() -> Iterator[str]:
     for edition in editions():
         yield f"| {edition.year} | {edition.source.en} | {_runs(edition.opsets)} |"
     yield ""
+    yield from _CERTAINTY.splitlines()
+    yield ""
     yield "| generation of CANN | read by the edition of | |"
     yield "| --- | --- | --- |"
     for each in generations():
         yield f"| {each.major} | {each.edition} | {each.certainty.value} |"
-    specs: dict[str, OpSpec] = {}
-    for listed in operator_lists():
-        # The newest list has every row of the others, and its own.
-        specs |= {spec.op: spec for spec in library(listed.name).all()}
-    for spec in sorted(specs.values(), key=lambda each: each.op.lower()):
+    yield ""
+    yield from _READING.splitlines()
+    yield ""
+    specs = _specs()
+    yield from _counts(specs)
+    for spec in specs:
         if spec.deviations or spec.registered:
             yield from _operator(spec)
+
+
+def _specs() -> list[OpSpec]:
+    """Return every operator, as the newest list has it."""
+    found: dict[str, OpSpec] = {}
+    for listed in operator_lists():
+        # The newest list has every row of the others, and its own.
+        found |= {spec.op: spec for spec in library(listed.name).all()}
+    return sorted(found.values(), key=lambda each: each.op.lower())
+
+
+def _counts(specs: list[OpSpec]) -> Iterator[str]:
+    """Yield the number of rows of each kind that a generation has, the inferred ones in brackets."""
+    kinds = ("computed otherwise", "undefined", "refused")
+    yield f"| generation of CANN | {' | '.join(kinds)} |"
+    yield "| --- | --- | --- | --- |"
+    for each in generations():
+        found = [
+            (_kind(row), certainty)
+            for spec in specs
+            for row in spec.deviations
+            if (certainty := certainty_on(row, each)) is not None
+        ]
+        cells = [_count([certainty for name, certainty in found if name == kind]) for kind in kinds]
+        yield f"| {each.major} | {' | '.join(cells)} |"
+    yield ""
+    yield "In brackets: those that are inferred."
+
+
+def _count(certainties: list[Certainty]) -> str:
+    """Return a number of rows, and of how many it is inferred."""
+    inferred = certainties.count(Certainty.INFERRED)
+    return f"{len(certainties)} ({inferred})" if inferred else str(len(certainties))
+
+
+def _kind(row: Deviation) -> str:
+    """Return the kind of a row."""
+    return "refused" if row.refused else "undefined" if row.undefined else "computed otherwise"
 
 
 def _operator(spec: OpSpec) -> Iterator[str]:
@@ -59,8 +134,7 @@ def _operator(spec: OpSpec) -> Iterator[str]:
     for edition, words in registered_words(spec):
         yield f"- opsets of the parser of {edition}: {words.en}"
     for row in spec.deviations:
-        kind = "refused" if row.refused else "undefined" if row.undefined else "computed otherwise"
-        yield f"- **{row.name}** ({kind}), {generation_words(row).en}: {row.effect.en}."
+        yield f"- **{row.name}** ({_kind(row)}), {generation_words(row).en}: {row.effect.en}."
         yield f"  The same as ONNX if: {same_when(spec, row).en}. Source: {row.source}."
 
 

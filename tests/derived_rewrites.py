@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.fix.registry import load_rules
-from atc_py.fix.rule import Exactness
+from atc_py.fix.rule import Exactness, Purpose
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +25,12 @@ the end, the next one is tried.
 
 Rules of purpose *precision* apply to listed nodes: in float16 those overflow or lose accuracy, the new form does not. They apply
 with `--for-precision`, which is on where `--precision-mode` is force_fp16; `--no-for-precision` leaves them out.
+
+Rules of purpose *cann* apply with `--for cann`, to nodes that meet a deviation of the generation of `--cann` (see
+deviations.md): `check` reports them as ATC3017 or ATC3018. The new form means the same in ONNX and on that generation. Nodes of
+operators that the parser of the generation does not have count as refused, and the model is written at an opset that the parser
+has all of its operators at. A deviation that no rule removes stays a finding of the report. Rules that also have purpose *lists*
+apply to refused nodes besides.
 
 When no rule fits any more, the graph is tidied: what leads out of one form that rules wrote and into the next (Squeeze and
 Unsqueeze, Cast to int64 and to int32, Transpose, Reshape) is left out, and listed nodes between them work on the form inside. So
@@ -69,11 +75,19 @@ def rewrites_page() -> Iterator[str]:
         yield f"- after: {rule.text.after.en}"
         yield f"- condition: {rule.text.condition.en}"
         yield f"- class: {_class(rule)}"
-        if rule.precision:
-            yield "- purpose: precision"
+        if rule.purposes != {Purpose.LISTS}:
+            yield f"- purpose: {', '.join(_purposes(rule))}"
         if rule.text.float16:
             yield f"- float16: {rule.text.float16.en}"
         yield ""
+
+
+def _purposes(rule: FixRule) -> Iterator[str]:
+    """Yield the purposes of a rule; that of CANN with the deviations that it removes."""
+    for purpose in Purpose:
+        if purpose in rule.purposes:
+            removed = f" ({', '.join(sorted(rule.deviations))})"
+            yield purpose.value + (removed if purpose is Purpose.CANN else "")
 
 
 def _class(rule: FixRule) -> str:

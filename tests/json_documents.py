@@ -7,10 +7,10 @@ __all__ = ["DOCUMENTS", "json_lines"]
 DOCUMENTS: dict[str, str] = {
     "check": "version, tool, verdict, models, counts, precision_mode, soc, soc_note, "
     "operator_list, cann, options, lang, baseline",
-    "compare": "model, soc, precision_mode, samples, engines, original_form, stopped, first_bad, "
-    "verdict, outputs, own_errors, layers, device_alone, original_alone, suggestion, seconds, "
+    "compare": "model, soc, precision_mode, semantics, samples, engines, original_form, stopped, "
+    "first_bad, verdict, outputs, own_errors, layers, device_alone, original_alone, suggestion, seconds, "
     "bytes, warnings, diagnostics",
-    "convert": "model, output, soc, precision_mode, findings, warnings, file_nodes, "
+    "convert": "model, output, soc, precision_mode, semantics, findings, warnings, file_nodes, "
     "source_operators, target_operators, engines, kernels, launches, launches_unfused, passes, "
     "fusion_result, precision, layout, stages, weights_in, weights_out, file_bytes, memory, "
     "estimated_time",
@@ -30,11 +30,11 @@ DOCUMENTS: dict[str, str] = {
     "ops show": "op, group, opsets, summary, custom, file, inputs, outputs, attributes, rules, "
     "constraints, quantized, restated_since, versions, example, notes, kept, special_case",
     "ops validate": "specifications, diagnostics",
-    "profile": "model, calibration, socs",
+    "profile": "model, semantics, calibration, socs",
     "profile --calibrate": "soc, measurements, factors, error_before, error_after, operators",
     "quantize": "model, output, data, format, opset, operator_list, layers, nodes, bytes_before, bytes_after, "
     "quant_bias",
-    "run": "outputs, comparisons, nodes, seconds, warnings, diagnostics",
+    "run": "semantics, outputs, comparisons, nodes, seconds, warnings, diagnostics",
 }
 """Names in the document of each command that is done, in brackets those of each of a list."""
 

@@ -494,6 +494,52 @@ MUTATIONS = (
         "if as_json and given is not None:",
         "cli/test_check_command.py",
     ),
+    # Rules that fix models, their proof, and the deviations of CANN.
+    _(
+        "if error > limit and proof.wrong is None:",
+        "if error > 2 * limit + 1e-9 and proof.wrong is None:",
+        "fix/test_proof.py",
+    ),
+    _(
+        "return min(limit * step / _FLOAT32, _MOST_OF_NARROW)",
+        "return limit * step / _FLOAT32",
+        "fix/test_proof.py",
+    ),
+    _(
+        "return Range(sum(each.low for each in found), sum(each.high for each in found))",
+        "return Range(max(each.low for each in found), max(each.high for each in found))",
+        "fix/test_ranges.py",
+    ),
+    _(
+        "return whole if (a < 0) == (b < 0) else -whole",
+        "return whole",
+        "fix/test_ranges.py",
+    ),
+    _(
+        "return place + (place >= new)",
+        "return place + (place > new)",
+        "fix/test_tidying.py",
+    ),
+    _(
+        "require(total <= MOST_STEPS, f",
+        "require(total < MOST_STEPS, f",
+        "fix/test_control_flow.py",
+    ),
+    _(
+        "if found is Certainty.PROVEN and generation.certainty is Certainty.INFERRED:",
+        "if found is Certainty.PROVEN and generation.certainty is Certainty.PROVEN:",
+        "deviations",
+    ),
+    _(
+        "if any(first <= written.opset <= last for first, last in runs):",
+        "if any(first <= written.opset < last for first, last in runs):",
+        "check/test_listed_opsets.py deviations",
+    ),
+    _(
+        'return site.again(own_inputs(site), auto_pad="SAME_UPPER")',
+        "return site.again(own_inputs(site))",
+        "deviations",
+    ),
     # The whole way.
     _(
         "ends = {node.scope: position for position, node in enumerate(nodes) if node.scope}",

@@ -53,6 +53,8 @@ class BoundNode:
         conditions: precision mode and SoC.
         written: the opset of the file; 0 where it is that of `opset`.
         waits: whether dims are open that it depends on, so that more may be known of it later.
+        before: the first nodes of the operator before it in the model that set what a deviation
+            asks for.
     """
 
     spec: OpSpec
@@ -61,6 +63,7 @@ class BoundNode:
     conditions: Conditions
     written: int = 0
     waits: bool = False
+    before: tuple[SourceNode, ...] = ()
 
     @cached_property
     def _tensors(self) -> Mapping[str, Sequence[SourceTensor]]:

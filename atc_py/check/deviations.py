@@ -131,16 +131,16 @@ def _not_registered(node: BoundNode, written: SourceNode, place: Place) -> Findi
     generation = find_generation(node.conditions.cann)
     runs = parser_opsets(node.spec, generation.edition)
     if any(first <= written.opset <= last for first, last in runs):
-        return None
+        return _misspelled(node, written, place)
     numbers = tuple(opset for first, last in runs for opset in range(first, last + 1))
     opsets = compressed(numbers)
     known = generation.certainty is Certainty.PROVEN
     said = Words("", "") if known else _INFERRED
     help_ = Words(
-        f"export the model at one of these opsets, or let `atc-py fix` restate it{said.en}"
+        f"export the model at one of these opsets, or let `atc-py fix --for cann` restate it{said.en}"
         if numbers
         else f"no published parser plugin has the operator{said.en}",
-        f"请以这些 opset 导出模型，或用 `atc-py fix` 改写{said.zh}"
+        f"请以这些 opset 导出模型，或用 `atc-py fix --for cann` 改写{said.zh}"
         if numbers
         else f"公开的解析插件中没有该算子{said.zh}",
     )
@@ -158,6 +158,33 @@ def _not_registered(node: BoundNode, written: SourceNode, place: Place) -> Findi
             f"CANN {generation.major} 的解析器支持 {node.spec.op} 的 opset 为 {opsets or '无'}",
         ),
         help=help_,
+        certainty=generation.certainty.value,
+    )
+
+
+def _misspelled(node: BoundNode, written: SourceNode, place: Place) -> Finding | None:
+    """Return a finding where the parser has the operator by another type alone."""
+    generation = find_generation(node.conditions.cann)
+    rows = (row for row in node.spec.registered if row.edition == generation.edition)
+    name = next((row.name for row in rows), None)
+    if name is None or written.op_type == name:
+        return None
+    major = generation.major
+    return Finding(
+        code=REFUSED_BY_PARSER,
+        standing=Standing.PARSER,
+        rule="parser/spelling",
+        source=node.spec.place_of(node.spec.opsets_line),
+        place=place,
+        scope=node.view.scope,
+        observed=Words.same(written.op_type),
+        allowed=Words(
+            f"the type must be {name} for CANN {major} to take the node",
+            f"类型须为 {name}，CANN {major} 才接受该节点",
+        ),
+        help=Words(
+            f"write {name} as the node's type; atc-py takes both", f"请将节点类型写作 {name}"
+        ),
         certainty=generation.certainty.value,
     )
 

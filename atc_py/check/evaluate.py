@@ -14,6 +14,7 @@ from atc_py.check.consequences import Consequences
 from atc_py.check.deviations import deviation_findings
 from atc_py.check.findings import ModelCheck, NodeCount, NodeRow, Standing, worst
 from atc_py.check.findings_builder import Conclusions, operator_label
+from atc_py.check.nodes_before import NodesBefore
 from atc_py.check.open_dims import (
     MAY_FOLD,
     doubted,
@@ -78,6 +79,7 @@ class _Checker:
         self._history = history
         self._rules: dict[tuple[str, int, int], tuple[tuple[Rule, Predicate], ...]] = {}
         self._specs: dict[tuple[str, str], OpSpec | None] = {}
+        self._before = NodesBefore(model.all_nodes, self._spec)
         self._sound: dict[Hashable, int] = {}
         places = [fault.place for fault in model.faults]
         self._faulty = {place.node for place in places if place and place.node is not None}
@@ -150,7 +152,7 @@ class _Checker:
 
     def _node(self, view: SourceNode) -> tuple[list[Finding], OpsetPlacement | None]:
         """Return the findings of one node, and its placement; nodes like a sound one are sound."""
-        kind = likeness(view, weights=True)
+        kind = likeness(view, weights=True), self._before(view)
         if kind in self._sound:
             return [], OpsetPlacement(self._sound[kind], view, view)
         found, placement = self._node_findings(view)
@@ -170,7 +172,8 @@ class _Checker:
             return [self._not_placed(view, spec, placement)], None
         found = [self._conclude.restated(view, spec, placement)] if placement.restated else []
         waits = self._may_change(view)
-        node = BoundNode(spec, placement.view, placement.opset, self._conditions, view.opset, waits)
+        at, before = placement.opset, self._before(view)
+        node = BoundNode(spec, placement.view, at, self._conditions, view.opset, waits, before)
         found += self._unlisted_parts(node)
         for rule, predicate in self._rules_of(node):
             answer = ask(rule, predicate, node)

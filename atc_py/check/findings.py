@@ -89,8 +89,8 @@ class Finding:
         help: the hint.
         when: the conditions under which the rule counts; empty where it always does.
         taken_by: of an error, the other operator lists by whose rules the node has none.
-        fixed_by: of an error, the rules that rewrite the node so that it is gone; before them the
-            option that chooses a branch, `--bind sr=16000`, where it takes one.
+        fixed_by: of an error or a deviation of CANN, the rules that rewrite the node so that it is
+            gone; before them the option that chooses a branch, `--bind sr=16000`, where it takes one.
         certainty: of a deviation of CANN, `proven` or `inferred`; "" for every other finding.
     """
 

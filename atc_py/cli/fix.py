@@ -60,6 +60,7 @@ _FORMATS = ("text", "json", "html")
 @click.option("--external-data", is_flag=True, help="Write weights to a separate file.")
 @options.precision_mode(PrecisionMode, default=None)
 @options.precision_controls
+@options.CANN
 @options.SOC
 @options.INPUT_SHAPE
 @options.OP_SPECS

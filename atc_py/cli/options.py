@@ -13,6 +13,7 @@ from atc_py.diag.codes import BAD_OPTION
 from atc_py.options.bound_values import bound_values, value_ranges
 from atc_py.options.compile_options import (
     AUTO,
+    CANN_GENERATIONS,
     DEFAULT_LIST,
     LIST_VARIABLE,
     NEWEST_CANN,
@@ -146,7 +147,7 @@ QUANT_BIAS = click.option(
 
 CANN = click.option(
     "--cann",
-    type=click.Choice(["5", "6", "7", "8", "9"]),
+    type=click.Choice([str(each) for each in CANN_GENERATIONS]),
     default=str(NEWEST_CANN),
     show_default=True,
     callback=lambda _context, _option, value: int(value),
@@ -325,6 +326,7 @@ _RULE_FLAGS = {
     "bind": "--bind",
     "ranges": "--range",
     "for_precision": "--for-precision",
+    "for_cann": "--for",
 }
 _RULE_OPTIONS = (
     click.option("--only", multiple=True, metavar="RULE", help="Apply this rule; may be repeated."),
@@ -347,5 +349,11 @@ _RULE_OPTIONS = (
         "--for-precision/--no-for-precision", default=None,
         help="Replace listed nodes that overflow or lose accuracy in float16, too; by default "
         "where the precision mode is force_fp16.",
+    ),
+    click.option(
+        "--for", "for_cann", type=click.Choice(["cann"]),
+        callback=lambda _context, _option, value: value is not None,
+        help="Replace nodes, too, that CANN computes otherwise than ONNX, or refuses, on the "
+        "generation of --cann.",
     ),
 )  # fmt: skip

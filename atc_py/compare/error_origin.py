@@ -3,7 +3,8 @@
 A layer whose error is more than INTRODUCED_FACTOR times the largest error of what it reads
 introduced it; any other layer passed it on, and has the root of the input with the largest error. Lost values
 count as infinite errors. Steps without a counterpart pass on the largest error that they read, and
-so do operators that only move values, such as a Slice, whatever share of the error its part has.
+so do operators that only move values, such as a Slice, whatever share of the error its part has,
+unless a step that computes and was not measured stands before them.
 A sum or mean whose terms cancel has a large error relative to its value and a small one relative
 to its terms, which is all that a float can promise; the magnitude of the terms is recorded for such
 a layer unless it is an output of the model. Where the small difference matters, its readers fail.
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from atc_py.compare.matching import Matching, SourceLike
     from atc_py.package.schema import OmModel, OmNode
+    from atc_py.results.cann_nodes import CannNode, CannSemantics
     from atc_py.results.judgment import QuantizedGrid
     from atc_py.results.layer import Figures
 
@@ -40,6 +42,7 @@ def trace_origins(
     figures: Mapping[int, Figures],
     sources: Sequence[SourceLike],
     grids: Mapping[int, QuantizedGrid],
+    semantics: CannSemantics | None = None,
 ) -> tuple[Layer, ...]:
     """Return the layers in the order of execution, each with the origin of its error.
 
@@ -49,24 +52,49 @@ def trace_origins(
         figures: what was measured, by tensor.
         sources: nodes of the original.
         grids: those of the tensors that hold quantized values.
+        semantics: the nodes that compute what CANN makes of them.
     """
     makers = {name: source for source in sources for name in source.output}
     places = {name: at for at, source in enumerate(sources) for name in source.output}
     tracer = _Tracer()
+    causes = _Causes(semantics)
     outputs = {port.tensor for port in model.outputs}
     for index, node in enumerate(model.nodes):
         reached = tracer.inherited(node)
+        deviating = causes.reaching(node)
         for tensor in node.outputs:
             if tensor in figures:
                 value = matching.values[tensor]
                 plain = _layer(model, index, tensor, makers.get(value), value, figures[tensor])
                 plain = replace(plain, grid=grids.get(tensor), source_at=places.get(value))
+                plain = replace(plain, deviating=deviating)
                 if tensor not in outputs:
                     plain = replace(plain, summed=_term_magnitude(node, tensor, figures))
                 tracer.add(tensor, plain, reached)
             else:
-                tracer.hand_on(tensor, reached)
+                tracer.hand_on(tensor, reached, computed=not _passes_unchanged(node.op))
+                causes.hand_on(tensor, deviating)
     return tuple(tracer.layers)
+
+
+class _Causes:
+    """Nodes that deviate on CANN, among a step's own and those before it that were not measured."""
+
+    def __init__(self, semantics: CannSemantics | None) -> None:
+        nodes = () if semantics is None else semantics.nodes
+        self._by_place = {(each.node, each.name): each for each in nodes}
+        self._before: dict[int, tuple[CannNode, ...]] = {}
+
+    def reaching(self, node: OmNode) -> tuple[CannNode, ...]:
+        """Return the nodes that can be the cause of a new error in the results of `node`."""
+        before = [each for tensor in node.inputs for each in self._before.get(tensor, ())]
+        places = ((each.index, each.name) for each in node.origins)
+        own = [self._by_place[place] for place in places if place in self._by_place]
+        return tuple(dict.fromkeys((*before, *own)))
+
+    def hand_on(self, tensor: int, deviating: tuple[CannNode, ...]) -> None:
+        """Record a tensor that was not measured; what reads it may show its error first."""
+        self._before[tensor] = deviating
 
 
 class _Reached(NamedTuple):
@@ -76,6 +104,8 @@ class _Reached(NamedTuple):
     root: int | None
     start: int | None
     steps: int = 0
+    hidden: bool = False
+    """Whether a step that was not measured computed since; the error may be larger than known."""
 
 
 class _Tracer:
@@ -90,11 +120,18 @@ class _Tracer:
         reached = [self._known[tensor] for tensor in node.inputs if tensor in self._known]
         worst = max(reached, key=lambda each: each.error, default=_Reached(0.0, None, None))
         starts = [each.start for each in reached if each.start is not None]
-        return worst._replace(start=min(starts, default=None))
+        hidden = any(each.hidden for each in reached)
+        return worst._replace(start=min(starts, default=None), hidden=hidden)
 
-    def hand_on(self, tensor: int, reached: _Reached) -> None:
-        """Record a tensor that was not measured; it passes on the error that it read."""
-        self._known[tensor] = reached
+    def hand_on(self, tensor: int, reached: _Reached, *, computed: bool) -> None:
+        """Record a tensor that was not measured; it passes on the error that it read.
+
+        Args:
+            tensor: its position.
+            reached: what reached the node that made it.
+            computed: whether that node did more than move values.
+        """
+        self._known[tensor] = reached._replace(hidden=reached.hidden or computed)
 
     def add(self, tensor: int, layer: Layer, reached: _Reached) -> None:
         """Add a layer and what reaches it."""
@@ -103,7 +140,8 @@ class _Tracer:
         if layer.error <= NOISE:
             origin, root, steps = ErrorOrigin.NONE, None, 0
         elif root is None or (
-            layer.error > INTRODUCED_FACTOR * reached.error and not _passes_unchanged(layer.op)
+            layer.error > INTRODUCED_FACTOR * reached.error
+            and (reached.hidden or not _passes_unchanged(layer.op))
         ):
             origin, root, steps = ErrorOrigin.INTRODUCED, here, 0
         # A row of failing layers keeps its first position; a layer that passes ends the row.

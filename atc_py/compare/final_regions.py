@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from atc_py.compare.node_group import group_of
-from atc_py.compare.region_data import DataSet
+from atc_py.compare.region_data import OWN_RUN, DataSet
 from atc_py.compare.region_proof import RegionTest, run_drawn
 from atc_py.compare.twin_values import TwinValues
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from atc_py.compare.reference import ReferenceRun
     from atc_py.compare.region_proof import RegionProof
     from atc_py.compare.streamed_model import StreamedModel
-    from atc_py.fix.engine import Applied
+    from atc_py.fix.fixed import Applied
     from atc_py.fix.tidy.tidying import Twin
     from atc_py.frontend.folding.graph import WorkNode
 
@@ -64,7 +64,7 @@ class FinalRegion:
         feeds = {name: value for name, value in reads.items() if value is not None}
         results = {name: value for name, value in wanted.items() if value is not None}
         if results and feeds.keys() >= {*test.after.reads}:
-            test.run_after(DataSet("the model's own run", feeds), results, made_by)
+            test.run_after(DataSet(OWN_RUN, feeds), results, made_by)
         for name in self.looked_at:
             run.release(name)
         test.close()

@@ -10,7 +10,7 @@ from atc_py.diag import Words
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from atc_py.fix.engine import Applied, Fixed
+    from atc_py.fix.fixed import Applied, Fixed
     from atc_py.options.fix_rules import FixRules
 
 __all__ = ["Assumptions"]

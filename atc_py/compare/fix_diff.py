@@ -17,7 +17,7 @@ from atc_py.results.graph_diff import ChangeKind, DiffNode, DiffValue, NodeChang
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from atc_py.fix.engine import Applied, Fixed
+    from atc_py.fix.fixed import Applied, Fixed
     from atc_py.frontend.folding.graph import WorkNode
     from atc_py.ir import ConstData
     from atc_py.source import SourceNode, SourceTensor

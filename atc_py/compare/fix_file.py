@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from atc_py.compare.proof import FixProof
     from atc_py.compare.target_proof import OnTarget
-    from atc_py.fix.engine import Applied, Fixed
+    from atc_py.fix.fixed import Applied, Fixed
     from atc_py.frontend.reading.onnx_file import OnnxFile
     from atc_py.frontend.rewriting.onnx_writer import Written
     from atc_py.options.compile_options import CheckOptions
@@ -83,11 +83,12 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
     file, library = read_model(model), _library(options.check)
     fixed = _fix(file, library, options)
     before = file.opsets.get("", 0)
-    after = state_at_listed_opset(fixed, library)
+    after = state_at_listed_opset(fixed, library, _cann(options))
     write = _writer(fixed, library, (before, after), options)
-    left = tuple(left_findings(fixed))
+    left = tuple(left_findings(fixed, options.rules))
     groups = rewrite_groups(fixed.applied)
-    in_vain = bool(left) and not groups
+    restated = options.rules.for_cann and before != after
+    in_vain = bool(left) and not groups and not restated
     idle = options.dry_run or in_vain
     changed = bool(groups or before != after) and not in_vain
     with work_folder(None if idle else Path(os.path.realpath(path)).parent) as folder:
@@ -106,7 +107,7 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
         errors=(_errors(fixed.before.check.counts), _errors(fixed.after.check.counts)),
         rewrites=tuple(rewrites_of(fixed, groups, proof, options, written.nodes, target)),
         left=left,
-        diagnostics=tuple(each.diagnostic() for each in errors_left(fixed)),
+        diagnostics=tuple(each.diagnostic() for each in errors_left(fixed, options.rules)),
         verdicts=(fixed.before.check.standing.value, fixed.after.check.standing.value),
         bound=options.rules.bind,
         ranges=options.rules.ranges,
@@ -122,10 +123,15 @@ def _library(check: CheckOptions) -> Library:
     return specifications(check.op_specs, check.precision.operator_list)
 
 
+def _cann(options: FixOptions) -> int | None:
+    """Return the generation of CANN whose deviations are removed; None for no removal."""
+    return options.check.precision.cann if options.rules.for_cann else None
+
+
 def _fix(file: OnnxFile, library: Library, options: FixOptions) -> Fixed:
     """Apply the rules."""
     check = options.check
-    conditions = Conditions(check.precision_mode, find_soc(check.soc))
+    conditions = Conditions(check.precision_mode, find_soc(check.soc), check.precision.cann)
     fixed = Fixer(file, conditions, library, options.rules).fix(check.input_shapes)
     fixed.require_settled()
     return fixed

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from atc_py.check.findings import Standing
 from atc_py.compare.fix_assumptions import Assumptions
 from atc_py.diag import AtcError, Place, Words
-from atc_py.diag.codes import FIX_DIFFERS
+from atc_py.diag.codes import DEVIATES_ON_CANN, FIX_DIFFERS, REFUSED_BY_PARSER
 from atc_py.fix.rule import Exactness
 from atc_py.results.fixing import Difference, Left, NewNodePlace, ProofData, Rewrite
 
@@ -24,10 +24,14 @@ if TYPE_CHECKING:
     from atc_py.compare.result_gap import ResultGap
     from atc_py.compare.target_proof import OnTarget
     from atc_py.diag import Diagnostic
-    from atc_py.fix.engine import Applied, Fixed
+    from atc_py.fix.fixed import Applied, Fixed
     from atc_py.options.fix_options import FixOptions
+    from atc_py.options.fix_rules import FixRules
 
 __all__ = ["difference_of", "errors_left", "left_findings", "refuse_differences", "rewrites_of"]
+
+_OF_CANN = frozenset({DEVIATES_ON_CANN, REFUSED_BY_PARSER})
+"""Findings that only rules for CANN remove."""
 
 _UNWANTED = Words("no proof was wanted: --seeds 0", "未要求证明：--seeds 0")
 _OPEN = Words(
@@ -158,9 +162,9 @@ def _new_nodes(
     return tuple(sorted(found, key=lambda each: each.position))
 
 
-def left_findings(fixed: Fixed) -> Iterable[Left]:
-    """Yield the errors that are left."""
-    for finding in errors_left(fixed):
+def left_findings(fixed: Fixed, rules: FixRules) -> Iterable[Left]:
+    """Yield the errors that are left, and the deviations of CANN where they are removed."""
+    for finding in errors_left(fixed, rules):
         node = finding.place.node
         unfit = dict.fromkeys(
             (each.rule.name, each.reason) for each in fixed.unfit if each.node.index == node
@@ -169,9 +173,13 @@ def left_findings(fixed: Fixed) -> Iterable[Left]:
         yield Left(node, operator, finding.message, tuple(unfit), finding.code.id)
 
 
-def errors_left(fixed: Fixed) -> list[Finding]:
-    """Return the findings of level error that are left."""
-    return [each for each in fixed.after.check.findings if each.standing is Standing.ERROR]
+def errors_left(fixed: Fixed, rules: FixRules) -> list[Finding]:
+    """Return the findings that are left of those that `rules` were to remove."""
+    return [
+        each
+        for each in fixed.after.check.findings
+        if each.standing is Standing.ERROR or (rules.for_cann and each.code in _OF_CANN)
+    ]
 
 
 def difference_of(found: ResultGap) -> Difference:

@@ -21,6 +21,7 @@ from atc_py.diag.codes import BAD_OPTION
 from atc_py.options.choices import CompareChoice, ConvertChoice, reject_unknown
 from atc_py.options.compile_options import AUTO
 from atc_py.package.reader import open_model
+from atc_py.results.cann_nodes import read_semantics
 from atc_py.running.feeds import odd_feeds, read_feeds
 from atc_py.running.model import Port
 from atc_py.system.memory_limit import require_own_memory
@@ -218,7 +219,14 @@ class _Session:
 
     def _paired_run(self) -> LayerComparison:
         """Run the model beside its original, in step unless that was recorded."""
-        pair = Pair(self._reference, self._package, self.targets, histograms=self.histograms)
+        semantics = read_semantics(self._package.report, str(self._package.path))
+        pair = Pair(
+            self._reference,
+            self._package,
+            self.targets,
+            histograms=self.histograms,
+            semantics=semantics,
+        )
         return replace(pair.compared(self._runs()), warnings=self.warnings)
 
     def _runs(self) -> Iterable[tuple[Feeds, Original]]:

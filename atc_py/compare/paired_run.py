@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from atc_py.compare.reference import ReferenceModel
     from atc_py.device.backend import LoadedModel
+    from atc_py.results.cann_nodes import CannSemantics
     from atc_py.results.histogram import Histogram
     from atc_py.results.judgment import Ranking
     from atc_py.running.model import Port
@@ -91,6 +92,7 @@ class Pair:
         targets: Mapping[str, float] | None = None,
         *,
         histograms: bool = False,
+        semantics: CannSemantics | None = None,
     ) -> None:
         """Prepare a comparison.
 
@@ -99,7 +101,9 @@ class Pair:
             package: the compiled model.
             targets: least `cosine` and `snr` of every output.
             histograms: take samples of every layer's values.
+            semantics: the nodes that compute what CANN makes of them.
         """
+        self._semantics = semantics
         self._reference = reference
         self._targets = dict(targets or {})
         self._description = package.description
@@ -203,6 +207,7 @@ class Pair:
             {tensor: measure.figures() for tensor, measure in self._measures.items()},
             self._reference.nodes,
             self._grids,
+            self._semantics,
         )
         at = {(layer.index, layer.tensor): place for place, layer in enumerate(layers)}
         done = LayerComparison(
@@ -225,6 +230,7 @@ class Pair:
             targets=self._targets,
             uncompared=self._uncompared_outputs(at),
             rankings=self._rankings(),
+            semantics=self._semantics,
         )
         return replace(done, histograms=self._histograms(done))
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from atc_py.compare.streamed_model import StreamedModel
-    from atc_py.fix.engine import Applied
+    from atc_py.fix.fixed import Applied
     from atc_py.fix.tidy.tidying import Twin
     from atc_py.running.model import Port
 
@@ -78,7 +78,8 @@ class FixProof:
         outputs: by the name of each output.
         rewrites: the proof of each rewrite, in the order of the groups.
         samples: data of the inputs of each run, and the original's results.
-        astray: the output that differs grossly although every rewrite keeps to its class; "" if none.
+        astray: the output that differs grossly although every rewrite keeps to its class; "" if none,
+            and where ONNX leaves open what a node computes.
     """
 
     seeds: tuple[int, ...]
@@ -123,7 +124,8 @@ def prove(
             proof.add(steps.proof_of(step))
         if region is not None and len(group) > 1:
             region.prove_drawn(feeds.seeds, visible)
-    found.astray = _astray(original, feeds, found, groups)
+    if not any(each.undefined for each in found.rewrites):
+        found.astray = _astray(original, feeds, found, groups)
     return found
 
 

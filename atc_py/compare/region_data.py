@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
     from atc_py.compare.region_inputs import DrawnInput
 
-__all__ = ["DataSet", "Kinds", "data_sets"]
+__all__ = ["OWN_RUN", "DataSet", "Kinds", "data_sets"]
+
+OWN_RUN = "the model's own run"
+"""Label of the values that a run of the model has."""
 
 _SMALL = 16
 """Random integers are within this magnitude where their range allows."""
@@ -58,11 +61,14 @@ class Kinds:
 
     Attributes:
         large: magnitude of large floats.
+        bounded: whether results keep their magnitude whatever the inputs are: errors of all runs are
+            then parts of one magnitude.
         lowest: whether the lowest integer of a dtype may be among the data.
         odd: further sets of floats: in words, and the values among them.
     """
 
     large: float
+    bounded: bool
     lowest: bool
     odd: Mapping[str, Sequence[float]]
 
@@ -85,11 +91,13 @@ def data_sets(
         if elements > _FEW:
             break
     floats = any(each.dtype.is_float for each in inputs)
-    for label, floating, whole, large in _boundaries(kinds.large):
+    for label, floating, whole, is_far in _boundaries(kinds.large):
         if (elements > _FEW and made >= _LEAST) or not inputs:
             return
         draw = _of_kind(floating, whole)
-        yield DataSet(label, _drawn(inputs, draw, made, lowest), own_scale=large)
+        yield DataSet(
+            label, _drawn(inputs, draw, made, lowest), own_scale=is_far and not kinds.bounded
+        )
         made += 1
     for label, odd in kinds.odd.items() if floats and elements <= _FEW else ():
         feeds = _drawn(inputs, _of_kind(_with_odd(odd), _random), made, lowest)
@@ -197,7 +205,7 @@ _WHOLE = _among(*range(-_TIES, _TIES + 1))
 
 
 def _boundaries(large: float) -> Sequence[tuple[str, Draw, Draw, bool]]:
-    """Return boundary values: in words, how floats and integers are drawn, and whether floats are large."""
+    """Return boundary values: in words, how floats and integers are drawn, and whether floats are far from 1."""
     sizes = (0.5, 1.0, 1.5, 2.5, _TINY, large / 100, large)
     mixed = _among(0.0, *sizes, *(-each for each in sizes))
     return (

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from atc_py.compare.node_domain import defined_elements
 from atc_py.compare.node_group import ENGINES, NotRunError, group_of
 from atc_py.compare.odd_values import odd_values
-from atc_py.compare.region_data import Kinds, data_sets
+from atc_py.compare.region_data import OWN_RUN, Kinds, data_sets
 from atc_py.compare.region_inputs import inputs_of
 from atc_py.compare.result_gap import largest_gap, magnitude
 from atc_py.compare.rounded_values import FLOAT32_STEP, moved, step_of
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from atc_py.compare.node_group import NodeGroup
     from atc_py.compare.region_data import DataSet
-    from atc_py.fix.engine import Applied
+    from atc_py.fix.fixed import Applied
     from atc_py.fix.step import RuleStep
     from atc_py.frontend.reading.tensors import TensorReader
 
@@ -88,6 +89,7 @@ class RegionProof:
         elements: elements that were compared.
         runs: sets of data from the model's own runs.
         drawn: sets of data that were drawn.
+        undefined: whether ONNX leaves results open on the data of a run of the model.
         why: why a side did not run; empty where both did.
         wrong: the first difference beyond a rule's class.
     """
@@ -97,6 +99,7 @@ class RegionProof:
     elements: int = 0
     runs: int = 0
     drawn: int = 0
+    undefined: bool = False
     why: Words = field(default=Words("", ""))
     wrong: Disagreement | None = None
 
@@ -112,6 +115,7 @@ class RegionProof:
         self.elements += other.elements
         self.runs += other.runs
         self.drawn += other.drawn
+        self.undefined = self.undefined or other.undefined
         self.why = self.why or other.why
         self.wrong = self.wrong or other.wrong
 
@@ -217,6 +221,11 @@ class RegionTest:
         data: DataSet,
     ) -> None:
         """Compare one result."""
+        defined = defined_elements(self.before.nodes, data.feeds, wanted)
+        if defined is not None:
+            kept = defined if kept is None else kept & defined
+            if data.label == OWN_RUN and not defined.all():
+                self.proof.undefined = True
         if kept is not None and found.shape == wanted.shape:
             found, wanted = found[kept], wanted[kept]
         proof, limit = self.proof, self._limit(wanted)
@@ -313,8 +322,10 @@ def run_drawn(test: RegionTest, step: RuleStep, seeds: Sequence[int], visible: F
     bounds = {name: (each.low, each.high) for name, each in step.ranges.items()}
     refused = ""
     operators = test.before.operators | test.after.operators
+    bounded = not operators.isdisjoint(_SCORES)
     kinds = Kinds(
-        large=_LARGE if operators.isdisjoint(_SCORES) else _LARGE_SCORES,
+        large=_LARGE_SCORES if bounded else _LARGE,
+        bounded=bounded,
         lowest="Div" not in operators,
         odd=odd_values(step.origin.op_type) if test.limit == 0.0 else {},
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from atc_py.fix.engine import Applied
+    from atc_py.fix.fixed import Applied
 
 __all__ = ["rewrite_groups"]
 

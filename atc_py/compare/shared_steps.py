@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from atc_py.compare.region_proof import RegionProof
-    from atc_py.fix.engine import Applied
+    from atc_py.fix.fixed import Applied
     from atc_py.fix.step import RuleStep
     from atc_py.frontend.reading.tensors import TensorReader
     from atc_py.ir import ConstData

@@ -7,29 +7,29 @@ CANN's parser and kernels compute of it; the rest of the file stays as it is, to
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from atc_py.check.bound_node import BoundNode
+from atc_py.check.answers import State
 from atc_py.check.deviations import deviation_findings, met_deviations
-from atc_py.check.restating import OpsetPlacement, place_node
 from atc_py.diag import AtcError
 from atc_py.diag.codes import NO_CANN_ARITHMETIC, REFUSED_BY_PARSER
 from atc_py.fix.cann_form import load_forms
+from atc_py.fix.deviating import bound_node, nodes_before
 from atc_py.fix.site import Site
 from atc_py.fix.splice import splice
 from atc_py.fix.surroundings import Surroundings
 from atc_py.fix.unfit import UnfitError
 from atc_py.frontend.folding.bind import observe_inputs
 from atc_py.frontend.folding.if_branches import fold_with_branches
-from atc_py.frontend.reading.history import history
 from atc_py.frontend.rewriting.qdq.importing import import_quantized
 from atc_py.frontend.rewriting.qdq.writer import Writer
 from atc_py.source.limits import FOLD_LIMIT
+from atc_py.spec.deviations import Certainty
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from atc_py.check.bound_node import Conditions
+    from atc_py.check.bound_node import BoundNode, Conditions
     from atc_py.check.deviations import Met
     from atc_py.diag import Diagnostic
     from atc_py.frontend.folding.graph import WorkGraph, WorkNode
@@ -38,16 +38,32 @@ if TYPE_CHECKING:
     from atc_py.spec import Library
     from atc_py.tensor.shapes import Shape
 
-__all__ = ["file_as_cann"]
+__all__ = ["WrittenOut", "file_as_cann"]
 
 _MOST_ROUNDS = 8
 """Deviations that one node meets one after another; a GRU has six."""
 
 
+class WrittenOut(NamedTuple):
+    """A deviation that was written out.
+
+    Attributes:
+        node: the node that met it.
+        operator: its operator, by the name of its specification.
+        met: the deviation.
+    """
+
+    node: SourceNode
+    operator: str
+    met: Met
+
+
 def file_as_cann(
     file: OnnxFile, conditions: Conditions, library: Library, shapes: Mapping[str, Shape]
-) -> OnnxFile:
-    """Return `file` with every deviation of a generation of CANN written out.
+) -> tuple[OnnxFile, tuple[WrittenOut, ...]]:
+    """Return `file` with every deviation of a generation of CANN written out, and these.
+
+    Where no node deviates it is `file` itself.
 
     Args:
         file: the model.
@@ -69,10 +85,13 @@ class _Rewriter:
         self._file = file
         self._conditions = conditions
         self._library = library
-        self._changed = False
+        self._written: list[WrittenOut] = []
+        self._before = nodes_before((), library)
+        self._settled: dict[str, frozenset[str]] = {}
+        """Deviations that nodes of forms are free of, by output: a form is not written twice."""
 
-    def run(self, shapes: Mapping[str, Shape]) -> OnnxFile:
-        """Return the file in its new form; the file itself where no node deviates."""
+    def run(self, shapes: Mapping[str, Shape]) -> tuple[OnnxFile, tuple[WrittenOut, ...]]:
+        """Return the file in its new form and what was written out."""
         file = self._file
         convention = file.bias_convention(None)
         graph = file.graph(observe_inputs(file.path, file.inputs, shapes), convention)
@@ -81,16 +100,18 @@ class _Rewriter:
             graph.runs = 0
             folded = fold_with_branches(graph, file.tensors, FOLD_LIMIT)
             model = file.translated(folded, quantized, convention).source
+            self._before = nodes_before(model.all_nodes, self._library)
             if not self._round(graph, model):
                 break
-        if not self._changed:
-            return file
-        return replace(
+        if not self._written:
+            return file, ()
+        found = replace(
             file,
             nodes=tuple(graph.nodes),
             contents=replace(file.contents, weights=dict(graph.consts)),
             opsets=graph.opsets,
         )
+        return found, tuple(self._written)
 
     def _round(self, graph: WorkGraph, model: SourceModel) -> bool:
         """Write out one deviation of every node that meets any; return True if there is one."""
@@ -109,21 +130,20 @@ class _Rewriter:
             else:
                 writer.keep(work)
         writer.finish()
-        self._changed = self._changed or bool(met)
         return bool(met)
 
     def _first(self, node: SourceNode) -> Met | None:
-        """Return the first deviation that a node meets; None if it means the same on CANN."""
+        """Return the first deviation to write out; None if the node means the same on CANN."""
         bound = self._bound(node)
-        return None if bound is None else next(met_deviations(bound), None)
+        if bound is None:
+            return None
+        settled = {row for each in node.outputs if each for row in self._settled.get(each.name, ())}
+        found = (met for met in met_deviations(bound) if met.row.name not in settled)
+        return next((met for met in found if not _may_be_followed_as_is(met)), None)
 
     def _bound(self, node: SourceNode) -> BoundNode | None:
         """Return the node bound to its specification; None if it stands at no listed opset."""
-        spec = self._library.find(node.op_type, node.domain)
-        placement = None if spec is None else place_node(node, spec, history())
-        if spec is None or not isinstance(placement, OpsetPlacement):
-            return None
-        return BoundNode(spec, placement.view, placement.opset, self._conditions, node.opset)
+        return bound_node(node, self._library, self._conditions, self._before)
 
     def _refusals(self, node: SourceNode) -> Iterator[Diagnostic]:
         """Yield the reasons for which the parser refuses a node."""
@@ -149,7 +169,22 @@ class _Rewriter:
             results = form(site)
         except UnfitError as error:
             raise AtcError(_no_form(node, met, str(self._file.path), error.reason.en)) from error
-        splice(writer, work, site, results)
+        earlier = (self._settled.get(name, frozenset()) for name in work.outputs)
+        settled = frozenset({met.row.name}).union(*earlier)
+        for made in splice(writer, work, site, results):
+            if made.op_type == work.op_type:
+                self._settled.update(dict.fromkeys(made.outputs, settled))
+        spec = self._library.find(node.op_type, node.domain)
+        operator = node.op_type if spec is None else spec.op
+        self._written.append(WrittenOut(node, operator, met))
+
+
+def _may_be_followed_as_is(met: Met) -> bool:
+    """Return True where a node may have values for which CANN's result is ONNX's.
+
+    For other values it is not defined, so there is nothing else that could be computed.
+    """
+    return met.row.undefined and met.answer.state is State.UNKNOWN
 
 
 def _no_form(node: SourceNode, met: Met, path: str, needs: str = "") -> Diagnostic:
@@ -157,8 +192,12 @@ def _no_form(node: SourceNode, met: Met, path: str, needs: str = "") -> Diagnost
     from atc_py.diag import Place
 
     why = f"; it could if {needs}" if needs else ""
+    if met.row.undefined and met.answer.observed.en:
+        why = f" ({met.answer.observed.en})"
+    inferred = " (inferred)" if met.certainty is Certainty.INFERRED else ""
     return NO_CANN_ARITHMETIC.diagnostic(
-        f"what CANN computes of {node.op_type} cannot be followed: {met.row.effect.en}{why}",
+        f"what CANN computes of {node.op_type} cannot be followed: "
+        f"{met.row.effect.en}{why}{inferred}",
         place=Place(path, node.index, node.name, node.op_type),
         help="leave --semantics out, or rewrite the node with `atc-py fix --for cann`",
     )

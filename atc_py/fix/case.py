@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from atc_py.options.compile_options import NEWEST_CANN
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ class RuleCase:
         domain: of the operator; "" for ONNX's own.
         operator_list: the list that refuses it.
         before: nodes before it as in `CaseGraph`, whose inputs are those of the model.
+        cann: the generation of CANN, of rules that remove deviations.
     """
 
     op_type: str
@@ -104,6 +106,7 @@ class RuleCase:
     domain: str = ""
     operator_list: str = "base"
     before: CaseGraph | None = None
+    cann: int = NEWEST_CANN
 
     @property
     def ranges(self) -> dict[str, tuple[int, int]]:
@@ -127,6 +130,7 @@ def case_after(
     reads: Sequence[str],
     inputs: Mapping[str, Fed | NDArray[Any]],
     opset: int = 13,
+    attributes: Mapping[str, Any] | None = None,
 ) -> RuleCase:
     """Return a case of a node after others.
 
@@ -136,6 +140,7 @@ def case_after(
         reads: names of its inputs by position.
         inputs: inputs of the model and constants, by name.
         opset: version of ONNX's operators.
+        attributes: of the node.
     """
     fed = {name: each for name, each in inputs.items() if isinstance(each, Fed)}
     constants: tuple[CaseNode, ...] = tuple(
@@ -144,4 +149,5 @@ def case_after(
         if not isinstance(each, Fed)
     )
     before = CaseGraph(fed, (), (*constants, *nodes))
-    return RuleCase(op_type, tuple(MadeInput(name) for name in reads), opset=opset, before=before)
+    made = tuple(MadeInput(name) for name in reads)
+    return RuleCase(op_type, made, attributes or {}, opset, before=before)

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from atc_py.check.evaluate import check_view
 from atc_py.check.findings import Standing
-from atc_py.diag.codes import FIX_NOT_SETTLED
+from atc_py.diag.codes import OPERATOR_RESTATED
 from atc_py.fix.bound_inputs import bind_inputs
 from atc_py.fix.choosing import cheapest, fitting_forms
+from atc_py.fix.deviating import deviating_nodes, is_unknown_to_parser
+from atc_py.fix.fixed import Applied, Fixed, Unfit
 from atc_py.fix.lineage import Lineage
 from atc_py.fix.neighbors import Readers
 from atc_py.fix.ranges import Range, Ranges
 from atc_py.fix.registry import check_rules, rules_of_operator
 from atc_py.fix.restate import PREFERRED, restate_graph
-from atc_py.fix.rule import Exactness
+from atc_py.fix.rule import Exactness, Purpose
 from atc_py.fix.site import Site
 from atc_py.fix.splice import splice
 from atc_py.fix.start import Start
 from atc_py.fix.step import nodes_looked_through, step_of
 from atc_py.fix.surroundings import MOST_NODES, Surroundings, makers_of
-from atc_py.fix.tidy.tidying import Tidied, tidy_graph
+from atc_py.fix.tidy.tidying import tidy_graph
 from atc_py.frontend.folding.bind import observe_inputs
 from atc_py.frontend.folding.if_branches import fold_with_branches
 from atc_py.frontend.reading.history import history
@@ -35,20 +37,17 @@ if TYPE_CHECKING:
 
     from atc_py.check.bound_node import Conditions
     from atc_py.check.evaluate import Checked
-    from atc_py.diag import Words
     from atc_py.fix.choosing import FittingForm, Misfit
-    from atc_py.fix.new_node import NewNode
     from atc_py.fix.rule import FixRule
-    from atc_py.fix.step import RuleStep
     from atc_py.frontend.folding.folded import FoldedModel
     from atc_py.frontend.folding.graph import WorkGraph, WorkNode
     from atc_py.frontend.reading.onnx_file import OnnxFile
     from atc_py.options.fix_rules import FixRules
-    from atc_py.source import SourceModel, SourceNode
+    from atc_py.source import QuantizedNode, SourceModel, SourceNode
     from atc_py.spec import Library
     from atc_py.tensor.shapes import Shape
 
-__all__ = ["Applied", "Fixed", "Fixer", "Unfit"]
+__all__ = ["Fixer"]
 
 _MOST_ROUNDS = 60
 """Rounds of rules; a form takes few."""
@@ -64,78 +63,6 @@ _MOST_TIDYINGS = 3
 
 _Choice = tuple[int, tuple[str, ...]]
 """A node of the file, and the rules by which a part of what replaces it has come to be."""
-
-
-@dataclass(frozen=True, slots=True)
-class Applied:
-    """A rule that was applied.
-
-    Attributes:
-        rule: the rule.
-        node: the node that it replaced.
-        made: the nodes that replaced it.
-        step: both, so that they can be run.
-    """
-
-    rule: FixRule
-    node: SourceNode
-    made: tuple[NewNode, ...]
-    step: RuleStep
-
-    def with_moved(self, moved: Mapping[str, NewNode]) -> Applied:
-        """Return the same with those of its nodes that tidying has moved, by former results."""
-        new = (moved[name] for node in self.made for name in node.outputs if name in moved)
-        return replace(self, made=(*self.made, *new))
-
-
-@dataclass(frozen=True, slots=True)
-class Unfit:
-    """A rule that did not fit a refused node, and the condition that does not hold."""
-
-    rule: FixRule
-    node: SourceNode
-    reason: Words
-
-
-@dataclass(slots=True)
-class Fixed:
-    """A model after fixing.
-
-    Attributes:
-        file: the file as it was read.
-        graph: the graph in its new form.
-        before: the check of the file.
-        after: the check of the new form.
-        applied: the rules that were applied, in order.
-        unfit: the rules that did not fit nodes that are still refused.
-        settled: whether the last round changed nothing; False if a bound ended the rounds.
-        model: the graph as a source model; None if it is not settled.
-        tidied: changes of tidying, after the last rule.
-    """
-
-    file: OnnxFile
-    graph: WorkGraph
-    before: Checked
-    after: Checked
-    applied: tuple[Applied, ...] = ()
-    unfit: tuple[Unfit, ...] = ()
-    settled: bool = True
-    model: SourceModel | None = field(default=None)
-    tidied: Tidied = field(default_factory=Tidied)
-
-    def require_settled(self) -> None:
-        """Refuse a form that rules would go on changing.
-
-        Raises:
-            AtcError: FIX_NOT_SETTLED, with the rules that were applied last.
-        """
-        if self.settled:
-            return
-        rules = ", ".join(dict.fromkeys(each.rule.name for each in self.applied[-8:]))
-        raise FIX_NOT_SETTLED.error(
-            f"rules undo each other or go on without end: {rules}",
-            help="leave one of them out with --skip",
-        )
 
 
 class Fixer:
@@ -170,7 +97,7 @@ class Fixer:
         self._lineage = Lineage()
         self._chosen: dict[int, _Choice] = {}
         self._barred: set[_Choice] = set()
-        self._look: Callable[[], tuple[FoldedModel, Checked]] | None = None
+        self._met: Mapping[SourceNode, frozenset[str]] = {}
 
     def fix(self, shapes: Mapping[str, Shape], *, tidy: bool = True) -> Fixed:
         """Return the model in its new form.
@@ -215,36 +142,34 @@ class Fixer:
         """Return the model with every rule applied that fits; hopeless nodes are left out."""
         self._lineage, self._chosen = Lineage(), {}
         file = self._file
-        convention = file.bias_convention(None)
         start = self._start
         if start is None:
-            graph = file.graph(observe_inputs(file.path, file.inputs, shapes), convention)
+            graph = file.graph(
+                observe_inputs(file.path, file.inputs, shapes), file.bias_convention(None)
+            )
             bind_inputs(graph, self._rules.bind)
             quantized = import_quantized(graph, file.tensors, FOLD_LIMIT)
         else:
             graph, quantized = start.graph, start.quantized
 
-        def look() -> tuple[FoldedModel, Checked]:
-            graph.runs = 0
-            graph.pinned.clear()  # Results of If nodes: other nodes may make them by now.
-            folded = fold_with_branches(graph, file.tensors, FOLD_LIMIT)
-            model = file.translated(folded, quantized, convention)
-            return model, check_view(model.source, self._conditions, self._library, history())
-
-        self._look = look
+        look = self._looking(graph, quantized)
         model, before = look() if start is None else (start.model, start.checked)
         self._start = start or Start.of(model, before)
         after = before
         known = [each for found in self._hopeless.values() for each in found]
-        if self._is_modernized(graph, model.source, after):
+        if self._is_modernized(graph, model, after):
             model, after = look()
         precise = self._for_precision()
         for _ in range(_MOST_ROUNDS):
             refused = set(self._refused(model.source, after))
             changed, unfit = self._round(graph, model.source, refused)
+            if not changed and self._rules.for_cann:
+                self._met = deviating_nodes(model.source, self._library, self._conditions)
+                changed, misfits = self._round(graph, model.source, self._met, Purpose.CANN)
+                unfit += misfits
             if not changed and precise:
                 precise, listed = False, set(model.source.nodes) - refused
-                changed, _misfits = self._round(graph, model.source, listed, precision=True)
+                changed, _misfits = self._round(graph, model.source, listed, Purpose.PRECISION)
             if self._lineage.endless:
                 return Fixed(file, graph, before, after, tuple(self._applied), settled=False)
             if not changed:
@@ -253,12 +178,34 @@ class Fixer:
         else:
             return Fixed(file, graph, before, after, tuple(self._applied), settled=False)
         return Fixed(
-            file, graph, before, after, tuple(self._applied), (*known, *unfit), model=model.source
+            file,
+            graph,
+            before,
+            after,
+            tuple(self._applied),
+            (*known, *unfit),
+            look=look,
+            folded=model,
         )
+
+    def _looking(
+        self, graph: WorkGraph, quantized: tuple[QuantizedNode, ...]
+    ) -> Callable[[], tuple[FoldedModel, Checked]]:
+        """Return what folds and checks the graph as it then is."""
+        file = self._file
+
+        def look() -> tuple[FoldedModel, Checked]:
+            graph.runs = 0
+            graph.pinned.clear()  # Results of If nodes: other nodes may make them by now.
+            folded = fold_with_branches(graph, file.tensors, FOLD_LIMIT)
+            model = file.translated(folded, quantized, file.bias_convention(None))
+            return model, check_view(model.source, self._conditions, self._library, history())
+
+        return look
 
     def _tidy(self, found: Fixed) -> None:
         """Tidy the new form, and leave nodes out that the list then refuses."""
-        if found.model is None or not found.applied or self._look is None:
+        if found.model is None or found.look is None or not found.applied:
             return
         graph, own = found.graph, {n for a in found.applied for new in a.made for n in new.outputs}
         nodes, consts = graph.nodes, dict(graph.consts)
@@ -266,24 +213,23 @@ class Fixer:
         barred: set[int] = set()
         for _ in range(_MOST_TIDYINGS):
             tidied = tidy_graph(graph, found.model, own, barred)
-            folded, after = self._look()
+            folded, after = found.look()
             new = {node.index for node in self._refused(folded.source, after)} - refused
             if not new:
-                found.model, found.after, found.tidied = folded.source, after, tidied
+                found.folded, found.after, found.tidied = folded, after, tidied
                 found.applied = tuple(each.with_moved(tidied.moved) for each in found.applied)
                 return
             barred |= new
             graph.nodes, graph.consts = nodes, dict(consts)
-            folded, found.after = self._look()
-            found.model = folded.source
+            found.folded, found.after = found.look()
 
-    def _is_modernized(self, graph: WorkGraph, model: SourceModel, checked: Checked) -> bool:
+    def _is_modernized(self, graph: WorkGraph, model: FoldedModel, checked: Checked) -> bool:
         """State a refused model of an old opset at the preferred one; return True if it has changed.
 
         Rules write in the forms of the model's opset, and lists have few of the oldest.
         """
         old = 0 < graph.opsets.get("", 0) < _OLDEST
-        if not old or not any(self._refused(model, checked)):
+        if not old or not any(self._refused(model.source, checked)):
             return False
         return not restate_graph(graph, model, self._library, PREFERRED)
 
@@ -297,8 +243,7 @@ class Fixer:
         graph: WorkGraph,
         model: SourceModel,
         todo: Collection[SourceNode],
-        *,
-        precision: bool = False,
+        purpose: Purpose = Purpose.LISTS,
     ) -> tuple[bool, list[Unfit]]:
         """Replace every node of `todo` that a rule fits; return True if one was, and misfits."""
         writer = Writer(graph)
@@ -317,7 +262,7 @@ class Fixer:
                 continue
             hit = any(each in todo for each in node.with_inner)
             tried = hit and node.index not in self._hopeless and not self._lineage.endless
-            done = tried and self._replace(writer, work, node, unfit, precision=precision)
+            done = tried and self._replace(writer, work, node, unfit, purpose)
             changed = changed or done
             if not done:
                 writer.keep(work)
@@ -325,11 +270,24 @@ class Fixer:
         return changed, unfit
 
     def _refused(self, model: SourceModel, checked: Checked) -> Iterator[SourceNode]:
-        """Yield the nodes with a finding that is to be removed."""
-        limit = Standing.REWRITE if self._rules.all_findings else Standing.ERROR
+        """Yield the nodes with a finding that is to be removed.
+
+        Findings on the opset are not: the model is stated at another one in the end.
+        """
+        rewritten = {
+            (each.place.node, each.place.node_name or "", each.place.op_type, each.scope)
+            for each in (checked.check.findings if self._rules.all_findings else ())
+            if each.standing.reaches(Standing.REWRITE) and each.code is not OPERATOR_RESTATED
+        }
         for node, row in zip(model.all_nodes, checked.check.rows, strict=True):
-            if row.standing.reaches(limit):
+            label = node.index, node.name, node.op_type, node.scope
+            listed = row.standing is not Standing.ERROR and label not in rewritten
+            if not listed or self._is_unknown_to_parser(node):
                 yield node
+
+    def _is_unknown_to_parser(self, node: SourceNode) -> bool:
+        """Return True if the parser of the generation asked for has the operator at no opset."""
+        return self._rules.for_cann and is_unknown_to_parser(node, self._library, self._conditions)
 
     def _allows(self, rule: FixRule) -> bool:
         """Return True if the user lets `rule` apply."""
@@ -344,16 +302,19 @@ class Fixer:
         work: WorkNode,
         node: SourceNode,
         unfit: list[Unfit],
-        *,
-        precision: bool,
+        purpose: Purpose,
     ) -> bool:
         """Write the cheapest form that rules have for `node`; return True if there is one."""
         label = f"{node.domain}::{node.op_type}" if node.domain else node.op_type
         before = self._lineage.of(work.writes)
+        # A rule that has left a deviation once would leave it again.
+        done = before if purpose is Purpose.CANN else ()
         rules = [
             rule
-            for rule in rules_of_operator(label, precision=precision)
-            if self._allows(rule) and (node.index, (*before, rule.name)) not in self._barred
+            for rule in rules_of_operator(label, purpose, self._met.get(node, ()))
+            if self._allows(rule)
+            and rule.name not in done
+            and (node.index, (*before, rule.name)) not in self._barred
         ]
         opset = writer.graph.opsets.get("", 0)
         room = MOST_NODES - len(writer.nodes)
@@ -368,7 +329,7 @@ class Fixer:
         if not forms:
             return False
         form = cheapest(forms, work, writer.graph, self._conditions.soc)
-        if len(forms) > 1 or precision:
+        if len(forms) > 1 or purpose is not Purpose.LISTS:
             self._chosen[node.index] = (node.index, (*before, form.rule.name))
         absorbed = form.site.absorbed
         if absorbed:

@@ -6,12 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from atc_py.fix.engine import Fixer
+from atc_py.fix.listed_opset import state_at_listed_opset
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from atc_py.check.bound_node import Conditions
-    from atc_py.fix.engine import Applied
+    from atc_py.fix.fixed import Applied
     from atc_py.frontend.reading.onnx_file import OnnxFile
     from atc_py.options.fix_rules import FixRules
     from atc_py.spec import Library
@@ -44,6 +45,8 @@ def fixed_file(
     """
     found = Fixer(file, conditions, library, rules).fix(shapes)
     found.require_settled()
+    if rules.for_cann:
+        state_at_listed_opset(found, library, conditions.cann)
     if not found.applied and not rules.bind and found.graph.opsets == file.opsets:
         return file, ()
     graph = found.graph

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.diag.suggestions import nearest
-from atc_py.fix.rule import FixRule
+from atc_py.fix.rule import FixRule, Purpose
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from atc_py.fix.case import RuleCase
     from atc_py.fix.rule import Exactness, RuleText
@@ -36,14 +36,34 @@ def fix_rule(  # noqa: PLR0913  (a rule is its parts)
     last: bool = False,
     bound: float = 0.0,
     precision: bool = False,
+    deviations: Sequence[str] = (),
+    lists: bool | None = None,
 ) -> Callable[[Apply], Apply]:
-    """Register a function as the rule called `name`; arguments are the attributes of `FixRule`.
+    """Register a function as the rule called `name`; others are the attributes of `FixRule`.
+
+    Args:
+        name: the rule's name.
+        operators: operators of its nodes.
+        exactness: the difference that it makes.
+        text: its words.
+        example: a case that it fits.
+        near_miss: a case that it does not fit.
+        last: whether others are tried first.
+        bound: of class BOUNDED.
+        precision: whether it is for float16.
+        deviations: those of CANN that it removes.
+        lists: whether it replaces refused nodes; by default where it has no other purpose.
 
     Raises:
         ValueError: another rule has the name.
     """
     if name in _RULES:
         raise ValueError(f"two rules are called {name!r}")
+
+    others = {Purpose.PRECISION: precision, Purpose.CANN: bool(deviations)}
+    purposes = {each for each, wanted in others.items() if wanted}
+    if lists or (lists is None and not purposes):
+        purposes.add(Purpose.LISTS)
 
     def register(apply: Apply) -> Apply:
         _RULES[name] = FixRule(
@@ -56,7 +76,8 @@ def fix_rule(  # noqa: PLR0913  (a rule is its parts)
             apply,
             last,
             bound,
-            precision,
+            frozenset(purposes),
+            frozenset(deviations),
         )
         return apply
 
@@ -78,15 +99,20 @@ def _import_rules() -> None:
         importlib.import_module(f"{rules.__name__}.{module.name}")
 
 
-def rules_of_operator(label: str, *, precision: bool = False) -> tuple[FixRule, ...]:
+def rules_of_operator(
+    label: str, purpose: Purpose = Purpose.LISTS, deviations: Collection[str] = ()
+) -> tuple[FixRule, ...]:
     """Return the rules for an operator, in the order tried.
 
     Args:
         label: the operator, as `FixRule.operators` spells it.
-        precision: whether rules for float16 are asked for, rather than those for refused nodes.
+        purpose: that of the rules.
+        deviations: of purpose CANN, those that the node meets: rules remove one of them at least.
     """
-    known = (rule for rule in load_rules().values() if rule.precision is precision)
+    known = (rule for rule in load_rules().values() if purpose in rule.purposes)
     found = (rule for rule in known if label in rule.operators)
+    if purpose is Purpose.CANN:
+        found = (rule for rule in found if not rule.deviations.isdisjoint(deviations))
     return tuple(sorted(found, key=lambda rule: (rule.last, rule.name)))
 
 

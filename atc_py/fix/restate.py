@@ -7,10 +7,12 @@ finding.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from atc_py.check.deviations import parser_opsets
 from atc_py.check.restating import restated_at
 from atc_py.diag import Words
 from atc_py.fix.old_forms import is_old_form, new_form
@@ -18,20 +20,26 @@ from atc_py.fix.site import Site
 from atc_py.fix.splice import splice
 from atc_py.fix.unfit import UnfitError
 from atc_py.frontend.reading.history import history
+from atc_py.frontend.rewriting.branch_messages import branch_message, with_branches
 from atc_py.frontend.rewriting.qdq.writer import Writer
+from atc_py.spec.generations import find_generation
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
+    from atc_py.frontend.folding.folded import FoldedModel
     from atc_py.frontend.folding.graph import WorkGraph, WorkNode
+    from atc_py.frontend.folding.if_branches import Branch
     from atc_py.source import OperatorSchema, SourceModel, SourceNode
-    from atc_py.spec import Library
+    from atc_py.spec import Library, OpSpec
 
 __all__ = ["PREFERRED", "NotStated", "best_opset", "changed_operators", "restate_graph"]
 
 NotStated = tuple["SourceNode", Words]
 """A node without a form at the opset, and why."""
+
+_Branches: TypeAlias = "Mapping[WorkNode, tuple[Branch, ...]]"
 
 PREFERRED = 12
 """Opset at which every operator of the list `base` is listed."""
@@ -41,14 +49,27 @@ _COERCED = frozenset({"Hardmax", "LogSoftmax", "Softmax"})
 """Operators that, before opset 13, work on all axes from `axis` on as one."""
 
 
-def best_opset(model: SourceModel, library: Library, preferred: int) -> int:
+def best_opset(
+    model: SourceModel, library: Library, preferred: int, cann: int | None = None
+) -> int:
     """Return the opset at which every listed operator of `model` is on the list, nearest its own.
 
     It is `preferred` if the operators have none in common.
+
+    Args:
+        model: the model.
+        library: the operator list.
+        preferred: the opset without a common one.
+        cann: the generation of CANN whose parser is to have the operators there; None for any.
     """
     own = model.opsets.get("", preferred)
     specs = {node.op_type: library.find(node.op_type, node.domain) for node in model.all_nodes}
-    sets = [set(spec.opsets) for spec in specs.values() if spec is not None and not spec.custom]
+    listed = [spec for spec in specs.values() if spec is not None and not spec.custom]
+    sets = [set(spec.opsets) for spec in listed]
+    if cann is not None:
+        edition = find_generation(cann).edition
+        runs = [parser_opsets(spec, edition) for spec in listed]
+        sets += [{n for first, last in run for n in range(first, last + 1)} for run in runs if run]
     common = set.intersection(*sets) if sets else {own}
     return min(common, key=lambda each: (abs(each - own), -each), default=preferred)
 
@@ -65,90 +86,151 @@ def changed_operators(names: Collection[str], before: int, after: int) -> frozen
 
 
 def restate_graph(
-    graph: WorkGraph, model: SourceModel, library: Library, opset: int
+    graph: WorkGraph, model: FoldedModel, library: Library, opset: int
 ) -> list[NotStated]:
-    """Write every node of `graph` in its form at `opset`; return those that have none.
+    """Write every node of `graph` and of its branches in its form at `opset`; return those without one.
 
     The graph is as before if there is such a node.
 
     Args:
         graph: the graph, folded.
-        model: the same as a source model; its nodes are those of the graph, in order.
+        model: the same with its branches and as a source model, whose nodes are those of the
+            graph, in order.
         library: the operator list.
         opset: the version of ONNX's operators that the graph imports afterwards.
     """
-    own = graph.opsets.get("", opset)
-    if own == opset:
+    if graph.opsets.get("", opset) == opset:
         return []
-    writer = Writer(graph)
-    failed: list[NotStated] = []
-    for work, node in zip(graph.nodes, model.nodes, strict=True):
-        restate = _restate_old if is_old_form(node, opset) else _restate
-        try:
-            reason = restate(writer, work, node, library, opset)
-        except UnfitError as error:  # a rank that its form needs is open
-            reason = error.reason
-        if reason is not None:
-            failed.append((node, reason))
-    if failed:
-        return failed
-    writer.finish()
-    graph.opsets = {**graph.opsets, "": opset}
+    restating = _Restating(Writer(graph).fresh, library, opset)
+    stated = restating.graph(graph, model.source.nodes, model.folded.branches)
+    if restating.failed:
+        return restating.failed
+    graph.nodes, graph.opsets = stated.nodes, {**graph.opsets, "": opset}
+    graph.consts.update(stated.consts)
     for each in graph.nodes:
         if not each.domain:
             each.opset = opset
     return []
 
 
-def _restate(  # noqa: PLR0911  (one return a reason)
-    writer: Writer, work: WorkNode, node: SourceNode, library: Library, opset: int
-) -> Words | None:
-    """Write one node in its form at `opset`; return why it has none."""
-    spec = library.find(node.op_type, node.domain)
-    if work.holds_graphs:
-        return Words(
-            f"{node.op_type} holds graphs, whose nodes are not restated",
-            f"{node.op_type} 含子图，其中的节点不改写",
-        )
-    if node.domain or (spec is not None and spec.custom):
-        writer.keep(work)
+class _Restating:
+    """A walk over the nodes of a graph and of its branches, each written in its form at one opset.
+
+    Attributes:
+        failed: the nodes that have no form there.
+    """
+
+    def __init__(self, fresh: Callable[[str], str], library: Library, opset: int) -> None:
+        self.failed: list[NotStated] = []
+        self._fresh = fresh
+        self._library = library
+        self._opset = opset
+
+    def graph(
+        self, graph: WorkGraph, nodes: Sequence[SourceNode], branches: _Branches
+    ) -> WorkGraph:
+        """Return a copy of `graph`, whose nodes are also `nodes`, with their new forms."""
+        copy = replace(graph, consts=dict(graph.consts))
+        writer = Writer(copy)
+        for work, node in zip(graph.nodes, nodes, strict=True):
+            try:
+                reason = self._node(writer, work, node, branches.get(work, ()))
+            except UnfitError as error:  # a rank that its form needs is open
+                reason = error.reason
+            if reason is not None:
+                self.failed.append((node, reason))
+        writer.finish()
+        return copy
+
+    def _node(
+        self, writer: Writer, work: WorkNode, node: SourceNode, branches: Sequence[Branch]
+    ) -> Words | None:
+        """Write one node in its form; return why it has none."""
+        spec, opset = self._library.find(node.op_type, node.domain), self._opset
+        if node.domain or (spec is not None and spec.custom):
+            writer.keep(work)
+            return None
+        if is_old_form(node, opset):
+            site = Site(node, opset, self._fresh)
+            splice(writer, work, site, new_form(site))
+            return None
+        return self._of_version(writer, work, node, branches)
+
+    def _of_version(
+        self, writer: Writer, work: WorkNode, node: SourceNode, branches: Sequence[Branch]
+    ) -> Words | None:
+        """Write one node in the form of the version in force at the opset."""
+        opset = self._opset
+        before, after = (history().at(node.op_type, each) for each in (node.opset, opset))
+        if before is None or after is None or after.deprecated:
+            return Words(
+                f"ONNX does not define {node.op_type} at opset {opset}",
+                f"ONNX 在 opset {opset} 没有定义 {node.op_type}",
+            )
+        if before.since_version == after.since_version and not work.holds_graphs:
+            writer.keep(work)
+            return None
+        spec = self._library.find(node.op_type, node.domain)
+        if spec is None:
+            return Words(f"{node.op_type} is not on the list", f"{node.op_type} 不在清单中")
+        if work.holds_graphs:
+            return self._holder(writer, work, node, branches, spec)
+        return self._in_new_form(writer, work, node, (spec, before, after))
+
+    def _in_new_form(
+        self,
+        writer: Writer,
+        work: WorkNode,
+        node: SourceNode,
+        known: tuple[OpSpec, OperatorSchema, OperatorSchema],
+    ) -> Words | None:
+        """Write one node of another version; `known` has its specification and both definitions."""
+        (spec, before, after), opset = known, self._opset
+        site = Site(node, opset, self._fresh)
+        if node.op_type in _COERCED and opset < _AXIS_CHANGED <= node.opset:
+            results = _along_last_axis(site, before)
+        else:
+            moved = _attributes_as_inputs(site, after)
+            found = restated_at(node, spec, history(), opset, moved)
+            if isinstance(found, Words):
+                return found
+            attributes: dict[str, Any] = {**found.attributes}
+            names = [tensor.name if tensor is not None else "" for tensor in found.inputs]
+            names += [""] * (max(moved, default=-1) + 1 - len(names))
+            for position, name in moved.items():
+                names[position] = name
+            _fill_required(site, after, names)
+            results = site.ops(node.op_type, names, len(node.outputs), **attributes)
+        splice(writer, work, site, results)
         return None
-    before, after = (history().at(node.op_type, each) for each in (node.opset, opset))
-    if before is None or after is None or after.deprecated:
-        return Words(
-            f"ONNX does not define {node.op_type} at opset {opset}",
-            f"ONNX 在 opset {opset} 没有定义 {node.op_type}",
-        )
-    if before.since_version == after.since_version:
-        writer.keep(work)
-        return None
-    if spec is None:
-        return Words(f"{node.op_type} is not on the list", f"{node.op_type} 不在清单中")
-    site = Site(node, opset, writer.fresh)
-    if node.op_type in _COERCED and opset < _AXIS_CHANGED <= node.opset:
-        results = _along_last_axis(site, before)
-    else:
-        moved = _attributes_as_inputs(site, after)
-        found = restated_at(node, spec, history(), opset, moved)
+
+    def _holder(
+        self,
+        writer: Writer,
+        work: WorkNode,
+        node: SourceNode,
+        branches: Sequence[Branch],
+        spec: OpSpec,
+    ) -> Words | None:
+        """Write an If whose branches have their new forms."""
+        found = restated_at(node, spec, history(), self._opset, {})
         if isinstance(found, Words):
             return found
-        attributes: dict[str, Any] = {**found.attributes}
-        names = [tensor.name if tensor is not None else "" for tensor in found.inputs]
-        names += [""] * (max(moved, default=-1) + 1 - len(names))
-        for position, name in moved.items():
-            names[position] = name
-        _fill_required(site, after, names)
-        results = site.ops(node.op_type, names, len(node.outputs), **attributes)
-    splice(writer, work, site, results)
-    return None
-
-
-def _restate_old(
-    writer: Writer, work: WorkNode, node: SourceNode, _library: Library, opset: int
-) -> None:
-    """Write one node whose form means another thing at `opset`."""
-    site = Site(node, opset, writer.fresh)
-    splice(writer, work, site, new_form(site))
+        graphs = {each.name: each.g for each in work.proto.attribute if each.HasField("g")}
+        if graphs.keys() != {each.name for each in branches}:
+            return Words("its branches cannot be read", "其分支无法读取")
+        if any(each.folded.quantized for each in branches):
+            return Words("its branches have quantized layers", "其分支含量化层")
+        stated = {
+            each.name: branch_message(
+                graphs[each.name],
+                self.graph(each.folded.graph, node.branches[each.name].nodes, each.folded.branches),
+                work.captured,
+            )
+            for each in branches
+        }
+        writer.keep(with_branches(work, stated))
+        return None
 
 
 def _along_last_axis(site: Site, before: OperatorSchema) -> Sequence[str]:

@@ -1,4 +1,4 @@
-"""A rule: an operator that the list refuses, or float16 harms, and the form in listed operators that replaces it."""
+"""A rule: an operator that the list refuses, float16 harms or CANN reads otherwise, and the form that replaces it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from atc_py.fix.case import RuleCase
     from atc_py.fix.site import Site
 
-__all__ = ["Exactness", "FixRule", "RuleText"]
+__all__ = ["Exactness", "FixRule", "Purpose", "RuleText"]
 
 
 class Exactness(Enum):
@@ -46,6 +46,19 @@ _EXACTNESS = {
 }
 
 
+class Purpose(Enum):
+    """Kind of nodes that a rule replaces."""
+
+    LISTS = "lists"
+    """Nodes that the operator list refuses."""
+
+    PRECISION = "precision"
+    """Listed nodes that overflow or lose accuracy in float16."""
+
+    CANN = "cann"
+    """Nodes that mean another thing on CANN than in ONNX, or that its parser refuses."""
+
+
 @dataclass(frozen=True, slots=True)
 class RuleText:
     """Words of a rule.
@@ -75,12 +88,14 @@ class FixRule:
         operators: operators of its nodes; `domain::Op` outside of ONNX's own domain.
         exactness: the difference that it makes in float32, on one engine.
         text: its words.
-        example: a case that the rule fits, and that the list `base` refuses or float16 harms.
+        example: a case that the rule fits, and that the list `base` refuses, float16 harms or CANN
+            reads otherwise.
         near_miss: a case of the same operator that the rule does not fit; None if it fits all.
         apply: writes the new form and returns the names of its results, one for each output of the node.
         last: whether the rules that are not are tried before it.
         bound: of a rule of class BOUNDED, its bound; see `limit`.
-        precision: whether it replaces listed nodes, whose float16 form overflows or loses accuracy.
+        purposes: the nodes that it replaces.
+        deviations: of purpose CANN, the deviations that it removes: `GRU/clip-ignored`.
     """
 
     name: str
@@ -92,7 +107,8 @@ class FixRule:
     apply: Apply
     last: bool = False
     bound: float = 0.0
-    precision: bool = False
+    purposes: frozenset[Purpose] = frozenset({Purpose.LISTS})
+    deviations: frozenset[str] = frozenset()
 
     @property
     def limit(self) -> float:

@@ -10,6 +10,7 @@ from atc_py.diag.codes import BAD_OPTION, OPTIONS_EXCLUDE
 from atc_py.diag.suggestions import nearest
 from atc_py.options.compile_options import (
     AUTO,
+    CANN_GENERATIONS,
     DEFAULT_LIST,
     LIST_VARIABLE,
     NEWEST_CANN,
@@ -105,6 +106,8 @@ class RuleChoice(TypedDict, total=False):
         ranges: bounds of integer inputs, both included, by name.
         for_precision: replace listed nodes that overflow or lose accuracy in float16, too; None,
             the default, for that in precision mode force_fp16 alone.
+        for_cann: replace nodes, too, that the generation `cann` of CANN computes otherwise than
+            ONNX, or that its parser refuses; False by default.
     """
 
     only: Iterable[str]
@@ -114,6 +117,7 @@ class RuleChoice(TypedDict, total=False):
     bind: Mapping[str, float]
     ranges: Mapping[str, tuple[int, int]]
     for_precision: bool | None
+    for_cann: bool
 
 
 class FixChoice(PrecisionChoice, RuleChoice, total=False):
@@ -196,6 +200,7 @@ def fix_rules(given: RuleChoice) -> FixRules:
         bind=dict(given.get("bind", {})),
         ranges=dict(given.get("ranges", {})),
         for_precision=given.get("for_precision"),
+        for_cann=given.get("for_cann", False),
     )
 
 
@@ -228,7 +233,7 @@ def precision_options(given: PrecisionSettings) -> PrecisionOptions:
         only_atc_passes=given.get("only_atc_passes", False),
         quant_bias=QuantBias.chosen(given.get("quant_bias", AUTO)),
         operator_list=chosen_list(given.get("operator_list")),
-        cann=given.get("cann", NEWEST_CANN),
+        cann=_generation(given.get("cann", NEWEST_CANN)),
         semantics=_semantics(given.get("semantics", Semantics.ONNX.value)),
     )
 
@@ -236,6 +241,20 @@ def precision_options(given: PrecisionSettings) -> PrecisionOptions:
 def chosen_list(name: str | None) -> str:
     """Return the operator list that a caller names, else that of the environment or the default."""
     return name or os.environ.get(LIST_VARIABLE) or DEFAULT_LIST
+
+
+def _generation(number: object) -> int:
+    """Return a generation of CANN.
+
+    Raises:
+        AtcError: BAD_OPTION for any other value; True is no number.
+    """
+    if isinstance(number, int) and number is not True and number in CANN_GENERATIONS:
+        return number
+    known = ", ".join(map(str, CANN_GENERATIONS))
+    raise BAD_OPTION.error(
+        f"cann must be one of {known}, found {number!r}", help="leave it out for the newest"
+    )
 
 
 def _semantics(name: str) -> Semantics:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AUTO",
+    "CANN_GENERATIONS",
     "DEFAULT_LIST",
     "LIST_VARIABLE",
     "NEWEST_CANN",
@@ -38,7 +39,10 @@ LIST_VARIABLE = "ATC_PY_LIST"
 """Environment variable that chooses the operator list where the call does not."""
 
 
-NEWEST_CANN = 9
+CANN_GENERATIONS = (5, 6, 7, 8, 9)
+"""Generations of CANN that options name; `op_specs/cann.yaml` says by which sources each is read."""
+
+NEWEST_CANN = CANN_GENERATIONS[-1]
 """Generation of CANN whose deviations from ONNX are reported where none is chosen."""
 
 

@@ -24,6 +24,7 @@ class FixRules:
         ranges: bounds of integer inputs, both included, by name.
         for_precision: whether listed nodes that float16 harms are replaced, too; None for that in
             precision mode force_fp16 alone.
+        for_cann: whether nodes are replaced, too, that mean another thing on CANN than in ONNX.
     """
 
     only: frozenset[str] = frozenset()
@@ -33,3 +34,4 @@ class FixRules:
     bind: Mapping[str, float] = field(default_factory=dict)
     ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     for_precision: bool | None = None
+    for_cann: bool = False

@@ -37,11 +37,13 @@ from atc_py.passes.layout.reasons import layout_record
 from atc_py.passes.manager import PIPELINE, check_names, run_passes
 from atc_py.passes.precision.control_files import read_controls
 from atc_py.passes.precision.model_names import ModelNames, check_soc
+from atc_py.pipeline.cann_nodes import cann_nodes
 from atc_py.pipeline.fixed_nodes import fixed_nodes
 from atc_py.pipeline.proposal.advice import advise
 from atc_py.pipeline.proposal.judging import Judge
 from atc_py.pipeline.proposal.misfit import misfits_explained
 from atc_py.pipeline.rehearsal import rehearse
+from atc_py.results.cann_nodes import CannSemantics
 from atc_py.results.conversion import Conversion, Facts, PassEffect, Stage
 from atc_py.results.fusions import FusionEffect
 from atc_py.results.memory_facts import memory_facts
@@ -160,18 +162,19 @@ def _fixed(
 
 def _with_semantics(
     file: OnnxFile, options: CompileOptions, judge: Judge, clock: _Clock
-) -> tuple[OnnxFile, str]:
-    """Return the file with the deviations of a generation of CANN written out, and its name.
+) -> tuple[OnnxFile, CannSemantics | None]:
+    """Return the file with the deviations of a generation of CANN written out, and a record.
 
-    The name is empty where ONNX's semantics are chosen, and where no node deviates.
+    There is none where ONNX's semantics are chosen, and where no node deviates.
     """
     if options.precision.semantics is Semantics.ONNX:
-        return file, ""
+        return file, None
     from atc_py.fix.as_cann import file_as_cann
 
     with clock.stage("semantics"):
-        found = file_as_cann(file, judge.conditions, judge.specs, options.input_shapes)
-    return found, "" if found is file else f"cann {options.precision.cann}"
+        found, written = file_as_cann(file, judge.conditions, judge.specs, options.input_shapes)
+    nodes = cann_nodes(written)
+    return found, CannSemantics(options.precision.cann, nodes) if nodes else None
 
 
 def _checked_source(
@@ -360,8 +363,8 @@ def _recorded_options(facts: Facts) -> dict[str, str]:
     options = {"precision_mode": facts.precision_mode}
     if facts.fixed is not None:
         options[FIXED] = "rules"
-    if facts.semantics:
-        options["semantics"] = facts.semantics
+    if facts.semantics is not None:
+        options["semantics"] = f"cann {facts.semantics.generation}"
     if facts.bias_convention is not None:
         options["quant_bias"] = facts.bias_convention.form.value
     return options

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.check.findings import FixAdvice, Standing
 from atc_py.diag import AtcError
+from atc_py.fix.start import Start
 from atc_py.options.bound_values import bind_options
 from atc_py.options.fix_rules import FixRules
 from atc_py.options.input_shapes import format_input_shapes
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from atc_py.check.findings import Finding, ModelCheck
-    from atc_py.fix.engine import Fixed
+    from atc_py.fix.fixed import Fixed
     from atc_py.frontend.reading.onnx_file import OnnxFile
     from atc_py.pipeline.proposal.judging import Judge, Judgment
     from atc_py.tensor.shapes import Shape
@@ -35,9 +36,9 @@ def with_fixes(
     shapes: Mapping[str, Shape],
     known: Judgment | None = None,
 ) -> ModelCheck:
-    """Return a check whose errors name the rules that remove them.
+    """Return a check whose errors and deviations of CANN name the rules that remove them.
 
-    A model without an error that a rule knows, or with faults of its own, is returned as it is.
+    A model without a finding that a rule knows, or with faults of its own, is returned as it is.
 
     Args:
         check: the check of the file.
@@ -46,20 +47,23 @@ def with_fixes(
         shapes: dims of inputs that the model leaves open, by name.
         known: the same file folded and checked with these shapes; None where that is still to do.
     """
+    if check.faults:
+        return check
+    start = None if known is None else Start.of(known.survey.folded, known.checked)
+    check = _with_deviations(check, file, judge, shapes, start)
     errors = [each for each in check.findings if each.standing is Standing.ERROR]
-    if check.faults or not errors:
+    if not errors:
         return check
     # Rules take time to import, which checks of sound models need not spend.
     from atc_py.fix.engine import Fixer
     from atc_py.fix.registry import load_rules
-    from atc_py.fix.start import Start
+    from atc_py.fix.rule import Purpose
 
     refused = {each.place.op_type or "" for each in errors}
-    rules_for_lists = (rule for rule in load_rules().values() if not rule.precision)
+    rules_for_lists = (rule for rule in load_rules().values() if Purpose.LISTS in rule.purposes)
     fixable = {name.rpartition("::")[2] for rule in rules_for_lists for name in rule.operators}
     if refused.isdisjoint(fixable):
         return check
-    start = None if known is None else Start.of(known.survey.folded, known.checked)
     rules = FixRules(for_precision=False)
     fixer = Fixer(file, judge.conditions, judge.specs, rules, start)
     plain = _Outcome.of(fixer.fix(shapes, tidy=False))
@@ -89,6 +93,55 @@ def _with_advice(
         return check
     advice = FixAdvice(removed, format_input_shapes(shapes), best.bind, values)
     return replace(check, findings=findings, fix=advice)
+
+
+def _with_deviations(
+    check: ModelCheck,
+    file: OnnxFile,
+    judge: Judge,
+    shapes: Mapping[str, Shape],
+    start: Start | None,
+) -> ModelCheck:
+    """Return a check whose deviations of CANN name the rules that remove them.
+
+    Args:
+        check: the check of the file.
+        file: the file.
+        judge: the operator list and the generation.
+        shapes: dims of inputs that the model leaves open, by name.
+        start: the file folded and checked; None where that is still to be done.
+    """
+    rows = {each.fingerprint: _deviation_of(each) for each in check.findings if each.certainty}
+    if not any(rows.values()):
+        return check
+    from atc_py.fix.engine import Fixer
+    from atc_py.fix.registry import load_rules
+
+    removed = {name for rule in load_rules().values() for name in rule.deviations}
+    if removed.isdisjoint(rows.values()):
+        return check
+    rules = FixRules(for_precision=False, for_cann=True)
+    found = Fixer(file, judge.conditions, judge.specs, rules, start).fix(shapes, tidy=False)
+    if not found.settled:
+        return check
+    left = {(each.place.node, each.rule) for each in found.after.check.findings if each.certainty}
+    findings = []
+    for each in check.findings:
+        place = each.place
+        names = (
+            applied.rule.name
+            for applied in found.applied
+            if (applied.node.index, applied.node.name) == (place.node, place.node_name or "")
+        )
+        fixed = rows.get(each.fingerprint) and (place.node, each.rule) not in left
+        findings.append(replace(each, fixed_by=tuple(dict.fromkeys(names))) if fixed else each)
+    return replace(check, findings=tuple(findings))
+
+
+def _deviation_of(finding: Finding) -> str:
+    """Return the deviation that a finding is about, as rules name it; "" for the parser's opsets."""
+    operator, _, name = finding.rule.partition("/cann/")
+    return f"{operator}/{name}" if name else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from atc_py.results.fixed_nodes import FixedNode
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from atc_py.fix.engine import Applied
+    from atc_py.fix.fixed import Applied
 
 __all__ = ["fixed_nodes"]
 

@@ -12,6 +12,7 @@ from atc_py.device.registry import find_backend
 from atc_py.diag import AtcError, ExitCode
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.pipeline.opened import opened_model
+from atc_py.results.cann_nodes import read_semantics
 from atc_py.results.profile import Profile, SocProfile
 from atc_py.target import find_soc
 
@@ -101,7 +102,8 @@ def _model_on_soc(
         if model.path == path:
             _check(model)
         cost = network_cost(model.description, fit)
-        return SocProfile(cost.soc.name, cost)
+        semantics = read_semantics(model.report, str(path))
+        return SocProfile(cost.soc.name, cost, semantics=semantics)
 
 
 def _model_or_refusals(

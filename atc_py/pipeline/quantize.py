@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from atc_py.fix.engine import Applied
+    from atc_py.fix.fixed import Applied
     from atc_py.frontend.reading.onnx_file import OnnxFile
     from atc_py.options.fix_rules import FixRules
     from atc_py.spec import Library

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from atc_py.check.findings import ModelCheck
     from atc_py.cost.network import TimeRange
     from atc_py.diag import Diagnostic
+    from atc_py.results.cann_nodes import CannSemantics
     from atc_py.results.fixed_nodes import FixedNode
     from atc_py.results.fusions import FusionEffect
     from atc_py.results.memory_facts import MemoryFacts
@@ -60,7 +61,8 @@ class Facts:
         launches_unfused: kernels of the graph as it was lowered, before any pass.
         bias_convention: of a model whose layers were int8 already, how their biases were read.
         fixed: the nodes that rules rewrote before compilation; None where no rule could apply.
-        semantics: `cann 9` where nodes compute what that generation makes of them; "" for ONNX's.
+        semantics: the nodes that compute what a generation of CANN makes of them; None where all
+            compute what ONNX defines.
     """
 
     soc: str
@@ -79,7 +81,7 @@ class Facts:
     launches_unfused: int = 0
     bias_convention: BiasConvention | None = None
     fixed: tuple[FixedNode, ...] | None = None
-    semantics: str = ""
+    semantics: CannSemantics | None = None
 
     def as_json(self) -> dict[str, object]:
         """Return the facts as JSON values; this is the offline model's own report."""
@@ -101,6 +103,7 @@ class Facts:
             "fusion_result": fusions_json(self.fusions),
             **({} if convention is None else {"quant_bias": convention.as_json()}),
             **({} if self.fixed is None else {"fixed": [each.as_json() for each in self.fixed]}),
+            **({} if self.semantics is None else self.semantics.as_json()),
         }
 
 
@@ -140,6 +143,7 @@ class Conversion:
             "findings": _findings_json(self.check),
             "warnings": [each.as_json() for each in self.warnings],
             **_quantized_json(self.check),
+            "semantics": None,
             **self.facts.as_json(),
             "stages": {stage.name: stage.seconds for stage in self.stages},
             "weights_out": self.weights_out,

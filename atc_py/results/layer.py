@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from atc_py.results.judgment import Judged
 
 if TYPE_CHECKING:
+    from atc_py.results.cann_nodes import CannNode
     from atc_py.results.judgment import ErrorsBeyondFloor, QuantizedGrid
 
 __all__ = [
@@ -164,6 +165,8 @@ class Layer:
         grid: the quantized values that it holds; None for all others.
         own: the original's own error at this value, which was taken out; None where none was found.
         rolled_back: True if the original quantizes the layer, and the SoC takes it back to float16.
+        deviating: the nodes between here and the layers that it reads, its own included, that
+            compute what CANN makes of them.
     """
 
     index: int
@@ -186,6 +189,7 @@ class Layer:
     grid: QuantizedGrid | None = None
     own: OwnError | None = None
     rolled_back: bool = False
+    deviating: tuple[CannNode, ...] = ()
     source_at: int | None = None
 
     @property

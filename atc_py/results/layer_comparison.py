@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from atc_py.diag import Diagnostic
+    from atc_py.results.cann_nodes import CannSemantics
     from atc_py.results.histogram import Histogram
     from atc_py.results.judgment import Ranking
     from atc_py.results.layer import Layer, OwnError
@@ -146,6 +147,8 @@ class LayerComparison:
         own_errors: errors of the original's own, which were taken out.
         original_form: the form in which the original ran, where that is not the file's own: `qdq`
             for a file in the deploy form.
+        semantics: the nodes that compute what a generation of CANN makes of them; None where all
+            compute what ONNX defines.
     """
 
     model: Path
@@ -171,6 +174,7 @@ class LayerComparison:
     rankings: Mapping[str, Ranking] = field(default_factory=dict)
     own_errors: tuple[OwnError, ...] = ()
     original_form: str = ""
+    semantics: CannSemantics | None = None
 
     @property
     def passed(self) -> bool | None:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from atc_py.cost.calibration import Calibration
     from atc_py.cost.network import NetworkCost
     from atc_py.diag import Diagnostic
+    from atc_py.results.cann_nodes import CannSemantics
 
 __all__ = ["Profile", "SocProfile"]
 
@@ -23,11 +24,13 @@ class SocProfile:
         soc: the SoC's name.
         cost: what the model costs there, or None where it does not compile for it.
         refusals: why it does not.
+        semantics: the nodes that compute what a generation of CANN makes of them, None without any.
     """
 
     soc: str
     cost: NetworkCost | None
     refusals: tuple[Diagnostic, ...] = ()
+    semantics: CannSemantics | None = None
 
     @property
     def verdict(self) -> str:
@@ -58,3 +61,8 @@ class Profile:
     def costs(self) -> tuple[NetworkCost, ...]:
         """Costs on the SoCs for which the model compiles."""
         return tuple(each.cost for each in self.socs if each.cost is not None)
+
+    @property
+    def semantics(self) -> CannSemantics | None:
+        """The nodes that compute what CANN makes of them; they are the same on every SoC."""
+        return next((each.semantics for each in self.socs if each.cost is not None), None)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from atc_py.diag import Diagnostic
+    from atc_py.results.cann_nodes import CannSemantics
     from atc_py.results.comparison import Comparison
 
 __all__ = ["NodeTime", "Run"]
@@ -53,6 +54,7 @@ class Run:
         comparisons: outputs compared with expected data.
         nodes: time of each node, if requested.
         warnings: what is odd about the data and the outputs.
+        semantics: the nodes that compute what a generation of CANN makes of them, None without any.
     """
 
     seconds: float
@@ -61,3 +63,4 @@ class Run:
     comparisons: tuple[Comparison, ...]
     nodes: tuple[NodeTime, ...] = ()
     warnings: tuple[Diagnostic, ...] = ()
+    semantics: CannSemantics | None = None

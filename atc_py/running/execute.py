@@ -81,7 +81,9 @@ def execute(model: Model, options: RunOptions) -> Run:
     files = {} if options.output is None else _save(outputs, options.output)
     nodes = tuple(model.profile()) if options.profile else ()
     sink.extend(_not_finite(feeds, outputs))
-    return Run(seconds, outputs, files, comparisons, nodes, tuple(sink.diagnostics))
+    return Run(
+        seconds, outputs, files, comparisons, nodes, tuple(sink.diagnostics), model.semantics
+    )
 
 
 def _tolerance(model: Model, options: RunOptions) -> Callable[[str, Array], float]:

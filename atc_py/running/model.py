@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 from atc_py.diag.codes import BAD_RUN_INPUT
+from atc_py.results.cann_nodes import read_semantics
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from atc_py.device.backend import NodeProfile
     from atc_py.package.schema import OmModel, OmPort
+    from atc_py.results.cann_nodes import CannSemantics
     from atc_py.tensor.shapes import Dims
 
 __all__ = ["Model", "Port"]
@@ -72,6 +74,11 @@ class Model:
     def description(self) -> OmModel:
         """The offline model's own description."""
         return self._package.description
+
+    @property
+    def semantics(self) -> CannSemantics | None:
+        """The nodes that compute what a generation of CANN makes of them, None without any."""
+        return read_semantics(self._package.report, str(self._package.path))
 
     def run(
         self, inputs: Mapping[str, npt.NDArray[np.generic]]

@@ -386,7 +386,9 @@ def _roi_extractor(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]
 
 CUSTOM_RESULTS: Mapping[str, Callable[[Inputs, Attributes], tuple[Result, ...]]] = {
     "AdaptiveAvgPool2D": _adaptive_avg_pool,
+    "AdaptiveAvgPool2d": _adaptive_avg_pool,
     "AdaptiveMaxPool2D": _adaptive_max_pool,
+    "AdaptiveMaxPool2d": _adaptive_max_pool,
     "Addcmul": _addcmul,
     "AffineGrid": _affine_grid,
     "BatchMatMul": _batch_mat_mul,

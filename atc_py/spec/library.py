@@ -104,11 +104,11 @@ class Library:
     def find(self, op_type: str, domain: str = "") -> OpSpec | None:
         """Return the specification of the operator spelled exactly `op_type`, or None.
 
-        ONNX's operators are found in ONNX's domain, custom ones in any, because exporters do not
+        The spelling is the list's, or that of CANN's parser where it differs. ONNX's operators are found in ONNX's domain, custom ones in any, because exporters do not
         agree on a domain for them.
         """
         spec = self._load(stem_of(op_type))
-        if spec is None or spec.op != op_type:
+        if spec is None or op_type not in spec.spellings:
             return self._below.find(op_type, domain) if self._below is not None else None
         return spec if spec.custom or domain in ONNX_DOMAINS else None
 

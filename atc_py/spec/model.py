@@ -324,6 +324,11 @@ class OpSpec(_Part, frozen=True, kw_only=True):
         return self.own_group or PurePath(self.path).parent.name
 
     @property
+    def spellings(self) -> frozenset[str]:
+        """The types by which files call the operator: the list's, and those of CANN's parser."""
+        return frozenset({self.op, *(row.name for row in self.registered if row.name)})
+
+    @property
     def opset_text(self) -> str:
         """The opsets as ranges, `8-11, 13`; `custom` for custom operators."""
         return "custom" if self.custom else compressed(self.opsets)

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.spec.deviation_rules import AttrAbsent, AttrRepeats
+from atc_py.spec.deviation_rules import (
+    AnyAttrGiven,
+    AttrAbsent,
+    AttrRepeats,
+    NoneBeforeSets,
+    SetsAsBefore,
+)
 from atc_py.spec.document import Problem
 from atc_py.spec.model import AttributeType
 from atc_py.spec.rules import (
@@ -33,7 +39,16 @@ __all__ = ["check_references"]
 _LAID_OUT = ("tensor", "other")
 """Operands whose layouts have the dims that a rule names."""
 
-_OF_ANY_TYPE = (AttrAbsent, AttrDistinct, AttrExcludes, AttrGiven, AttrLength, AttrOneOf)
+_OF_ANY_TYPE = (
+    AttrAbsent,
+    AttrDistinct,
+    AttrExcludes,
+    AttrGiven,
+    AttrLength,
+    AttrOneOf,
+    NoneBeforeSets,
+    SetsAsBefore,
+)
 """Rules on attributes that need not be numbers."""
 
 _OF_TEXTS = (AttrRepeats, EquationOneOf, EquationWrittenOut)
@@ -53,6 +68,9 @@ def check_references(spec: OpSpec) -> Iterator[Problem]:
     for position, row in enumerate(spec.deviations):
         unless = ("deviations", position, "unless")
         yield from _arguments(spec, unless, row.unless)
+        if isinstance(row.unless, AnyAttrGiven):
+            for place, name in enumerate(row.unless.attributes):
+                yield from _attribute(spec, (*unless, "attributes", place), name)
         if row.unless.when is not None:
             yield from _conditions(spec, (*unless, "when"), row.unless.when)
     if spec.target is not None:

@@ -43,7 +43,7 @@ def model(*nodes: onnx.NodeProto, result: str = "y") -> onnx.ModelProto:
 UNLISTED = node("Foo", ["x"], ["m"], "foo", domain="com.foo")
 REFUSED = node("MatMul", ["x", "bad"], ["m"], "product")
 CHAIN = (
-    node("Conv", ["m", "w"], ["c"], "conv"),
+    node("Conv", ["m", "w"], ["c"], "conv", strides=[1, 1]),
     node("Relu", ["c"], ["r"], "relu"),
     node("MatMul", ["r", "v"], ["y"], "after"),
 )

@@ -38,7 +38,7 @@ IMAGE = {"x": (FLOAT, [1, 3, 8, 8])}
 
 
 def conv(name: str = "conv", x: str = "x", y: str = "y", **attributes: Any) -> Any:
-    return node("Conv", [x, "w"], [y], name, **attributes)
+    return node("Conv", [x, "w"], [y], name, **{"strides": [1, 1], **attributes})
 
 
 def filters(channels: int = 3) -> dict[str, Any]:

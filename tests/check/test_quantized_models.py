@@ -36,7 +36,7 @@ def mixed(*, batch: int | str = 1) -> Sketch:
     for _ in range(2):
         w = s.dq(s.weight(np.ones((2, 2, 3, 3)), I8), 0.25)
         x = s.qdq(s.op("Conv", x, w, pads=[1] * 4), 0.5)
-    s.output(s.op("Conv", x, s.weight(np.ones((2, 2, 3, 3))), to="y"))
+    s.output(s.op("Conv", x, s.weight(np.ones((2, 2, 3, 3))), to="y", strides=[1, 1]))
     return s
 
 
@@ -65,7 +65,7 @@ def test_an_operator_that_is_opened_keeps_its_name(tmp_path: Path) -> None:
     s = Sketch()
     inputs = [s.input("x", [1, 2, 4, 4], I8), *s.scales(0.5, 0, I8)]
     inputs += [s.weight(np.ones((2, 2, 3, 3)), I8), *s.scales(0.5, 0, I8), *s.scales(4.0, 0, I8)]
-    s.output(s.op("QLinearConv", *inputs), I8)
+    s.output(s.op("QLinearConv", *inputs, strides=[1, 1]), I8)
     model = checked(s.model(), tmp_path)
     (found,) = (each for each in model.findings if each.code is LAYER_ON_INT8)
     assert found.rule == "QLinearConv/quantized/integer"

@@ -87,6 +87,9 @@ class DeviationCase:
         cann: CANN's first output as a formula of what is fed, written from the reference without
             regard to atc-py; None for rows that are refused or undefined.
         operator_list: the list that has the row.
+        reference: the first output without the deviation, for operators that ONNX does not define
+            and values that it leaves open; else onnxruntime says it.
+        soc: the SoC whose kernels have it; the generic device where it does not matter.
     """
 
     row: str
@@ -95,6 +98,15 @@ class DeviationCase:
     near: DeviatingNode | None
     cann: Formula | None
     operator_list: str = "base"
+    reference: Formula | None = None
+    soc: str = "sim"
+
+    @property
+    def onnx_result(self) -> Array:
+        """The result of the hit without the deviation."""
+        if self.reference is not None:
+            return self.reference(*self.hit.inputs)
+        return self.hit.onnx_result()
 
     @property
     def cann_result(self) -> Array | None:

@@ -118,3 +118,13 @@ def test_old_models_are_fixed_in_memory_as_well(tmp_path: Path) -> None:
     (found,) = atc_py.load(tmp_path / "m.om").run(feeds).values()
     (wanted,) = results(model_of(as_numpy(form))[0], feeds)
     np.testing.assert_allclose(found.astype(np.float64), wanted.astype(np.float64), atol=1e-2)
+
+
+def test_all_findings_leaves_those_on_the_opset_to_restating(tmp_path: Path) -> None:
+    """A new form has findings on its opset until the model is stated at another one."""
+    x = np.ones((1, 8), np.float32)
+    onnx.save(one_node_model("HardSwish", {"x": x}, 17), tmp_path / "model.onnx")
+    done = atc_py.fix_model(
+        tmp_path / "model.onnx", tmp_path / "fixed.onnx", all_findings=True, seeds=1
+    )
+    assert (done.errors, done.left) == ((1, 0), ())

@@ -10,6 +10,7 @@ import pytest
 
 import atc_py
 from atc_py.fix.registry import load_rules
+from atc_py.fix.rule import Purpose
 from tests.end_to_end import run_with_onnxruntime
 from tests.fix.cases import write_case
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float32]
 
-RULES = {name: rule for name, rule in load_rules().items() if rule.precision}
+RULES = {name: rule for name, rule in load_rules().items() if Purpose.PRECISION in rule.purposes}
 
 
 def normal(*dims: int) -> Array:

@@ -9,7 +9,7 @@ import pytest
 
 import atc_py
 from atc_py.fix.registry import load_rules
-from atc_py.fix.rule import Exactness
+from atc_py.fix.rule import Exactness, Purpose
 from tests.fix.cases import write_case
 from tests.fix.draws import all_draws
 from tests.sampling import rounds
@@ -40,6 +40,8 @@ def test_random_cases_are_fixed(name: str, tmp_path: Path) -> None:
             ranges=case.ranges,
             simulate=False,
             operator_list=case.operator_list,
+            for_cann=RULES[name].purposes == {Purpose.CANN},
+            cann=case.cann,
             seeds=1,
         )
         assert not done.left, (seed, case, done.left)

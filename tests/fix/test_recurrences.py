@@ -10,6 +10,8 @@ import pytest
 from onnx import numpy_helper, parser
 
 import atc_py
+from tests.fix.cases import write_case
+from tests.fix.draws import all_draws
 from tests.fix.test_control_flow import HEAD
 
 if TYPE_CHECKING:
@@ -82,3 +84,16 @@ def test_loop_over_a_cell_becomes_a_layer(text: str, layer: str, tmp_path: Path)
     nodes = [node.op_type for node in onnx.load(tmp_path / "fixed.onnx").graph.node]
     assert nodes.count(layer) == 1
     assert len(nodes) < 12
+
+
+def test_a_cell_with_closed_gates_is_judged_by_the_magnitude_of_its_states(tmp_path: Path) -> None:
+    """Gates of large inputs are nearly 0; engines compute those with other relative errors."""
+    case = all_draws()["loop-as-lstm"](np.random.default_rng([13, 7]))
+    done = atc_py.fix_model(
+        write_case(case, tmp_path / "case.onnx"),
+        tmp_path / "fixed.onnx",
+        simulate=False,
+        operator_list=case.operator_list,
+        seeds=1,
+    )
+    assert done.left == ()

@@ -8,7 +8,7 @@ import pytest
 
 import atc_py
 from atc_py.fix.registry import load_rules
-from atc_py.fix.rule import Exactness
+from atc_py.fix.rule import Exactness, Purpose
 from tests.fix.cases import write_case
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ def fixed(rule: FixRule, path: Path, case: str) -> Fixing:
         approximate=approximate,
         ranges=given.ranges,
         operator_list=given.operator_list,
+        for_cann=rule.purposes == {Purpose.CANN},
+        cann=given.cann,
     )
 
 
@@ -38,7 +40,8 @@ def fixed(rule: FixRule, path: Path, case: str) -> Fixing:
 def test_examples_are_fixed_and_near_misses_are_not(rule: FixRule, tmp_path: Path) -> None:
     """The example becomes a listed form that computes the same; the near miss is not touched."""
     done = fixed(rule, tmp_path, "example")
-    assert (done.errors[0] > 0) is not rule.precision, "the list takes the example as it is"
+    refused = Purpose.LISTS in rule.purposes
+    assert (done.errors[0] > 0) is refused, "the list takes the example as it is"
     assert (done.errors[1], done.left) == (0, ())
     assert rule.name in done.rewrites[0].rules
     # Where nothing is left of a region, its results are outputs of others.

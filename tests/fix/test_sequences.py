@@ -60,6 +60,9 @@ LEFT = {
     "{ s = SequenceEmpty()  y = SequenceAt(s, i) }",
     "no-such-place": "g (float[2] x) => (float[2] y) <int64 i = {-3}> "
     "{ s = SequenceConstruct(x, x)  y = SequenceAt(s, i) }",
+    "parts-that-engines-shape-differently": "g (float[1,2] x) => (float[1,1] y) "
+    "<int64 one = {1}, int64 i = {0}> "
+    "{ s = SplitToSequence <axis = 1, keepdims = 0> (x, one)  y = SequenceAt(s, i) }",
     "output": "g (float[2] x) => (seq(float[2]) s) { s = SequenceConstruct(x, x) }",
     "input": "g (seq(float[2]) s) => (float[2] y) <int64 i = {0}> { y = SequenceAt(s, i) }",
     "optional-input": "g (optional(float[2]) o) => (float[2] y) { y = OptionalGetElement(o) }",

@@ -9,7 +9,6 @@ import pytest
 from onnx import TensorProto, helper
 
 from atc_py import api
-from atc_py.check.findings import Standing
 from atc_py.diag.codes import BAD_MODEL
 from atc_py.frontend.folding.survey import survey
 from atc_py.frontend.reading.read import read_model
@@ -130,7 +129,8 @@ def test_results_that_the_file_does_not_state_are_known(
     path = onnx_files.save(proto, tmp_path)
     listed = next(name for name in LISTS if library(name).find(op))
     (checked,) = api.check_models(path, input_shape=bound, operator_list=listed).models
-    assert checked.standing is Standing.SUPPORTED
+    # What CANN makes of it is another question.
+    assert all(each.certainty for each in checked.findings)
     api.convert(path, tmp_path / "model.om", input_shape=bound, operator_list=listed)
 
 

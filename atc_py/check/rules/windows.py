@@ -9,7 +9,8 @@ from atc_py.check.predicate import predicate
 from atc_py.check.rules.reading import attribute, dims_of, integers
 from atc_py.check.rules.wording import described, noted, shown
 from atc_py.diag import COMMA, Words
-from atc_py.diag.codes import SHAPES_DISAGREE
+from atc_py.diag.codes import DEVIATES_ON_CANN, SHAPES_DISAGREE
+from atc_py.spec.deviation_rules import OutputShapePadsEvenly
 from atc_py.spec.rules import OutputShapeWithinFull, SamePaddingEven
 
 if TYPE_CHECKING:
@@ -107,6 +108,51 @@ def _full_cover(
         else:
             full.append((length - 1) * stride + (window - 1) * dilation + 1 + padding)
     return full
+
+
+@predicate(
+    OutputShapePadsEvenly,
+    DEVIATES_ON_CANN,
+    en="{attribute} of {op} must take even pads off what all windows {other} on {tensor} cover",
+    zh="{op} 的 {attribute} 从 {other} 在 {tensor} 上的覆盖范围中去掉的填充须为偶数",
+    help_=Words("leave {attribute} out and set pads", "去掉 {attribute} 而设置 pads"),
+)
+def output_shape_pads_evenly(rule: OutputShapePadsEvenly, node: BoundNode) -> Answer:
+    """Judge a node by an OutputShapePadsEvenly rule."""
+    wanted = integers(attribute(node, rule.attribute))
+    tensors = node.tensor(rule.tensor), node.tensor(rule.other)
+    if wanted is None or tensors[0] is None or tensors[1] is None:
+        return HOLDS
+    shapes = [dims_of(each) for each in tensors if each is not None]
+    seen = COMMA.join([described(rule.tensor, tensors[0]), described(rule.other, tensors[1])])
+    steps = _steps(node, len(wanted))
+    if None in shapes:
+        return unknown(seen)
+    lengths, windows = ((each or ())[2:] for each in shapes)
+    if isinstance(steps, Answer) or {len(lengths), len(windows)} != {len(wanted)}:
+        return HOLDS  # other rules report it
+    full = _full_cover(lengths, windows, steps)
+    found = [
+        None if most is None else _padded_alike(node, axis, most, asked, steps)
+        for axis, (most, asked) in enumerate(zip(full, wanted, strict=True))
+    ]
+    if False in found:
+        return fails(COMMA.join([Words.same(shown(wanted)), seen]))
+    return unknown(seen) if None in found else HOLDS
+
+
+def _padded_alike(node: BoundNode, axis: int, most: int, asked: int, steps: _Steps) -> bool:
+    """Return True if ONNX and CANN begin with the same pad on an axis, and end where asked."""
+    upper = attribute(node, "auto_pad") == "SAME_UPPER"
+    total = max(0, most - asked)
+    begin = total // 2 if upper else total - total // 2
+    taken = max(0, most - steps.output_padding[axis] - asked)
+    if node.is_set("auto_pad") and attribute(node, "auto_pad") == "NOTSET":
+        pads = integers(attribute(node, "pads")) or ()
+        axes = len(steps.strides)
+        own = (pads[axis], pads[axis + axes]) if len(pads) == 2 * axes else (0, 0)
+        return begin == own[0] and taken <= sum(own)
+    return begin == (taken - taken // 2 if upper else taken // 2)
 
 
 @predicate(

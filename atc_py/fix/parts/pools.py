@@ -19,7 +19,15 @@ if TYPE_CHECKING:
 
     from atc_py.fix.site import Site
 
-__all__ = ["SAME", "PoolAxis", "mean_of_windows", "pool_axes", "same_pads", "take"]
+__all__ = [
+    "SAME",
+    "PoolAxis",
+    "mean_of_windows",
+    "pool_axes",
+    "same_pads",
+    "share_of_counted",
+    "take",
+]
 
 SAME = frozenset({"SAME_UPPER", "SAME_LOWER"})
 """Values of auto_pad that pad up to length / stride windows, rounded up."""
@@ -130,6 +138,20 @@ def take(site: Site, x: str, axis: int, positions: Sequence[int], size: int) -> 
     if even and site.element in _SLICED:
         return site.slice(x, axis, found[0], found[-1] + 1, step)
     return site.op("Gather", [x, site.const(found, label="positions")], axis=axis)
+
+
+def share_of_counted(axes: Sequence[PoolAxis], *, pads: bool) -> NDArray[np.float64]:
+    """Return the taps of each window divided by those that count for its mean.
+
+    Args:
+        axes: of the pool.
+        pads: whether taps in the stated pads count.
+    """
+    found = np.ones((1,) * len(axes))
+    for at, each in enumerate(axes):
+        counted = each.axis.taps / each.counted(pads=pads)
+        found = found * counted.reshape([-1 if other == at else 1 for other in range(len(axes))])
+    return found
 
 
 def mean_of_windows(site: Site, x: str, axes: Sequence[PoolAxis], channels: int) -> str:

@@ -1,18 +1,14 @@
-"""Resize and Upsample, axis by axis: where each element of the result is in X, and the weights there.
-
-Coordinates are float32, in the order of ONNX's formulas, as onnxruntime computes them: rounding decides
-which element is the nearest.
-"""
+"""The axes of Resize and Upsample, and the weight of each element of X in each of the result."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from atc_py.fix.unfit import require
 from atc_py.tensor.dtypes import DType
+from atc_py.tensor.resampling import ResizedAxis
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,105 +17,10 @@ if TYPE_CHECKING:
 
     from atc_py.fix.site import Site
 
-__all__ = ["ResizedAxis", "resized_axes", "with_outside"]
+__all__ = ["matrix", "resized_axes", "with_outside"]
 
 _WITH_REGION = 11
 """Opset since which Resize has roi and sizes; before, it has scales alone."""
-
-
-@dataclass(frozen=True, slots=True)
-class ResizedAxis:
-    """One axis.
-
-    Attributes:
-        axis: its position.
-        size: elements of X.
-        count: elements of the result.
-        scale: ratio of the two, as stated or as the sizes give it.
-        start: begin of the region that tf_crop_and_resize takes, as a part of X.
-        end: end of that region.
-    """
-
-    axis: int
-    size: int
-    count: int
-    scale: np.float32
-    start: float = 0.0
-    end: float = 1.0
-
-    @property
-    def is_kept(self) -> bool:
-        """True if the axis stays as it is."""
-        return self.size == self.count and self.scale == 1
-
-    def coordinates(self, mode: str) -> NDArray[np.float32]:
-        """Return the place in X of each element of the result."""
-        one, half = np.float32(1), np.float32(0.5)
-        at = np.arange(self.count, dtype=np.float32)
-        size, count = np.float32(self.size), np.float32(self.count)
-        start, end = np.float32(self.start), np.float32(self.end)
-        single = self.count == 1
-        found: Any
-        if mode == "asymmetric":
-            found = at / self.scale
-        elif mode == "tf_half_pixel_for_nn":
-            found = (at + half) / self.scale
-        elif mode == "align_corners":
-            found = at if single else at * (size - one) / (count - one)
-        elif mode == "tf_crop_and_resize" and single:
-            found = half * (start + end) * (size - one) + at
-        elif mode == "tf_crop_and_resize":
-            found = start * (size - one) + at * (end - start) * (size - one) / (count - one)
-        elif mode == "pytorch_half_pixel" and single:
-            found = at
-        elif mode == "half_pixel_symmetric":  # its sum alone is taken in float64
-            offset = size / 2 * (one - count / (self.scale * size))
-            found = float(offset) + (at.astype(np.float64) + 0.5) / float(self.scale) - 0.5
-        else:
-            found = (at + half) / self.scale - half
-        return np.asarray(found, np.float32)
-
-    def outside(self, mode: str) -> NDArray[np.bool_]:
-        """Return True for elements of the result that are taken from outside of X."""
-        found = self.coordinates(mode)
-        crops = mode == "tf_crop_and_resize"
-        return np.asarray(((found < 0) | (found > self.size - 1)) & crops)
-
-    def nearest(self, mode: str, rounding: str) -> NDArray[np.int64]:
-        """Return the position in X of each element of the result."""
-        found = self.coordinates(mode)
-        if rounding == "simple":
-            near = np.ceil(found) if self.scale < 1 else np.floor(found)
-        elif rounding == "floor":
-            near = np.floor(found)
-        elif rounding == "ceil":
-            near = np.ceil(found)
-        elif rounding == "round_prefer_ceil":
-            near = np.floor(found + np.float32(0.5))
-        else:
-            near = np.ceil(found - np.float32(0.5))
-        return np.asarray(np.clip(near, 0, self.size - 1).astype(np.int64))
-
-    def matrix(self, site: Site, mode: str) -> NDArray[np.float64]:
-        """Return the weight in each element of the result of each element of X."""
-        cubic = site.text("mode", "nearest") == "cubic"
-        a = site.number("cubic_coeff_a", -0.75)
-        fine = min(float(self.scale), 1.0) if site.integer("antialias", 0) else 1.0
-        places = self.coordinates(mode)
-        reach = int(np.ceil((2 if cubic else 1) / fine))
-        base = np.floor(places).astype(np.int64)
-        taps = base[:, None] + np.arange(1 - reach, reach + 1)
-        away = np.abs(places.astype(np.float64)[:, None] - taps) * fine
-        weights = _cubic(away, a) if cubic else np.clip(1 - away, 0, None)
-        inside = (taps >= 0) & (taps < self.size)
-        if site.integer("exclude_outside", 0):
-            weights = np.where(inside, weights, 0)
-        weights = weights / weights.sum(axis=1, keepdims=True)
-        found = np.zeros((self.count, self.size))
-        rows = np.broadcast_to(np.arange(self.count)[:, None], taps.shape)
-        np.add.at(found, (rows, np.clip(taps, 0, self.size - 1)), weights)
-        found[self.outside(mode)] = 0
-        return found
 
 
 def _cubic(away: NDArray[np.float64], a: float) -> NDArray[np.float64]:
@@ -127,6 +28,28 @@ def _cubic(away: NDArray[np.float64], a: float) -> NDArray[np.float64]:
     near = ((a + 2) * away - (a + 3)) * away * away + 1
     far = ((a * away - 5 * a) * away + 8 * a) * away - 4 * a
     return np.where(away <= 1, near, np.where(away < 2, far, 0.0))  # noqa: PLR2004  (two taps)
+
+
+def matrix(axis: ResizedAxis, site: Site, mode: str) -> NDArray[np.float64]:
+    """Return the weight in each element of the result of each element of X, along one axis."""
+    cubic = site.text("mode", "nearest") == "cubic"
+    a = site.number("cubic_coeff_a", -0.75)
+    fine = min(float(axis.scale), 1.0) if site.integer("antialias", 0) else 1.0
+    places = axis.coordinates(mode)
+    reach = int(np.ceil((2 if cubic else 1) / fine))
+    base = np.floor(places).astype(np.int64)
+    taps = base[:, None] + np.arange(1 - reach, reach + 1)
+    away = np.abs(places.astype(np.float64)[:, None] - taps) * fine
+    weights = _cubic(away, a) if cubic else np.clip(1 - away, 0, None)
+    inside = (taps >= 0) & (taps < axis.size)
+    if site.integer("exclude_outside", 0):
+        weights = np.where(inside, weights, 0)
+    weights = weights / weights.sum(axis=1, keepdims=True)
+    found = np.zeros((axis.count, axis.size))
+    rows = np.broadcast_to(np.arange(axis.count)[:, None], taps.shape)
+    np.add.at(found, (rows, np.clip(taps, 0, axis.size - 1)), weights)
+    found[axis.outside(mode)] = 0
+    return found
 
 
 def resized_axes(site: Site) -> tuple[ResizedAxis, ...]:

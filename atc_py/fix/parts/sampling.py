@@ -85,7 +85,12 @@ def image_numbers(site: Site, count: int) -> str:
 
 
 def sampled(
-    site: Site, rows: str, sizes: Sequence[int], taps: Sequence[Sequence[PixelTap]], image: str
+    site: Site,
+    rows: str,
+    sizes: Sequence[int],
+    taps: Sequence[Sequence[PixelTap]],
+    image: str,
+    join: str = "Add",
 ) -> str:
     """Write the values at places given by the taps of each axis: groups x places x channels.
 
@@ -95,14 +100,15 @@ def sampled(
         sizes: of the axes of the images.
         taps: for each axis; positions and weights are groups x places x 1.
         image: name of the image of each group, groups x 1 x 1; "" where there is one.
+        join: operator of two values that makes one of those of the taps; Max for weights from 0 on.
     """
-    return _along(site, rows, list(zip(sizes, taps, strict=True)), image)
+    return _along(site, rows, list(zip(sizes, taps, strict=True)), image, join)
 
 
 def _along(
-    site: Site, rows: str, axes: Sequence[tuple[int, Sequence[PixelTap]]], start: str
+    site: Site, rows: str, axes: Sequence[tuple[int, Sequence[PixelTap]]], start: str, join: str
 ) -> str:
-    """Write the sum over the taps of the first axis, and of the others for each."""
+    """Write what `join` makes of the taps of the first axis, and of the others for each."""
     if not axes:
         return site.op("Gather", [rows, site.squeeze(start, [2])], axis=0)
     size, taps = axes[0]
@@ -111,8 +117,8 @@ def _along(
     total = ""
     for tap in taps:
         index = site.op("Add", [start, tap.position]) if start else tap.position
-        part = _along(site, rows, axes[1:], index)
+        part = _along(site, rows, axes[1:], index, join)
         if tap.weight:
             part = site.op("Mul", [part, tap.weight])
-        total = part if not total else site.op("Add", [total, part])
+        total = part if not total else site.op(join, [total, part])
     return total

@@ -190,6 +190,12 @@ def _split(site: Site, maker: Maker) -> list[Element]:
     parts = [1] * size
     if given is not None:
         require(given.const is not None, "the split is constant", "split 为常量")
+        # ONNX ignores keepdims where a split is given; onnxruntime squeezes the parts of a scalar one.
+        require(
+            keep or given.dims,
+            "keepdims is 1 where the split is one number",
+            "split 为单个数时 keepdims 为 1",
+        )
         parts = _parts(given, size)
     require(sum(parts) == size, "the parts have the size of the axis", "各部分之和等于该轴大小")
     starts = [sum(parts[:at]) for at in range(len(parts))]

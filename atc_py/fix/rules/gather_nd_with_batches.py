@@ -36,6 +36,8 @@ __all__: list[str] = []
     near_miss=RuleCase(
         "GatherND", (Fed((2, 3, 4)), ConstInput(np.array([[1]]))), operator_list="cann-9.0"
     ),
+    deviations=("GatherND/batch-dims-ignored", "GatherND/batch-dims-refused"),
+    lists=True,
 )  # fmt: skip
 def gather_nd_with_batches(site: Site) -> Sequence[str]:
     """Write GatherND of whole positions."""

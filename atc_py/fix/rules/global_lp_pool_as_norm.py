@@ -35,6 +35,8 @@ _NORMS = {1: "ReduceL1", 2: "ReduceL2"}
     ),
     example=RuleCase("GlobalLpPool", (Fed((2, 3, 4, 5)),), {"p": 2}),
     near_miss=RuleCase("LpPool", (Fed((2, 3, 4, 5)),), {"kernel_shape": [2, 2]}, opset=11),
+    deviations=("GlobalLpPool/odd-p-keeps-signs",),
+    lists=True,
 )
 def global_lp_pool_as_norm(site: Site) -> Sequence[str]:
     """Write the norm over all axes after batch and channel."""

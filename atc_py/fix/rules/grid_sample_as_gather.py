@@ -88,6 +88,8 @@ class _Axis:
     example=RuleCase("GridSample", (Fed((2, 3, 5, 6)), Fed((2, 4, 3, 2))), opset=16),
     near_miss=RuleCase("Upsample", (Fed((1, 2, 3, 4)),), {"scales": [1.0, 1.0, 2.0, 2.0]}, opset=7),
     bound=1e-4,
+    deviations=("GridSample/ties-go-far",),
+    lists=True,
 )
 def grid_sample_as_gather(site: Site) -> Sequence[str]:
     """Write the values at the places of the grid."""

@@ -39,6 +39,8 @@ __all__: list[str] = []
     near_miss=RuleCase(
         "IsInf", (Fed((2, 3)),), {"detect_negative": 0, "detect_positive": 0}, opset=10
     ),
+    deviations=("IsInf/negative-detected", "IsInf/positive-detected"),
+    lists=True,
 )
 def is_inf_as_equal(site: Site) -> Sequence[str]:
     """Write x == inf, |x| == inf or x == -inf."""

@@ -54,6 +54,13 @@ _WITH_ROUNDING = 11
         {"mode": "linear"},
         opset=9,
     ),
+    deviations=(
+        "Resize/batch-and-channels-kept",
+        "Resize/four-dims-only",
+        "Resize/nearest-mode-ignored",
+        "Resize/nearest-mode-ignored-half-pixel",
+    ),
+    lists=True,
 )
 def resize_as_gather(site: Site) -> Sequence[str]:
     """Write the picking along each axis."""

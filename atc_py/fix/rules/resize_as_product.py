@@ -13,7 +13,7 @@ import numpy as np
 from atc_py.diag import Words
 from atc_py.fix.case import ConstInput, Fed, RuleCase
 from atc_py.fix.parts.floats import FLOATS
-from atc_py.fix.parts.resampling import resized_axes, with_outside
+from atc_py.fix.parts.resampling import matrix, resized_axes, with_outside
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
 from atc_py.fix.unfit import require
@@ -21,8 +21,8 @@ from atc_py.fix.unfit import require
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from atc_py.fix.parts.resampling import ResizedAxis
     from atc_py.fix.site import Site
+    from atc_py.tensor.resampling import ResizedAxis
 
 __all__: list[str] = []
 
@@ -71,6 +71,13 @@ _MOST = 2**24
         {"mode": "nearest"},
         opset=9,
     ),
+    deviations=(
+        "Resize/batch-and-channels-kept-linear",
+        "Resize/four-dims-only-linear",
+        "Resize/linear-as-asymmetric",
+        "Resize/linear-at-opset-10",
+    ),
+    lists=True,
 )
 def resize_as_product(site: Site) -> Sequence[str]:
     """Write the products, those of axes that shrink first."""
@@ -96,11 +103,11 @@ def resize_as_product(site: Site) -> Sequence[str]:
 
 def _product(site: Site, x: str, dims: Sequence[int], axis: ResizedAxis, mode: str) -> str:
     """Write the product along one axis of `x`, which has `dims`."""
-    matrix = axis.matrix(site, mode)
+    rows = matrix(axis, site, mode)
     at, rank = axis.axis, len(dims)
     if at == rank - 1:
-        return site.op("MatMul", [x, site.const(matrix.T, site.element, "weights")])
-    weights = site.const(matrix, site.element, "weights")
+        return site.op("MatMul", [x, site.const(rows.T, site.element, "weights")])
+    weights = site.const(rows, site.element, "weights")
     if at == rank - 2:
         return site.op("MatMul", [weights, x])
     x = site.reshape(x, [prod(dims[:at]), axis.size, prod(dims[at + 1 :])])

@@ -1,6 +1,8 @@
-"""Rule roi-align-as-gather: samples of each cell of a region by Gather, then their mean.
+"""Rule roi-align-as-gather: samples of each cell of a region by Gather, then their mean or maximum.
 
-Coordinates are half pixels: a region begins half a pixel before its place, and is as small as stated.
+With half pixels a region begins half a pixel before its place, and is as small as stated; without,
+it begins at its place, and is a pixel long at least. For a maximum, a sample is the largest of its
+four pixels times their weights.
 """
 
 from __future__ import annotations
@@ -29,6 +31,9 @@ __all__: list[str] = []
 _MOST = 2**26
 """Elements of all samples at most."""
 
+_WITH_HALF_PIXELS = 16
+"""Opset since which a mode says where regions begin."""
+
 _REGIONS = np.array([[1, 1, 6, 6], [0.5, 0, 1, 3], [3, 2, 7.5, 7]], np.float32)
 
 
@@ -38,17 +43,17 @@ _REGIONS = np.array([[1, 1, 6, 6], [0.5, 0, 1, 3], [3, 2, 7.5, 7]], np.float32)
     Exactness.BOUNDED,
     RuleText(
         before=Words(
-            "RoiAlign of half pixels with a stated number of samples",
-            "half_pixel 坐标且给出采样数的 RoiAlign",
+            "RoiAlign of half pixels, or of mode max, with a stated number of samples",
+            "half_pixel 坐标或 max 模式、且给出采样数的 RoiAlign",
         ),
         after=Words(
-            "places by Mul and Add, pixels by Gather with int32 positions, Mul, Add, ReduceMean",
-            "由 Mul、Add 求坐标，以 int32 位置 Gather 像素，Mul、Add、ReduceMean",
+            "places by Mul and Add, pixels by Gather with int32 positions, Mul, Add, ReduceMean; "
+            "for a maximum Max, ReduceMax",
+            "由 Mul、Add 求坐标，以 int32 位置 Gather 像素，Mul、Add、ReduceMean；最大值用 Max、ReduceMax",
         ),
         condition=Words(
-            "dims are known; mode avg; sampling_ratio is above 0; all samples have at most 2^26 "
-            "elements",
-            "形状已知；模式为 avg；sampling_ratio 大于 0；全部采样不超过 2^26 个元素",
+            "dims are known; sampling_ratio is above 0; all samples have at most 2^26 elements",
+            "形状已知；sampling_ratio 大于 0；全部采样不超过 2^26 个元素",
         ),
         float16=Words(
             "places have 11 bits: an eighth of a pixel at 128, a whole one above 1024",
@@ -68,13 +73,13 @@ _REGIONS = np.array([[1, 1, 6, 6], [0.5, 0, 1, 3], [3, 2, 7.5, 7]], np.float32)
         opset=16,
     ),
     bound=1e-4,
+    deviations=("RoiAlign/mode-is-avg",),
+    lists=True,
 )
 def roi_align_as_gather(site: Site) -> Sequence[str]:
-    """Write the means of the samples."""
+    """Write the means or the maxima of the samples."""
     x, regions = site.shape(0), site.shape(1)
-    half = site.text("coordinate_transformation_mode", "half_pixel") == "half_pixel"
-    require(half, "coordinates are half pixels", "坐标模式为 half_pixel")
-    require(site.text("mode", "avg") == "avg", "mode is avg", "模式为 avg")
+    largest = site.text("mode", "avg") == "max"
     require(site.element in FLOATS, "X is float16 or float32", "X 为 float16 或 float32")
     samples = site.integer("sampling_ratio", 0)
     require(samples > 0, "sampling_ratio is above 0", "sampling_ratio 大于 0")
@@ -101,23 +106,35 @@ def roi_align_as_gather(site: Site) -> Sequence[str]:
     image = site.cast(site.name(2), DType.INT32)
     lead = site.reshape(image, [regions[0], 1, 1])
     rows = pixel_rows(site, site.name(0), x)
-    values = sampled(site, rows, x[2:], spread, lead)
+    values = sampled(site, rows, x[2:], spread, lead, "Max" if largest else "Add")
     values = site.reshape(values, [regions[0], cells[0], samples, cells[1], samples, x[1]])
-    values = site.reduce("ReduceMean", values, [2, 4], keepdims=False)
+    join = "ReduceMax" if largest else "ReduceMean"
+    values = site.reduce(join, values, [2, 4], keepdims=False)
     return [site.transpose(values, [0, 3, 1, 2])]
+
+
+def _has_half_pixels(site: Site) -> bool:
+    """Return True if a region begins half a pixel before its place."""
+    default = "half_pixel" if site.node.opset >= _WITH_HALF_PIXELS else "output_half_pixel"
+    return site.text("coordinate_transformation_mode", default) == "half_pixel"
 
 
 def _taps(site: Site, at: int, cells: int, samples: int, size: int) -> list[PixelTap]:
     """Write the two pixels around each sample along one axis: regions x samples."""
     number = site.scalar
-    scale, half = number(site.number("spatial_scale", 1.0)), number(0.5)
+    scale = number(site.number("spatial_scale", 1.0))
     column = 1 - at
     first, last = (
-        site.op("Sub", [site.op("Mul", [site.slice(site.name(1), 1, each, each + 1), scale]), half])
+        site.op("Mul", [site.slice(site.name(1), 1, each, each + 1), scale])
         for each in (column, column + 2)
     )
+    half = _has_half_pixels(site)
+    if half:
+        first, last = (site.op("Sub", [each, number(0.5)]) for each in (first, last))
     bins = (np.arange(cells * samples) + 0.5) / (cells * samples)
-    span = site.op("Mul", [site.op("Sub", [last, first]), site.const(bins[None], site.element)])
+    length = site.op("Sub", [last, first])
+    length = length if half else site.op("Max", [length, number(1)])
+    span = site.op("Mul", [length, site.const(bins[None], site.element)])
     place = site.op("Add", [span, first])
     inside = site.op(
         "And",

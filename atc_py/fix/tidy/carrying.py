@@ -87,7 +87,8 @@ def _as_image(node: SourceNode, rank: int, new: int) -> Carried | None:
     """Return the form of a node whose operands of `rank` axes gain an axis of 1, at `new`."""
 
     def moved(axis: int) -> int:
-        return axis % rank + (axis % rank >= new)
+        place = axis % rank
+        return place + (place >= new)
 
     if node.op_type in _OF_CHANNELS:
         alone = new > 1 and all(each is None for each in node.outputs[1:])

@@ -192,7 +192,7 @@ Relation: TypeAlias = "Squeezed | Transposed | Reshaped | Narrowed"
 
 def leaves(node: SourceNode) -> Relation | None:
     """Return the relation of a node's result to its first input, as its twin."""
-    source, result = node.inputs[0], node.outputs[0]
+    source, result = next(iter(node.inputs), None), node.outputs[0]
     if source is None or result is None or source.dims is None or result.dims is None:
         return None
     if node.op_type == "Squeeze" and len(result.dims) == len(source.dims) - 1:
@@ -205,7 +205,7 @@ def leaves(node: SourceNode) -> Relation | None:
 
 def enters(node: SourceNode) -> Relation | None:
     """Return the relation of a node's first input to its result, as its twin."""
-    source, result = node.inputs[0], node.outputs[0]
+    source, result = next(iter(node.inputs), None), node.outputs[0]
     if source is None or result is None or source.dims is None or result.dims is None:
         return None
     if node.op_type == "Unsqueeze" and len(source.dims) == len(result.dims) - 1:
@@ -224,7 +224,7 @@ def _target(node: SourceNode) -> DType | None:
 
 def _moved(node: SourceNode, *, inverse: bool) -> Relation | None:
     """Return the relation of a Transpose or Reshape, of the result to the input or the inverse."""
-    source, result = node.inputs[0], node.outputs[0]
+    source, result = next(iter(node.inputs), None), node.outputs[0]
     if source is None or result is None:
         return None
     perm = node.attributes.get("perm")

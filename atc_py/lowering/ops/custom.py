@@ -40,6 +40,7 @@ _COUNT = 3
 
 
 @lowering("AdaptiveAvgPool2D")
+@lowering("AdaptiveAvgPool2d")
 def lower_adaptive_avg_pool(b: Builder) -> Sequence[Value]:
     """Lower AdaptiveAvgPool2D to two products, which add up windows, and 1 / their area.
 
@@ -59,6 +60,7 @@ def lower_adaptive_avg_pool(b: Builder) -> Sequence[Value]:
 
 
 @lowering("AdaptiveMaxPool2D")
+@lowering("AdaptiveMaxPool2d")
 def lower_adaptive_max_pool(b: Builder) -> Sequence[Value]:
     """Lower AdaptiveMaxPool2D to AdaptiveMaxPool2d."""
     outputs = list(zip(("y", "argmax"), _results(b), strict=True))

@@ -67,8 +67,9 @@ class Found(_Part, frozen=True, kw_only=True):
         help: how to fix it.
         known: the baseline has it.
         taken_by: other operator lists by whose rules the node has no error.
-        fixed_by: the rules of `atc-py fix` that rewrite the node so that the finding is gone, and
-            before them the option that chooses another branch.
+        fixed_by: the rules of `atc-py fix`, of a deviation of CANN of `atc-py fix --for cann`, that
+            rewrite the node so that the finding is gone, and before them the option that chooses
+            another branch.
         certainty: of a deviation of CANN, proven or inferred; empty for every other finding.
     """
 

@@ -8,6 +8,7 @@ from atc_py.check.findings import Standing
 from atc_py.report.check.groups import groups
 from atc_py.report.check.open_dims import hint_text
 from atc_py.report.check.words import (
+    CERTAINTIES,
     COLUMNS,
     HEADINGS,
     LEVELS,
@@ -22,9 +23,10 @@ from atc_py.report.check.words import (
 from atc_py.report.page import render_page
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
+    from atc_py.diag import Words
     from atc_py.report.check.document import CheckDocument, CheckedModel
     from atc_py.report.check.groups import Group
 
@@ -46,15 +48,16 @@ def check_html(document: CheckDocument) -> str:
         words={key: words.in_language(document.lang) for key, words in HEADINGS.items()},
         levels=_by_name(LEVELS, document.lang),
         columns=_by_name(COLUMNS, document.lang),
+        certainties=_by_name(CERTAINTIES, document.lang),
         baseline=baseline_text(document),
         operators=_operators(document),
         pages=[_page(document, model) for model in document.models],
     )
 
 
-def _by_name(table: dict[Standing, Any], language: str) -> dict[str, str]:
-    """Return a table of words by the standings' names."""
-    return {standing.value: words.in_language(language) for standing, words in table.items()}
+def _by_name(table: Mapping[Any, Words], language: str) -> dict[str, str]:
+    """Return a table of words by the names of standings or certainties."""
+    return {each.value: words.in_language(language) for each, words in table.items()}
 
 
 def _operators(document: CheckDocument) -> list[str]:

@@ -14,7 +14,7 @@ from atc_py.check.findings import Standing
 from atc_py.diag import ExitCode
 from atc_py.diag.codes import find_code
 from atc_py.report.check.groups import groups
-from atc_py.report.check.words import node_text, verdict_text
+from atc_py.report.check.words import fix_call, node_text, verdict_text
 from atc_py.report.escape import visible
 
 if TYPE_CHECKING:
@@ -113,7 +113,8 @@ def _lines(group: Group, language: str) -> list[str]:
     if group.first.taken_by:
         lines.append(f"taken by: {', '.join(group.first.taken_by)}")
     if group.first.fixed_by:
-        lines.append(f"fixed by: atc-py fix ({', '.join(group.first.fixed_by)})")
+        names = ", ".join(group.first.fixed_by)
+        lines.append(f"fixed by: {fix_call(group.first)} ({names})")
     return [*lines, f"help: {visible(group.first.help)}"]
 
 

@@ -154,7 +154,7 @@ def _result(
         result["properties"]["certainty"] = found.certainty
     if found.fixed_by:
         result["properties"]["fixedBy"] = list(found.fixed_by)
-    if found.fixed_by and model.fix is not None:
+    if found.fixed_by and not found.certainty and model.fix is not None:
         result["fixes"] = [_fix(model.fix.command, found.fixed_by, location)]
     if found.source:
         result["relatedLocations"] = [_spec_location(found)]

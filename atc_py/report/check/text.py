@@ -14,6 +14,7 @@ from atc_py.report.check.words import (
     HEADINGS,
     LEVELS,
     baseline_text,
+    fix_call,
     fix_hint,
     lists_text,
     node_text,
@@ -165,7 +166,7 @@ def _group_lines(group: Group, language: str, *, verbose: bool) -> Iterator[str]
         yield f"  {HEADINGS['taken_by'].in_language(language)}{colon}{names}"
     if first.fixed_by:
         names = COMMA.in_language(language).join(first.fixed_by)
-        yield f"  {HEADINGS['fixed_by'].in_language(language)}{colon}atc-py fix ({names})"
+        yield f"  {HEADINGS['fixed_by'].in_language(language)}{colon}{fix_call(first)} ({names})"
     yield f"  {HEADINGS['help'].in_language(language)}{colon}{clipped(first.help)}"
 
 

@@ -11,6 +11,7 @@ from atc_py.diag.codes import BAD_INPUT_SHAPE, DEVIATES_ON_CANN, REFUSED_BY_PARS
 from atc_py.options.compile_options import NEWEST_CANN
 from atc_py.report.check.open_dims import deciding_text
 from atc_py.report.escape import visible
+from atc_py.spec.deviations import Certainty
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,10 +19,12 @@ if TYPE_CHECKING:
     from atc_py.report.check.document import Candidates, CheckDocument, CheckedModel, Found
 
 __all__ = [
+    "CERTAINTIES",
     "COLUMNS",
     "HEADINGS",
     "LEVELS",
     "baseline_text",
+    "fix_call",
     "fix_hint",
     "kept_text",
     "lists_text",
@@ -59,6 +62,7 @@ _BUSY = (Standing.REWRITE, Standing.AICPU, Standing.ACCURACY, Standing.UNKNOWN)
 HEADINGS = {
     "all": Words("all", "全部"),
     "biases": Words("Biases of int8 layers", "int8 层的偏置"),
+    "certainty": Words("certainty", "依据"),
     "filter": Words("Filter", "筛选"),
     "findings": Words("Findings", "检查结果"),
     "found": Words("found", "实际为"),
@@ -94,6 +98,12 @@ HEADINGS = {
 }
 """Single words and short sentences."""
 
+CERTAINTIES = {
+    Certainty.PROVEN: Words("proven by published sources", "公开源码可证实"),
+    Certainty.INFERRED: Words("inferred", "推断"),
+}
+"""Grounds of what is said of CANN."""
+
 _TAILS = {
     Standing.REWRITE: Words("{n} rewritten", "{n} 个需改写"),
     Standing.AICPU: Words("{n} on the AI CPU", "{n} 个在 AI CPU 上运行"),
@@ -112,7 +122,10 @@ def verdict_text(model: CheckedModel, language: str, cann: int = NEWEST_CANN) ->
     """
     verdict = Standing(model.verdict)
     counts = {Standing(name): count for name, count in model.node_counts.items()}
-    head = (_head(model, verdict, counts) + _on_cann(model, cann)).in_language(language)
+    head, on_cann = _head(model, verdict, counts), _on_cann(model, cann)
+    if on_cann.en:
+        supported = verdict not in {Standing.ERROR, Standing.UNKNOWN}
+        head += (Words(", but ", "，但") if supported else SEMICOLON) + on_cann
     deviating = _nodes_with(model, DEVIATES_ON_CANN.id, Standing.ACCURACY)
     counts[Standing.ACCURACY] = counts.get(Standing.ACCURACY, 0) - deviating
     tails = [
@@ -122,40 +135,61 @@ def verdict_text(model: CheckedModel, language: str, cann: int = NEWEST_CANN) ->
         if counts.get(each) and not (each is verdict is Standing.UNKNOWN)
     ]
     tail = COMMA.in_language(language).join(tails)
-    texts = (head, tail, deciding_text(model, language))
+    texts = (head.in_language(language), tail, deciding_text(model, language))
     return SEMICOLON.in_language(language).join(text for text in texts if text)
 
 
 def _on_cann(model: CheckedModel, cann: int) -> Words:
-    """Return `, but 2 nodes compute something else on CANN 9 and 1 is refused by its parser`."""
+    """Return `2 nodes compute something else on CANN 9 and 1 is refused by its parser`.
+
+    What is inferred of all of them is called so, and of some of them how many.
+    """
     other = _nodes_with(model, DEVIATES_ON_CANN.id)
     refused = _nodes_with(model, REFUSED_BY_PARSER.id)
+    only = model.nodes == 1
     facts = []
     if other:
         verb = "computes" if other == 1 else "compute"
         facts.append(
             Words(
-                f"{_nodes(other)} {verb} something else on CANN {cann}",
-                f"其中 {other} 个节点在 CANN {cann} 上的结果与 ONNX 不同",
+                f"{'it' if only else _nodes(other)} {verb} something else on CANN {cann}",
+                f"{'它' if only else f'其中 {other} 个节点'}在 CANN {cann} 上的结果与 ONNX 不同",
             )
+            + _inferred(model, DEVIATES_ON_CANN.id, other)
         )
     if refused:
         verb = "is" if refused == 1 else "are"
-        whose = "its parser" if other else f"the parser of CANN {cann}"
+        whose = "its parser" if other and not only else f"the parser of CANN {cann}"
         what = str(refused) if other else _nodes(refused)
+        places = f"{'' if other else '其中 '}{refused} 个节点"
         facts.append(
             Words(
-                f"{what} {verb} refused by {whose}",
-                f"{refused} 个节点不被 CANN {cann} 的解析器接受",
+                f"{'it' if only else what} {verb} refused by {whose}",
+                f"{'它' if only else places}不被 CANN {cann} 的解析器接受",
             )
+            + _inferred(model, REFUSED_BY_PARSER.id, refused)
         )
-    return Words(", but ", "，但") + Words(" and ", "，").join(facts) if facts else Words("", "")
+    return Words(" and ", "，").join(facts) if facts else Words("", "")
 
 
-def _nodes_with(model: CheckedModel, code: str, verdict: Standing | None = None) -> int:
-    """Return the number of nodes with a finding of a code, and with a verdict if one is given."""
+def _inferred(model: CheckedModel, code: str, total: int) -> Words:
+    """Return ` (inferred)` if findings of a code are that for all their nodes, or for how many."""
+    count = total - _nodes_with(model, code, certainty=Certainty.PROVEN.value)
+    if not count:
+        return Words("", "")
+    if count == total:
+        return Words(" (inferred)", "（推断）")
+    return Words(f" ({count} inferred)", f"（{count} 个为推断）")
+
+
+def _nodes_with(
+    model: CheckedModel, code: str, verdict: Standing | None = None, certainty: str = ""
+) -> int:
+    """Return the number of nodes with a finding of a code, a verdict and a certainty, if given."""
     nodes = {
-        (found.scope, found.node, found.node_name) for found in model.findings if found.code == code
+        (found.scope, found.node, found.node_name)
+        for found in model.findings
+        if found.code == code and certainty in {"", found.certainty}
     }
     if verdict is None:
         return len(nodes)
@@ -303,6 +337,11 @@ def _faults(count: int) -> str:
 def _nodes(count: int) -> str:
     """Return `1 node` or `2 nodes`."""
     return f"{count} node" if count == 1 else f"{count} nodes"
+
+
+def fix_call(found: Found) -> str:
+    """Return the command that applies the rules that a finding names."""
+    return "atc-py fix --for cann" if found.certainty else "atc-py fix"
 
 
 def fix_hint(document: CheckDocument, model: CheckedModel) -> str | None:

@@ -7,7 +7,7 @@ import io
 from typing import TYPE_CHECKING
 
 from atc_py.report.escape import visible
-from atc_py.report.layers.text import number_text, origin_text, output_verdict
+from atc_py.report.layers.text import cause_text, number_text, origin_text, output_verdict
 
 if TYPE_CHECKING:
     from atc_py.results.layer import Layer
@@ -23,6 +23,7 @@ COLUMNS = (
     "DtypeLimit", "OverflowShare", "OverflowValue", "UnderflowShare", "UnderflowValue", "Error",
     "Faults", "Floor", "CosineBeyondFloor", "DistanceBeyondFloor", "SNRBeyondFloor", "MovedSteps",
     "OriginalOwnSNR", "SNRBeforeCorrection", "Output", "Top1Agreement", "Top5Agreement", "Target",
+    "Deviation",
 )  # fmt: skip
 
 _FORMULA = ("=", "+", "-", "@")
@@ -35,7 +36,14 @@ def layers_csv(done: LayerComparison) -> str:
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(COLUMNS)
     for at, layer in enumerate(done.layers):
-        writer.writerow([*_row(done, layer), *_judged_cells(layer), *_as_output(done, at)])
+        writer.writerow(
+            [
+                *_row(done, layer),
+                *_judged_cells(layer),
+                *_as_output(done, at),
+                _cell(cause_text(done, layer)),
+            ]
+        )
     for alone, column in (
         *((each, "NPUDump") for each in done.device_alone),
         *((each, "GroundTruth") for each in done.original_alone),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from atc_py.report.model.semantics import semantics_json
 from atc_py.results.layer import number_json
 from atc_py.results.layer_comparison import misses_of
 
@@ -30,6 +31,7 @@ def layers_json(done: LayerComparison) -> dict[str, object]:
         "original_form": done.original_form or None,
         "first_bad": None if first is None else first.node,
         "verdict": _verdict(done),
+        **semantics_json(done.semantics),
         "outputs": {
             name: output_json(done, name) for name in (*done.outputs, *_unmatched_outputs(done))
         },
@@ -112,6 +114,7 @@ def _layer(done: LayerComparison, layer: Layer) -> dict[str, object]:
         "birth": layer.origin.value,
         "root": None if root is None else root.node,
         "rolled_back": layer.rolled_back,
+        "deviating": [asdict(each) for each in layer.deviating],
         "faults": list(layer.faults),
         "cancels": layer.cancels,
         "within_floor": layer.within_floor,

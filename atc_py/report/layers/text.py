@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from atc_py.report.layers.suggestion import suggestion_lines
+from atc_py.report.model.semantics import semantics_line
 from atc_py.report.tables import Table, format_bytes, format_seconds, plain_lines
 from atc_py.results.layer import FAILING_DISTANCE, FAILING_SHARE, INTRODUCED_FACTOR, ErrorOrigin
 from atc_py.results.layer_comparison import misses_of
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from atc_py.results.layer_comparison import LayerComparison
 
 __all__ = [
+    "cause_text",
     "growth_text",
     "layer_lines",
     "layers_text",
@@ -59,9 +61,11 @@ def origin_text(done: LayerComparison, layer: Layer) -> str:
     root = done.root_of(layer)
     if layer.origin is ErrorOrigin.PASSED_ON and root is not None:
         text = f"passed on from {root.source}"
+        text += f", where {cause}" if (cause := cause_text(done, root)) else ""
     else:
         introduced = layer.origin is ErrorOrigin.INTRODUCED
         text = "introduced here" if introduced else layer.origin.value
+        text += f", where {cause}" if (cause := cause_text(done, layer)) else ""
         text += ", its terms cancel" if layer.cancels else ""
     if layer.within_floor and layer.figures.beyond is not None:
         text += f", within the floor of {number_text(layer.figures.beyond.floor)}"
@@ -70,6 +74,17 @@ def origin_text(done: LayerComparison, layer: Layer) -> str:
     if layer.own is not None:
         text += "; the original's own error was taken out"
     return text
+
+
+def cause_text(done: LayerComparison, layer: Layer) -> str:
+    """Return `gru deviates on CANN 9: GRU/reset-after-product (inferred)`, if that is the cause."""
+    if done.semantics is None or layer.origin is not ErrorOrigin.INTRODUCED:
+        return ""
+    return "; ".join(
+        f"{each.name or f'node {each.node}'} deviates on CANN {done.semantics.generation}: "
+        + ", ".join(row.text for row in each.deviations)
+        for each in layer.deviating
+    )
 
 
 def output_verdict(done: LayerComparison, name: str) -> str:
@@ -99,7 +114,9 @@ def growth_text(done: LayerComparison, layer: Layer) -> str:
 def _verdict(done: LayerComparison) -> list[str]:
     """Return the first lines: the first failing layer, and whether the targets are met."""
     stopped = [_escaped(f"the device stopped: {done.stopped}")] if done.stopped else []
-    return [*stopped, *_failing_layers(done), *_own_errors(done), *_against_targets(done)]
+    semantics = [] if done.semantics is None else [_escaped(semantics_line(done.semantics))]
+    found = (*_failing_layers(done), *_own_errors(done), *_against_targets(done))
+    return [*stopped, *semantics, *found]
 
 
 def _failing_layers(done: LayerComparison) -> list[str]:

@@ -9,6 +9,7 @@ from atc_py.report.model.layout import conversions_text
 from atc_py.report.model.memory_tables import memory_row
 from atc_py.report.model.quant_bias import bias_json, bias_rows
 from atc_py.report.model.quantized_layers import quantized_rows
+from atc_py.report.model.semantics import semantics_tables
 from atc_py.report.profile.text import time_text
 from atc_py.report.tables import Table, format_bytes, format_seconds
 
@@ -23,7 +24,8 @@ __all__ = ["conversion_tables"]
 def conversion_tables(done: Conversion) -> list[Table]:
     """Return the tables that `convert` prints."""
     fixed = [fixed_nodes_table(done.facts.fixed)] if done.facts.fixed else []
-    return [_stages(done), *fixed, _operators(done.facts), _summary(done)]
+    others = [*fixed, *semantics_tables(done.facts.semantics)]
+    return [_stages(done), *others, _operators(done.facts), _summary(done)]
 
 
 def _stages(done: Conversion) -> Table:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from atc_py.report.model.memory_tables import memory_tables
 from atc_py.report.model.quant_bias import bias_rows
+from atc_py.report.model.semantics import semantics_tables
 from atc_py.report.tables import Table, format_bytes
+from atc_py.results.cann_nodes import read_semantics
 from atc_py.results.memory_facts import memory_facts
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ def model_tables(
     """Return summary, inputs and outputs, operators, memory of an offline model."""
     return [
         _summary(description, file_bytes, report),
+        *semantics_tables(read_semantics(report, description.name)),
         _ports(description),
         _operators(description),
         *memory_tables(memory_facts(description)),

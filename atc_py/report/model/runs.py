@@ -6,6 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from atc_py.report.model.comparison import comparison_table
+from atc_py.report.model.semantics import semantics_json, semantics_tables
 from atc_py.report.tables import Table, format_bytes, format_seconds
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ __all__ = ["run_json", "run_tables"]
 
 def run_tables(done: Run) -> list[Table]:
     """Return the tables that `run` prints."""
-    tables = [_outputs(done)]
+    tables = [*semantics_tables(done.semantics), _outputs(done)]
     if done.nodes:
         tables.append(_times(done.nodes))
     if done.comparisons:
@@ -34,6 +35,7 @@ def run_json(done: Run, findings: Iterable[Diagnostic] = ()) -> dict[str, object
     """Return the run and its `findings` as JSON values; the arrays themselves are left out."""
     return {
         "seconds": done.seconds,
+        **semantics_json(done.semantics),
         "outputs": {
             name: {
                 "dtype": array.dtype.name,

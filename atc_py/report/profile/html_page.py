@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from atc_py.report.model.semantics import semantics_tables
 from atc_py.report.page import render_page
 from atc_py.report.profile.pictures import (
     Picture,
@@ -58,6 +59,7 @@ def profile_html(done: Profile) -> str:
         AtcError: BAD_TEMPLATE where the template is missing or does not render.
     """
     tables: list[Table] = [] if done.calibration is None else calibration_tables(done.calibration)
+    tables += semantics_tables(done.semantics)
     if len(done.socs) > 1:
         tables.append(comparison_table(done))
     return render_page(

@@ -8,6 +8,7 @@ import json
 from typing import TYPE_CHECKING
 
 from atc_py.report.escape import visible
+from atc_py.report.model.semantics import semantics_json
 
 if TYPE_CHECKING:
     from atc_py.cost.calibration import Calibration
@@ -28,6 +29,7 @@ def profile_json(done: Profile) -> str:
     document = {
         "model": str(done.model),
         "calibration": None if done.calibration is None else calibration_json(done.calibration),
+        **semantics_json(done.semantics),
         "socs": [_soc(each) for each in done.socs],
     }
     return json.dumps(document, indent=2) + "\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atc_py.report.model.semantics import semantics_tables
 from atc_py.report.tables import Table, format_bytes
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ def time_text(span: TimeRange) -> str:
 def profile_tables(done: Profile) -> list[Table]:
     """Return everything that the text form shows."""
     tables = [] if done.calibration is None else calibration_tables(done.calibration)
+    tables += semantics_tables(done.semantics)
     if len(done.socs) > 1:
         tables.append(comparison_table(done))
     for cost in done.costs:

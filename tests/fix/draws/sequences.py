@@ -25,7 +25,7 @@ def sequence(rng: np.random.Generator, *, alike: bool) -> tuple[CaseGraph, int]:
         own[axis] = 1
         own = own if keep else np.delete(own, axis)
     else:
-        count, own = -(-size // part), np.array(dims)
+        count, own, keep = -(-size // part), np.array(dims), 1
         own[axis] = part
     place = int(rng.integers(-count, count + 1))
     gone = int(rng.integers(-count - 1, count + 1))

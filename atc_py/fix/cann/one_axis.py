@@ -1,4 +1,4 @@
-"""LogSoftmax before opset 13 on CANN: one axis, by default the last."""
+"""LogSoftmax and Hardmax before opset 13 on CANN: one axis, by default the last."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ __all__: list[str] = []
 
 
 @cann_form("LogSoftmax", "one-axis")
+@cann_form("Hardmax", "one-axis")
 def over_one_axis(site: Site) -> Sequence[str]:
-    """Write the logarithm over one axis: that axis is put last, where ONNX's reading is the same."""
+    """Write the node over one axis, which is put last: there ONNX takes that axis alone, too."""
     rank = len(site.dims(0))
     axis = site.axis(-1, rank)
     order = [*(each for each in range(rank) if each != axis), axis]
     back = [order.index(each) for each in range(rank)]
     moved = site.transpose(site.name(0), order)
-    return [site.transpose(site.op("LogSoftmax", [moved], axis=rank - 1), back)]
+    return [site.transpose(site.op(site.node.op_type, [moved], axis=rank - 1), back)]

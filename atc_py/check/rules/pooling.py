@@ -1,0 +1,242 @@
+"""Predicates on the windows of pools that only deviations of CANN ask."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from atc_py.check.answers import HOLDS, Answer, fails, unknown
+from atc_py.check.predicate import predicate
+from atc_py.check.rules.reading import attribute, dims_of, integers
+from atc_py.check.rules.wording import described, shown
+from atc_py.diag import COMMA, Words
+from atc_py.diag.codes import DEVIATES_ON_CANN
+from atc_py.spec.deviation_rules import (
+    LargeWindowUnpadded,
+    LargeWindowValid,
+    SamePaddingNone,
+    SmallWindowsBeginInside,
+    WindowsBeginInside,
+)
+from atc_py.tensor.shapes import window_count
+
+if TYPE_CHECKING:
+    from atc_py.check.bound_node import BoundNode
+
+_OUTER = 2
+"""Axes before those that a window moves along: batch and channels."""
+
+_IMAGE_AXES = 2
+_MOST_ELEMENTS = 255
+_MOST_STRIDE = 63
+"""Limits of a window for AvgPoolV2 and MaxPoolV3; the parser makes others AvgPool and MaxPool."""
+
+_SAME = frozenset({"SAME_UPPER", "SAME_LOWER"})
+_EXPLICIT = Words("write the padding with Pad or as pads", "用 Pad 或 pads 写明填充")
+
+
+class _Axis(NamedTuple):
+    """A window on one axis, with the pads that the node states."""
+
+    size: int
+    window: int
+    stride: int
+    begin: int
+    end: int
+
+    @property
+    def same_padding(self) -> int:
+        """Elements that an auto_pad of SAME adds."""
+        count = -(-self.size // self.stride)
+        return max(0, (count - 1) * self.stride + self.window - self.size)
+
+    def windows(self, *, ceil: bool) -> int:
+        """Return the number of windows; with `ceil` none begins in the padding after the axis."""
+        pads = (self.begin, self.end)
+        return window_count(self.size, pads, self.window, self.stride, ceil=ceil)
+
+    @property
+    def begins_after(self) -> bool:
+        """True if the last of as many windows as rounding up gives begins after the axis."""
+        covered = self.size + self.begin + self.end - self.window
+        last = -(-covered // self.stride) * self.stride
+        return covered > 0 and last >= self.size + self.begin
+
+
+class _Pool(NamedTuple):
+    """The attributes of a pool, by spatial axis."""
+
+    windows: tuple[int, ...]
+    strides: tuple[int, ...]
+    pads: tuple[int, ...]
+    auto_pad: str
+
+    @property
+    def is_volume(self) -> bool:
+        """True if a window moves along three axes, which CANN has other operators for."""
+        return len(self.windows) > _IMAGE_AXES
+
+    @property
+    def is_large(self) -> bool:
+        """True if the parser takes the operators without limits for it."""
+        if self.is_volume:
+            return False
+        elements = 1
+        for each in self.windows:
+            elements *= each
+        return elements > _MOST_ELEMENTS or max(self.strides) > _MOST_STRIDE
+
+    def axes(self, dims: tuple[int | None, ...]) -> list[_Axis | None]:
+        """Return the axes; None for one whose length is open."""
+        spatial = len(self.windows)
+        begins, ends = self.pads[:spatial], self.pads[spatial:]
+        rows = zip(dims[_OUTER:], self.windows, self.strides, begins, ends, strict=True)
+        return [None if size is None else _Axis(size, *rest) for size, *rest in rows]
+
+
+def _pool(node: BoundNode, name: str) -> _Pool | None:
+    """Return a pool; None where an attribute is not well formed, which other rules report."""
+    windows = integers(attribute(node, name))
+    if not windows or min(windows) < 1:
+        return None
+    count = len(windows)
+    strides = _listed(node, "strides", (1,) * count)
+    auto_pad = str(node.value("auto_pad"))
+    explicit = auto_pad == "NOTSET"
+    pads = _listed(node, "pads", (0,) * (2 * count)) if explicit else (0,) * (2 * count)
+    if len(strides) != count or min(strides) < 1 or len(pads) != 2 * count:
+        return None
+    return _Pool(windows, strides, pads, auto_pad)
+
+
+def _listed(node: BoundNode, name: str, unset: tuple[int, ...]) -> tuple[int, ...]:
+    """Return a list of integers, or what it is where the node does not set it."""
+    found = integers(attribute(node, name)) if node.is_set(name) else unset
+    return () if found is None else found
+
+
+def _axes(
+    pool: _Pool, node: BoundNode, name: str
+) -> tuple[list[_Axis | None], Words] | Answer | None:
+    """Return the axes of a pool on a tensor and the tensor's words; None where other rules report it."""
+    tensor = node.tensor(name)
+    if tensor is None:
+        return None
+    dims = dims_of(tensor)
+    if dims is None:
+        return unknown(described(name, tensor))
+    if len(dims) != len(pool.windows) + _OUTER:
+        return None
+    seen = COMMA.join([described(name, tensor), Words.same(shown(pool.windows))])
+    return pool.axes(dims), seen
+
+
+def _none_of(found: list[_Axis | None], seen: Words, meets: list[bool | None]) -> Answer:
+    """Return the answer that no axis meets a condition; None for one that is not known."""
+    if any(meets):
+        return fails(seen)
+    return unknown(seen) if None in found else HOLDS
+
+
+@predicate(
+    WindowsBeginInside,
+    DEVIATES_ON_CANN,
+    en="every window of {attribute} that ceil_mode of {op} adds must begin in {tensor} or before it",
+    zh="{op} 的 ceil_mode 为 {attribute} 增加的窗口，起点须在 {tensor} 之内或之前",
+    help_=_EXPLICIT,
+)
+def windows_begin_inside(rule: WindowsBeginInside, node: BoundNode) -> Answer:
+    """Judge a node by a WindowsBeginInside rule."""
+    return _begin_inside(_pool(node, rule.attribute), node, rule.tensor)
+
+
+@predicate(
+    SmallWindowsBeginInside,
+    DEVIATES_ON_CANN,
+    en=(
+        "every window of {attribute}, of at most 255 elements, that ceil_mode of {op} adds must "
+        "begin in {tensor} or before it"
+    ),
+    zh=(
+        "{op} 的 ceil_mode 为 {attribute}（不超过 255 个元素）增加的窗口，起点须在 {tensor} 之内或之前"
+    ),
+    help_=_EXPLICIT,
+)
+def small_windows_begin_inside(rule: SmallWindowsBeginInside, node: BoundNode) -> Answer:
+    """Judge a node by a SmallWindowsBeginInside rule."""
+    pool = _pool(node, rule.attribute)
+    return HOLDS if pool is None or pool.is_large else _begin_inside(pool, node, rule.tensor)
+
+
+def _begin_inside(pool: _Pool | None, node: BoundNode, name: str) -> Answer:
+    """Return whether no window that ceil_mode adds begins after the tensor."""
+    if pool is None or pool.is_volume or pool.auto_pad in _SAME or node.value("ceil_mode") != 1:
+        return HOLDS
+    found = _axes(pool, node, name)
+    if not isinstance(found, tuple):
+        return found or HOLDS
+    axes, seen = found
+    return _none_of(axes, seen, [each and each.begins_after for each in axes])
+
+
+@predicate(
+    SamePaddingNone,
+    DEVIATES_ON_CANN,
+    en="windows {attribute} of {op} must cover {tensor} whole without padding",
+    zh="{op} 的窗口 {attribute} 须无需填充即可铺满 {tensor}",
+    help_=_EXPLICIT,
+)
+def same_padding_none(rule: SamePaddingNone, node: BoundNode) -> Answer:
+    """Judge a node by a SamePaddingNone rule."""
+    pool = _pool(node, rule.attribute)
+    if pool is None or pool.auto_pad not in _SAME:
+        return HOLDS
+    found = _axes(pool, node, rule.tensor)
+    if not isinstance(found, tuple):
+        return found or HOLDS
+    axes, seen = found
+    return _none_of(axes, seen, [each and each.same_padding > 0 for each in axes])
+
+
+@predicate(
+    LargeWindowUnpadded,
+    DEVIATES_ON_CANN,
+    en="{op} whose {attribute} has more than 255 elements, or whose strides exceed 63, must have no pads",
+    zh="{attribute} 超过 255 个元素或 strides 超过 63 的 {op} 不得有 pads",
+    help_=_EXPLICIT,
+)
+def large_window_unpadded(rule: LargeWindowUnpadded, node: BoundNode) -> Answer:
+    """Judge a node by a LargeWindowUnpadded rule."""
+    pool = _pool(node, rule.attribute)
+    if pool is None or not pool.is_large or not any(pool.pads):
+        return HOLDS
+    return fails(f"{shown(pool.windows)}, pads {shown(pool.pads)}")
+
+
+@predicate(
+    LargeWindowValid,
+    DEVIATES_ON_CANN,
+    en=(
+        "{op} whose {attribute} has more than 255 elements, or whose strides exceed 63, must need "
+        "neither padding of auto_pad nor a window of ceil_mode on {tensor}"
+    ),
+    zh=(
+        "{attribute} 超过 255 个元素或 strides 超过 63 的 {op}，在 {tensor} 上不得依赖 auto_pad 的填充"
+        "或 ceil_mode 的窗口"
+    ),
+    help_=_EXPLICIT,
+)
+def large_window_valid(rule: LargeWindowValid, node: BoundNode) -> Answer:
+    """Judge a node by a LargeWindowValid rule."""
+    pool = _pool(node, rule.attribute)
+    if pool is None or not pool.is_large:
+        return HOLDS
+    found = _axes(pool, node, rule.tensor)
+    if not isinstance(found, tuple):
+        return found or HOLDS
+    axes, seen = found
+    if pool.auto_pad in _SAME:
+        return _none_of(axes, seen, [each and each.same_padding > 0 for each in axes])
+    if node.value("ceil_mode") != 1:
+        return HOLDS
+    overhangs = [each and each.windows(ceil=True) != each.windows(ceil=False) for each in axes]
+    return _none_of(axes, seen, overhangs)

@@ -1,0 +1,223 @@
+"""Predicates on the axes of Resize that only deviations of CANN ask."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
+from atc_py.check.predicate import predicate
+from atc_py.check.rules.reading import constant, dims_of, is_known
+from atc_py.check.rules.wording import described
+from atc_py.diag import Words
+from atc_py.diag.codes import DEVIATES_ON_CANN
+from atc_py.spec.deviation_rules import OuterDimsKept, ResizedByKernel
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from atc_py.check.bound_node import BoundNode
+    from atc_py.source import SourceTensor
+    from atc_py.tensor.resampling import KernelAxis, ResizedAxis
+
+_IMAGE = 4
+_OUTER = 2
+"""Axes before those that the kernels resize: batch and channels."""
+
+_WITH_MODES = 11
+"""Opset since which attributes say how coordinates are transformed and rounded."""
+
+_NEAR = 1e-3
+"""Distance of two places in X, in elements, below which linear results are alike."""
+
+_CROP = "tf_crop_and_resize"
+_WHOLE = (0.0, 1.0)
+_HELP = Words("express it with other operators", "请改用其他算子表达")
+
+
+class _Change(NamedTuple):
+    """One axis: its length in X, that of the result, and the scale; None where that is open."""
+
+    size: int | None
+    made: int | None
+    scale: np.float32 | None
+
+    @property
+    def is_kept(self) -> bool:
+        """True if the axis stays as it is, whatever its length."""
+        return self.scale == 1 and self.size == self.made
+
+
+@predicate(
+    OuterDimsKept,
+    DEVIATES_ON_CANN,
+    en="{op} must keep the first two dims of {tensor}",
+    zh="{op} 不得改变 {tensor} 的前两维",
+    help_=_HELP,
+)
+def outer_dims_kept(rule: OuterDimsKept, node: BoundNode) -> Answer:
+    """Judge a node by an OuterDimsKept rule."""
+    tensor = node.tensor(rule.tensor)
+    if tensor is None:
+        return HOLDS
+    changes = _changes(node, tensor)
+    if isinstance(changes, Words):
+        return unknown(changes)
+    answers = (_kept(axis, each) for axis, each in enumerate(changes[:_OUTER]))
+    return all_of(answers)
+
+
+def _kept(axis: int, change: _Change) -> Answer:
+    """Return whether an axis keeps its length and values."""
+    if change.is_kept:
+        return HOLDS
+    if change.size is None or change.made is None:
+        return unknown(Words(f"axis {axis} is open", f"第 {axis} 轴未定"))
+    if change.size == change.made:
+        return HOLDS
+    return fails(
+        Words(
+            f"{change.size} made {change.made} on axis {axis}",
+            f"第 {axis} 轴由 {change.size} 变为 {change.made}",
+        )
+    )
+
+
+@predicate(
+    ResizedByKernel,
+    DEVIATES_ON_CANN,
+    en=(
+        "{op} must read {tensor} where the kernel does, which centers pixels with {halves} and "
+        "takes the {ties} one of two at ties"
+    ),
+    zh="{op} 读取 {tensor} 的位置须与核函数一致（{halves} 时取像素中心，正中取 {ties}）",
+    help_=_HELP,
+)
+def resized_by_kernel(rule: ResizedByKernel, node: BoundNode) -> Answer:
+    """Judge a node by a ResizedByKernel rule."""
+    tensor = node.tensor(rule.tensor)
+    if tensor is None:
+        return HOLDS
+    dims = dims_of(tensor)
+    if dims is not None and len(dims) != _IMAGE:
+        return HOLDS  # the rule on the rank reports it
+    changes = _changes(node, tensor)
+    if isinstance(changes, Words):
+        return unknown(changes)
+    if _coordinates(node) == _CROP and not _region_is_known(node):
+        return unknown(Words("roi is not constant", "roi 不是常量"))
+    return all_of(_alike(rule, node, axis, each) for axis, each in enumerate(changes))
+
+
+def _alike(rule: ResizedByKernel, node: BoundNode, axis: int, change: _Change) -> Answer:
+    """Return whether ONNX and the kernel take elements from the same places along an axis."""
+    from atc_py.tensor.resampling import KernelAxis, ResizedAxis
+
+    mode = _coordinates(node)
+    region = _region(node, axis) if mode == _CROP else _WHOLE
+    if region == _WHOLE and (change.is_kept or axis < _OUTER):
+        return HOLDS  # the rule on the outer dims reports these
+    if 0 in {change.size, change.made}:
+        return HOLDS
+    if change.size is None or change.made is None or change.scale is None:
+        return unknown(Words(f"axis {axis} is open", f"第 {axis} 轴未定"))
+    defined = ResizedAxis(axis, change.size, change.made, change.scale, *region)
+    kernel = KernelAxis(
+        change.size,
+        change.made,
+        halves=mode in rule.halves,
+        corners=mode == "align_corners",
+        upper=rule.ties == "upper",
+    )
+    return _compared(node, defined, kernel)
+
+
+def _compared(node: BoundNode, defined: ResizedAxis, kernel: KernelAxis) -> Answer:
+    """Return whether ONNX's places and the kernel's are the same."""
+    import numpy as np
+
+    mode = _coordinates(node)
+    outside = defined.outside(mode)
+    meant: NDArray[Any]
+    taken: NDArray[Any]
+    if node.value("mode") == "nearest":
+        meant, taken = defined.nearest(mode, _rounding(node)), kernel.nearest
+        differs = (meant != taken) | outside
+    else:
+        meant = np.clip(defined.coordinates(mode), 0, defined.size - 1)
+        taken = kernel.linear
+        differs = (np.abs(meant - taken) > _NEAR) | outside
+    if not differs.any():
+        return HOLDS
+    at = int(differs.argmax())
+    source = "extrapolation_value" if outside[at] else f"X[{meant[at]:g}]"
+    other = f"X[{taken[at]:g}]"
+    return fails(
+        Words(
+            f"element {at} of axis {defined.axis} from {source}, in CANN from {other}",
+            f"第 {defined.axis} 轴的元素 {at} 取自 {source}，CANN 取自 {other}",
+        )
+    )
+
+
+def _coordinates(node: BoundNode) -> str:
+    """Return the coordinate mode."""
+    if node.opset < _WITH_MODES:
+        return "asymmetric"
+    return str(node.value("coordinate_transformation_mode"))
+
+
+def _rounding(node: BoundNode) -> str:
+    """Return the mode of rounding."""
+    return "simple" if node.opset < _WITH_MODES else str(node.value("nearest_mode"))
+
+
+def _region_is_known(node: BoundNode) -> bool:
+    """Return True if the region is a constant."""
+    roi = node.tensor("roi")
+    return roi is not None and is_known(roi)
+
+
+def _region(node: BoundNode, axis: int) -> tuple[float, float]:
+    """Return begin and end of the region on one axis; the whole axis where it is not well formed."""
+    roi = node.tensor("roi")
+    found = None if roi is None else constant("roi", roi)
+    if found is None or isinstance(found, Words) or found.size != 2 * _IMAGE:
+        return _WHOLE
+    flat = found.reshape(-1)
+    return float(flat[axis]), float(flat[axis + _IMAGE])
+
+
+def _changes(node: BoundNode, tensor: SourceTensor) -> list[_Change] | Words:
+    """Return every axis, or what is not known of them."""
+    dims = dims_of(tensor)
+    if dims is None:
+        return described("X", tensor)
+    for name in ("sizes", "scales"):
+        given = node.tensor(name)
+        if given is None or given.dims == (0,):
+            continue
+        found = constant(name, given)
+        if isinstance(found, Words):
+            return found
+        flat = found.reshape(-1)
+        if len(flat) != len(dims):
+            return []  # the rule on the count reports it
+        make = _by_size if name == "sizes" else _by_scale
+        return [make(size, flat[axis : axis + 1]) for axis, size in enumerate(dims)]
+    return []  # the list demands one of them
+
+
+def _by_size(size: int | None, wanted: NDArray[np.int64]) -> _Change:
+    """Return an axis that gets a stated length."""
+    count = int(wanted[0])
+    if not size:
+        return _Change(size, count, None)
+    return _Change(size, count, (wanted.astype("float32") / size).astype("float32")[0])
+
+
+def _by_scale(size: int | None, scale: NDArray[np.float32]) -> _Change:
+    """Return an axis whose length is multiplied."""
+    rate = scale.astype("float32")[0]
+    count = None if size is None else int((scale * size).astype("float32")[0])
+    return _Change(size, count, rate)

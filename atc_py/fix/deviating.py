@@ -1,0 +1,68 @@
+"""Nodes that mean another thing on a generation of CANN than in ONNX, or that its parser does not have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.check.bound_node import BoundNode
+from atc_py.check.deviations import met_deviations, parser_opsets
+from atc_py.check.nodes_before import NodesBefore
+from atc_py.check.restating import OpsetPlacement, place_node
+from atc_py.frontend.reading.history import history
+from atc_py.spec import ONNX_DOMAINS
+from atc_py.spec.generations import find_generation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from atc_py.check.bound_node import Conditions
+    from atc_py.source import SourceModel, SourceNode
+    from atc_py.spec import Library
+
+__all__ = ["bound_node", "deviating_nodes", "is_unknown_to_parser", "nodes_before"]
+
+
+def bound_node(
+    node: SourceNode, library: Library, conditions: Conditions, before: NodesBefore
+) -> BoundNode | None:
+    """Return a node bound to its specification; None if it stands at no listed opset.
+
+    Args:
+        node: the node.
+        library: the operator list.
+        conditions: the generation of CANN, besides precision mode and SoC.
+        before: the nodes before each node of the model.
+    """
+    spec = library.find(node.op_type, node.domain)
+    placement = None if spec is None else place_node(node, spec, history())
+    if spec is None or not isinstance(placement, OpsetPlacement):
+        return None
+    at, earlier = placement.opset, before(node)
+    return BoundNode(spec, placement.view, at, conditions, node.opset, before=earlier)
+
+
+def nodes_before(nodes: Sequence[SourceNode], library: Library) -> NodesBefore:
+    """Return the nodes before each node of a model, given all of them."""
+    return NodesBefore(nodes, lambda node: library.find(node.op_type, node.domain))
+
+
+def deviating_nodes(
+    model: SourceModel, library: Library, conditions: Conditions
+) -> Mapping[SourceNode, frozenset[str]]:
+    """Return the deviations, as `GRU/clip-ignored`, of the nodes that meet any, or may meet them."""
+    before = nodes_before(model.all_nodes, library)
+    found = {}
+    for node in model.nodes:
+        bound = bound_node(node, library, conditions, before)
+        met = () if bound is None else tuple(met_deviations(bound))
+        if bound is not None and met:
+            found[node] = frozenset(f"{bound.spec.op}/{each.row.name}" for each in met)
+    return found
+
+
+def is_unknown_to_parser(node: SourceNode, library: Library, conditions: Conditions) -> bool:
+    """Return True if the generation's parser has a listed operator at no opset."""
+    spec = library.find(node.op_type, node.domain)
+    if spec is None or (spec.custom and node.domain not in ONNX_DOMAINS):
+        return False
+    return not parser_opsets(spec, find_generation(conditions.cann).edition)

@@ -1,0 +1,103 @@
+"""A model after fixing: its new form, the rules that were applied, and those that did not fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from atc_py.diag.codes import FIX_NOT_SETTLED
+from atc_py.fix.tidy.tidying import Tidied
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from atc_py.check.evaluate import Checked
+    from atc_py.diag import Words
+    from atc_py.fix.new_node import NewNode
+    from atc_py.fix.rule import FixRule
+    from atc_py.fix.step import RuleStep
+    from atc_py.frontend.folding.folded import FoldedModel
+    from atc_py.frontend.folding.graph import WorkGraph
+    from atc_py.frontend.reading.onnx_file import OnnxFile
+    from atc_py.source import SourceModel, SourceNode
+
+__all__ = ["Applied", "Fixed", "Unfit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """A rule that was applied.
+
+    Attributes:
+        rule: the rule.
+        node: the node that it replaced.
+        made: the nodes that replaced it.
+        step: both, so that they can be run.
+    """
+
+    rule: FixRule
+    node: SourceNode
+    made: tuple[NewNode, ...]
+    step: RuleStep
+
+    def with_moved(self, moved: Mapping[str, NewNode]) -> Applied:
+        """Return the same with those of its nodes that tidying has moved, by former results."""
+        new = (moved[name] for node in self.made for name in node.outputs if name in moved)
+        return replace(self, made=(*self.made, *new))
+
+
+@dataclass(frozen=True, slots=True)
+class Unfit:
+    """A rule that did not fit a refused node, and the condition that does not hold."""
+
+    rule: FixRule
+    node: SourceNode
+    reason: Words
+
+
+@dataclass(slots=True)
+class Fixed:
+    """A model after fixing.
+
+    Attributes:
+        file: the file as it was read.
+        graph: the graph in its new form.
+        before: the check of the file.
+        after: the check of the new form.
+        applied: the rules that were applied, in order.
+        unfit: the rules that did not fit nodes that are still refused.
+        settled: whether the last round changed nothing; False if a bound ended the rounds.
+        look: folds and checks the graph once more; None if it is not settled.
+        folded: the graph with its branches and as a source model; None if it is not settled.
+        tidied: changes of tidying, after the last rule.
+    """
+
+    file: OnnxFile
+    graph: WorkGraph
+    before: Checked
+    after: Checked
+    applied: tuple[Applied, ...] = ()
+    unfit: tuple[Unfit, ...] = ()
+    settled: bool = True
+    look: Callable[[], tuple[FoldedModel, Checked]] | None = None
+    folded: FoldedModel | None = None
+    tidied: Tidied = field(default_factory=Tidied)
+
+    @property
+    def model(self) -> SourceModel | None:
+        """The graph as a source model; None if it is not settled."""
+        return None if self.folded is None else self.folded.source
+
+    def require_settled(self) -> None:
+        """Refuse a form that rules would go on changing.
+
+        Raises:
+            AtcError: FIX_NOT_SETTLED, with the rules that were applied last.
+        """
+        if self.settled:
+            return
+        rules = ", ".join(dict.fromkeys(each.rule.name for each in self.applied[-8:]))
+        raise FIX_NOT_SETTLED.error(
+            f"rules undo each other or go on without end: {rules}",
+            help="leave one of them out with --skip",
+        )

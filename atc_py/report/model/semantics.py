@@ -1,0 +1,49 @@
+"""Nodes that compute what CANN makes of them, as tables and lines of reports."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.report.fix.nodes import node_list
+from atc_py.report.tables import Table
+
+if TYPE_CHECKING:
+    from atc_py.results.cann_nodes import CannDeviation, CannSemantics
+
+__all__ = ["semantics_json", "semantics_line", "semantics_tables"]
+
+
+def semantics_tables(found: CannSemantics | None) -> list[Table]:
+    """Return deviations with their nodes; no table where all nodes compute what ONNX defines."""
+    if found is None:
+        return []
+    rows = tuple(
+        (str(len(places)), each.name, each.certainty, node_list(places))
+        for each, places in _places(found).items()
+    )
+    title = f"Computed as on CANN {found.generation}, not as ONNX defines"
+    return [Table(title, ("nodes>", "deviation", "certainty", "places in the file"), rows)]
+
+
+def semantics_line(found: CannSemantics) -> str:
+    """Return `1 node computes what CANN 9 makes of it: GRU/reset-after-product (inferred)`."""
+    count = len(found.nodes)
+    what = f"{count} node{'s' if count != 1 else ''}"
+    what += " computes what" if count == 1 else " compute what"
+    whose = f"CANN {found.generation} makes of {'it' if count == 1 else 'them'}"
+    return f"{what} {whose}: {', '.join(each.text for each in _places(found))}"
+
+
+def semantics_json(found: CannSemantics | None) -> dict[str, object]:
+    """Return the entry of a JSON document, null where all nodes compute what ONNX defines."""
+    return {"semantics": None} if found is None else found.as_json()
+
+
+def _places(found: CannSemantics) -> dict[CannDeviation, list[str]]:
+    """Return the nodes of each deviation."""
+    places: dict[CannDeviation, list[str]] = {}
+    for node in found.nodes:
+        label = f'{node.node} "{node.name}"' if node.name else str(node.node)
+        for each in node.deviations:
+            places.setdefault(each, []).append(label)
+    return places

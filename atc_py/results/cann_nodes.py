@@ -1,0 +1,92 @@
+"""Nodes that were compiled as a generation of CANN computes them, in place of what ONNX defines."""
+
+# Annotations are not postponed here: msgspec reads them when a report is read.
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+
+from atc_py.diag import Place
+from atc_py.diag.codes import OM_CONTENT
+
+__all__ = ["CannDeviation", "CannNode", "CannSemantics", "read_semantics"]
+
+_KEY = "semantics"
+
+
+@dataclass(frozen=True, slots=True)
+class CannDeviation:
+    """A deviation that a node meets.
+
+    Attributes:
+        name: operator and row, `GRU/reset-after-product`.
+        certainty: how certain the generation has it.
+        effect: what CANN computes instead.
+    """
+
+    name: str
+    certainty: Literal["proven", "inferred"]
+    effect: str
+
+    @property
+    def text(self) -> str:
+        """The name with its certainty."""
+        return f"{self.name} ({self.certainty})"
+
+
+@dataclass(frozen=True, slots=True)
+class CannNode:
+    """A node of the file that was written as CANN computes it.
+
+    Attributes:
+        node: its position in the file's graph.
+        name: its name in the file, possibly empty.
+        operator: its operator there.
+        deviations: in the order in which they were written out.
+    """
+
+    node: int
+    name: str
+    operator: str
+    deviations: tuple[CannDeviation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CannSemantics:
+    """Record of a compilation under `--semantics cann` in which nodes deviate from ONNX.
+
+    Attributes:
+        generation: of CANN.
+        nodes: those that were written otherwise, in the order of the file.
+    """
+
+    generation: int
+    nodes: tuple[CannNode, ...]
+
+    def as_json(self) -> dict[str, object]:
+        """Return the entry of a report."""
+        return {_KEY: msgspec.to_builtins(self)}
+
+
+def read_semantics(report: Mapping[str, object], file: str) -> CannSemantics | None:
+    """Return the record in an offline model's report; None where all nodes compute what ONNX says.
+
+    Args:
+        report: of the offline model, decoded.
+        file: path of the offline model, for diagnostics.
+
+    Raises:
+        AtcError: OM_CONTENT for a record that does not follow its schema.
+    """
+    found = report.get(_KEY)
+    if found is None:
+        return None
+    try:
+        return msgspec.convert(found, CannSemantics)
+    except msgspec.ValidationError as error:
+        raise OM_CONTENT.error(
+            f"the record of {_KEY} does not follow its schema: {error}",
+            place=Place(file, field="report.json"),
+            help="convert the model again with this version of atc-py",
+        ) from error

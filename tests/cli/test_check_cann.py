@@ -1,0 +1,150 @@
+"""`check --cann`: generations, bad values, several models, and baselines between generations."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+import atc_py
+from atc_py.diag.codes import BAD_OPTION
+from atc_py.options.compile_options import CANN_GENERATIONS
+from atc_py.spec.generations import generations
+from tests.cli.conftest import small_model
+from tests.cli.test_semantics import NAME, recurrent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.cli.conftest import Result
+
+    Atc = Callable[..., Result]
+
+RULE = NAME.replace("/", "/cann/")
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> tuple[str, ...]:
+    """Return a model that deviates, one that newer parsers have alone, and a plain one."""
+    onnx.save(recurrent(), tmp_path / "gru.onnx")
+    onnx.save(recurrent(reset=1, opset=17), tmp_path / "new.onnx")
+    onnx.save(small_model(), tmp_path / "plain.onnx")
+    return "gru.onnx", "new.onnx", "plain.onnx"
+
+
+def found(document: Any, rule: str) -> list[Any]:
+    """Return the findings of a rule in all models."""
+    return [
+        each for model in document["models"] for each in model["findings"] if each["rule"] == rule
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cann", "certainty"),
+    [(5, "proven"), (6, "proven"), (7, "inferred"), (8, "inferred"), (9, "inferred")],
+)
+def test_each_generation_states_its_certainty(
+    atc: Atc, models: tuple[str, ...], cann: int, certainty: str
+) -> None:
+    done = atc("check", models[0], "--cann", cann, "--json")
+    assert done.json["cann"] == cann
+    (finding,) = found(done.json, RULE)
+    assert finding["certainty"] == certainty
+    assert finding["level"] == "accuracy"
+    assert ("(inferred)" in finding["help"]) is (certainty == "inferred")
+    assert f"CANN {cann}" in finding["help"]
+
+
+@pytest.mark.parametrize("value", ["4", "10", "nine", "", "9.0"])
+@pytest.mark.parametrize("command", ["check", "convert", "compare", "profile"])
+def test_other_values_are_a_wrong_call(
+    atc: Atc, models: tuple[str, ...], command: str, value: str
+) -> None:
+    done = atc(command, models[0], "--cann", value)
+    assert done.status == 2
+    assert "--cann" in done.err
+    assert "'5', '6', '7', '8', '9'" in done.err
+
+
+@pytest.mark.parametrize("value", [4, 10, "9", 9.0, True, None])
+def test_the_interface_refuses_other_values(models: tuple[str, ...], value: Any) -> None:
+    for call in (atc_py.check_models, atc_py.convert, atc_py.compare_model):
+        with pytest.raises(atc_py.AtcError) as caught:
+            call(models[2], cann=value)
+        (diagnostic,) = caught.value.diagnostics
+        assert diagnostic.code is BAD_OPTION
+        assert "cann must be one of 5, 6, 7, 8, 9" in diagnostic.message
+
+
+def test_options_name_the_generations_whose_sources_are_known() -> None:
+    assert tuple(each.major for each in generations()) == CANN_GENERATIONS
+
+
+def odd_pool() -> onnx.ModelProto:
+    """Return a pool whose last window, on CANN, begins in the padding: a result of another shape."""
+    windows: dict[str, Any] = {
+        "kernel_shape": [2, 2],
+        "strides": [2, 2],
+        "pads": [0, 0, 1, 1],
+        "ceil_mode": 1,
+    }
+    graph = helper.make_graph(
+        [helper.make_node("AveragePool", ["x"], ["y"], "pool", **windows)],
+        "odd",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 8, 8])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+
+
+@pytest.mark.parametrize(("cann", "inferred"), [(5, False), (7, True), (8, True), (9, False)])
+def test_what_cannot_be_followed_has_its_certainty_too(
+    atc: Atc, tmp_path: Path, cann: int, inferred: bool
+) -> None:
+    onnx.save(odd_pool(), tmp_path / "odd.onnx")
+    done = atc("convert", "odd.onnx", "--semantics", "cann", "--cann", cann, "--json")
+    assert done.status == 1
+    (diagnostic,) = done.json["diagnostics"]
+    assert diagnostic["code"] == "ATC3019"
+    assert diagnostic["message"].endswith(" (inferred)") is inferred
+
+
+def test_several_models_are_told_apart(atc: Atc, models: tuple[str, ...]) -> None:
+    done = atc("check", *models, "--cann", 5)
+    assert done.status == 0
+    lines = done.out.splitlines()
+    assert any(
+        line.startswith("gru.onnx: ") and "1 node computes something else on CANN 5" in line
+        for line in lines
+    )
+    assert any(
+        line.startswith("new.onnx: ") and "4 nodes are refused by the parser of CANN 5" in line
+        for line in lines
+    )
+    assert any(line.startswith("plain.onnx: supported: ") and "CANN" not in line for line in lines)
+    newest = atc("check", *models).out
+    assert "refused by" not in newest
+    assert atc("check", *models, "--cann", 5, "--fail-on", "parser").status == 1
+    assert atc("check", *models, "--cann", 9, "--fail-on", "parser").status == 0
+
+
+def test_one_row_has_one_fingerprint_in_all_generations(atc: Atc, models: tuple[str, ...]) -> None:
+    prints = {
+        each["fingerprint"]
+        for cann in range(5, 10)
+        for each in found(atc("check", models[0], "--cann", cann, "--json").json, RULE)
+    }
+    assert len(prints) == 1
+
+
+def test_a_baseline_of_one_generation_holds_for_another(atc: Atc, models: tuple[str, ...]) -> None:
+    atc("check", models[0], "--cann", 5, "--format", "json", "-o", "known.json")
+    line = ("check", models[0], "--baseline", "known.json", "--fail-on", "accuracy")
+    for cann in range(5, 10):
+        assert atc(*line, "--cann", cann).status == 0
+    done = atc(*line, "--cann", 9, "--json")
+    assert json.loads(done.out)["baseline"] == {"known": 1, "new": 0, "gone": 0}

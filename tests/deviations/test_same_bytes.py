@@ -1,0 +1,116 @@
+"""Both semantics compile a model to the same bytes unless `check` reports a deviation in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import onnx
+import pytest
+
+import atc_py
+from atc_py.check.findings import Standing
+from atc_py.diag import AtcError
+from atc_py.diag.codes import DEVIATES_ON_CANN, NO_CANN_ARITHMETIC, REFUSED_BY_PARSER
+from tests.conformance.cases import cases
+from tests.deviations.keras_like import keras_like_gru
+from tests.deviations.networks_page import GENERATIONS, NAMES, SHARED
+from tests.sampling import sampled
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GROUPS = 40
+"""The conformance cases are tried in so many groups; a group has cases of all kinds."""
+
+MODE = "allow_fp32_to_fp16"
+SMALLEST = "espcn_opset12"
+
+
+def compiled(path: Path, folder: Path, generation: int, semantics: str) -> bytes | None:
+    """Return the offline model; None where CANN refuses the model or its result is undefined."""
+    try:
+        done = atc_py.convert(
+            path,
+            folder / f"{semantics}.om",
+            precision_mode=MODE,
+            operator_list=GENERATIONS[generation],
+            cann=generation,
+            semantics=semantics,
+        )
+    except AtcError as error:
+        codes = {each.code for each in error.diagnostics}
+        if semantics == "cann" and codes <= {REFUSED_BY_PARSER, NO_CANN_ARITHMETIC}:
+            return None
+        raise
+    return done.output.read_bytes()
+
+
+def is_flagged(path: Path, generation: int) -> bool | None:
+    """Return whether `check` reports a deviation or a refusal; None for a model with errors."""
+    (found,) = atc_py.check_models(
+        path, precision_mode=MODE, operator_list=GENERATIONS[generation], cann=generation
+    ).models
+    if found.standing is Standing.ERROR:
+        return None
+    codes = {each.code for each in found.findings}
+    return bool(codes & {DEVIATES_ON_CANN, REFUSED_BY_PARSER})
+
+
+def disagreement(path: Path, folder: Path, generation: int) -> str:
+    """Return how the two semantics contradict `check`; empty where they do not."""
+    flagged = is_flagged(path, generation)
+    if flagged is None:
+        return ""
+    try:
+        plain = compiled(path, folder, generation, "onnx")
+    except AtcError:
+        return ""  # What only the compiler refuses has no bytes to compare.
+    same = plain == compiled(path, folder, generation, "cann")
+    if same is not flagged:
+        return ""
+    return f"{path.parent.name} on CANN {generation}: " + (
+        "reported, and the same bytes" if flagged else "not reported, and other bytes"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "generation"),
+    sampled(
+        [(SMALLEST, 5), (SMALLEST, 9)],
+        ((name, each) for name in NAMES if name != SMALLEST for each in GENERATIONS),
+    ),
+)
+def test_networks(name: str, generation: int, tmp_path: Path) -> None:
+    path = SHARED / name / "model.onnx"
+    if not path.is_file():
+        pytest.skip("the shared models are not here")
+    assert disagreement(path, tmp_path, generation) == ""
+
+
+@pytest.mark.parametrize(
+    ("group", "generation"),
+    sampled(
+        [(0, 5), (1, 9)],
+        (
+            (group, each)
+            for group in range(GROUPS)
+            for each in GENERATIONS
+            if (group, each) not in {(0, 5), (1, 9)}
+        ),
+    ),
+)
+def test_conformance_cases(group: int, generation: int, tmp_path: Path) -> None:
+    found = [
+        disagreement(case / "model.onnx", tmp_path, generation) for case in cases()[group::GROUPS]
+    ]
+    assert [each for each in found if each] == []
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+def test_a_flagged_model_compiles_to_other_bytes(generation: int, tmp_path: Path) -> None:
+    path = tmp_path / "gru.onnx"
+    onnx.save(keras_like_gru(), path)
+    assert is_flagged(path, generation)
+    assert compiled(path, tmp_path, generation, "onnx") != compiled(
+        path, tmp_path, generation, "cann"
+    )
