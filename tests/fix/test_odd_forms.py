@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
@@ -118,7 +118,7 @@ def test_scalars_of_a_condition_have_no_form_as_images(tmp_path: Path) -> None:
 
 def test_layers_of_int8_have_the_mark_of_their_biases(tmp_path: Path) -> None:
     """The zero point of the data is no part of the biases, and every reader has to know."""
-    data = {
+    data: dict[str, np.ndarray[Any, Any]] = {
         "w": np.ones((4, 3, 1, 1), np.int8),
         "s": np.array(0.25, np.float32),
         "z": np.array(3, np.uint8),
@@ -200,3 +200,14 @@ def test_words_of_a_mask_are_its_ones(tmp_path: Path) -> None:
     found, wanted = (run_with_onnxruntime(onnx.load(each), feeds) for each in (fixed, path))
     counts = model.graph.node[0].output[1]
     assert found[counts].tolist() == wanted[counts].tolist() == [2]
+
+
+def test_condition_longer_than_its_axis_is_cut_off(tmp_path: Path) -> None:
+    x = np.arange(6, dtype=np.float32).reshape(3, 2)
+    chosen = np.array([True, False, True])
+    model = one_node_model("Compress", {"x": x}, 11, constants={"chosen": chosen}, axis=-1)
+    path, fixed = tmp_path / "model.onnx", tmp_path / "fixed.onnx"
+    onnx.save(model, path)
+    assert not atc_py.fix_model(path, fixed, operator_list="base").left
+    (found,) = run_with_onnxruntime(onnx.load(fixed), {"x": x}).values()
+    np.testing.assert_array_equal(found, x[:, :1])
