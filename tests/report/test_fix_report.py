@@ -144,7 +144,9 @@ def test_page_shows_the_differences(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_findings_that_are_left_show_their_codes(atc: Atc) -> None:
-    path = write_case(load_rules()["integers-as-float32"].near_miss, Path("m.onnx"))
+    case = load_rules()["integers-as-float32"].near_miss
+    assert case is not None
+    path = write_case(case, Path("m.onnx"))
     (code,) = {row["code"] for row in atc("fix", path, "--json").json["left"]}
     assert code == "ATC4002"
     done = atc("fix", path)
