@@ -41,18 +41,7 @@ def fix_rule(  # noqa: PLR0913  (a rule is its parts)
 ) -> Callable[[Apply], Apply]:
     """Register a function as the rule called `name`; others are the attributes of `FixRule`.
 
-    Args:
-        name: the rule's name.
-        operators: operators of its nodes.
-        exactness: the difference that it makes.
-        text: its words.
-        example: a case that it fits.
-        near_miss: a case that it does not fit.
-        last: whether others are tried first.
-        bound: of class BOUNDED.
-        precision: whether it is for float16.
-        deviations: those of CANN that it removes.
-        lists: whether it replaces refused nodes; by default where it has no other purpose.
+    It replaces refused nodes where `lists` says so, or where it has no other purpose.
 
     Raises:
         ValueError: another rule has the name.

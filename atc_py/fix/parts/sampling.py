@@ -100,7 +100,7 @@ def sampled(
         sizes: of the axes of the images.
         taps: for each axis; positions and weights are groups x places x 1.
         image: name of the image of each group, groups x 1 x 1; "" where there is one.
-        join: operator of two values that makes one of those of the taps; Max for weights from 0 on.
+        join: operator of two values that makes one of those of the taps; Max for weights of 0 or more.
     """
     return _along(site, rows, list(zip(sizes, taps, strict=True)), image, join)
 

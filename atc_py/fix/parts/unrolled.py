@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     States = Sequence[str]
     Step = Callable[[str, States], Sequence[str]]
 
-__all__ = ["Layer", "driven_gates", "part_of", "unrolled"]
+__all__ = ["UnrolledLayer", "driven_gates", "part_of", "unrolled"]
 
 _LENGTHS = 4
 """Position of an input."""
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
-    """A recurrent layer.
+class UnrolledLayer:
+    """A recurrent layer, as its steps are written.
 
     Attributes:
         states: positions of the inputs that the states begin with; the first state is the result.
@@ -43,7 +43,7 @@ class Layer:
     driven: Callable[[int], str]
 
 
-def unrolled(site: Site, layer: Layer) -> list[str]:
+def unrolled(site: Site, layer: UnrolledLayer) -> list[str]:
     """Write every step of every direction; return the results of all steps and the last states.
 
     Raises:
@@ -109,7 +109,7 @@ def _there(site: Site, steps: int) -> list[str]:
 
 
 def _run(
-    site: Site, layer: Layer, way: int, order: Sequence[int], there: Sequence[str]
+    site: Site, layer: UnrolledLayer, way: int, order: Sequence[int], there: Sequence[str]
 ) -> tuple[dict[int, str], Sequence[str]]:
     """Return the result of each step of one direction, `[1, batch, size]`, and the last states."""
     _, batch, _ = site.shape(0)

@@ -32,7 +32,7 @@ __all__: list[str] = []
         before=Words(
             "Gather or GatherND with negative constant indices", "带负常量下标的 Gather、GatherND"
         ),
-        after=Words("the operator with indices from 0 on", "下标不小于 0 的该算子"),
+        after=Words("the operator with indices of 0 or more", "下标不小于 0 的该算子"),
         condition=Words(
             "indices are constant; dims along them are known", "indices 为常量；所选轴的大小已知"
         ),

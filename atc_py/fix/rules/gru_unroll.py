@@ -13,7 +13,7 @@ from atc_py.diag import Words
 from atc_py.fix.case import Fed, RuleCase, data
 from atc_py.fix.parts.activations import activations_of
 from atc_py.fix.parts.steps import MOST_STEPS
-from atc_py.fix.parts.unrolled import Layer, driven_gates, part_of, unrolled
+from atc_py.fix.parts.unrolled import UnrolledLayer, driven_gates, part_of, unrolled
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
 
@@ -103,7 +103,7 @@ def gru_unroll(site: Site) -> Sequence[str]:
 
         return step
 
-    return unrolled(site, Layer([_FIRST], open_cell, driven))
+    return unrolled(site, UnrolledLayer([_FIRST], open_cell, driven))
 
 
 def _bias(site: Site, way: int, size: int, *, linear: bool) -> str:

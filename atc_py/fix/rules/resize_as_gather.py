@@ -59,6 +59,7 @@ _WITH_ROUNDING = 11
         "Resize/four-dims-only",
         "Resize/nearest-mode-ignored",
         "Resize/nearest-mode-ignored-half-pixel",
+        "Resize/nearest-mode-ignored-ties-up",
     ),
     lists=True,
 )

@@ -122,7 +122,7 @@ class _Tidier:
 
     def take(self, work: WorkNode, node: SourceNode) -> None:
         """Write one node: left out, on twins, or as it is."""
-        if self._is_own(work) and self._is_there(work, node):
+        if work.inputs and self._is_own(work) and self._is_there(work, node):
             return
         asked = dict.fromkeys(each for name in work.writes for each in self._wants.get(name, ()))
         for relation in [*asked][:_MOST_WANTS] if node.index not in self._barred else ():

@@ -131,5 +131,8 @@ def conv_transpose_not_set(rng: np.random.Generator) -> RuleCase:
     dims = tuple(int(each) for each in rng.integers(3, 6, 2))
     shaped = {**kernel, "output_shape": [each + 1 for each in dims]}
     steps = (("ConvTranspose", ("x0", "x1"), ("first",), shaped),)
-    inputs = {"x0": Fed((1, 1, *dims)), "x1": rng.normal(size=(1, 1, 2, 2)).astype(np.float32)}
+    inputs: dict[str, Any] = {
+        "x0": Fed((1, 1, *dims)),
+        "x1": rng.normal(size=(1, 1, 2, 2)).astype(np.float32),
+    }
     return case_after(steps, "ConvTranspose", ("first", "x1"), inputs, 11, kernel)

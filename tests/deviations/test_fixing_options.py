@@ -1,0 +1,87 @@
+"""`--for cann`: applied on request alone, named by the check, at opsets that the parser has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+from click.testing import CliRunner
+
+import atc_py
+from atc_py.cli.main import cli
+from tests.end_to_end import one_node_model
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+X = np.random.default_rng(2).standard_normal((3, 4)).astype(np.float32)
+SELU = {"alpha": 1.5}
+
+
+def saved(folder: Path, op: str, opset: int, **attributes: Any) -> Path:
+    path = folder / "model.onnx"
+    onnx.save(one_node_model(op, {"x0": X}, opset, **attributes), path)
+    return path
+
+
+def parser_findings(path: Path, **options: object) -> list[str]:
+    (model,) = atc_py.check_models(path, **options).models  # type: ignore[arg-type]
+    return [each.rule for each in model.findings if each.certainty]
+
+
+def test_rules_for_cann_apply_on_request_alone(tmp_path: Path) -> None:
+    path = saved(tmp_path, "Selu", 13, **SELU)
+    assert atc_py.fix_model(path, dry_run=True, seeds=0).rewrites == ()
+    (found,) = atc_py.fix_model(path, dry_run=True, seeds=0, for_cann=True).rewrites
+    assert found.rules == ("selu-as-elu",)
+
+
+def test_check_and_fix_name_rule_and_option(tmp_path: Path) -> None:
+    path = saved(tmp_path, "Selu", 13, **SELU)
+    shown = CliRunner().invoke(cli, ["check", str(path)]).output
+    assert "fixed by: atc-py fix --for cann (selu-as-elu)" in shown
+    target = tmp_path / "out.onnx"
+    done = CliRunner().invoke(cli, ["fix", str(path), "--for", "cann", "-o", str(target)])
+    assert done.exit_code == 0, done.output
+    assert not parser_findings(target)
+
+
+def test_what_no_rule_removes_stays_in_the_report(tmp_path: Path) -> None:
+    path = saved(tmp_path, "Multinomial", 13, sample_size=2)
+    done = CliRunner().invoke(cli, ["fix", str(path), "--for", "cann", "--seeds", "0"])
+    assert done.exit_code == 1
+    assert "sample_size" in done.output
+
+
+def test_a_model_is_stated_at_an_opset_that_the_parser_has(tmp_path: Path) -> None:
+    path, fixed = saved(tmp_path, "Sigmoid", 20), tmp_path / "fixed.onnx"
+    options = {"operator_list": "cann-9.0"}
+    for cann, newest in ((9, 18), (5, 15)):
+        assert parser_findings(path, cann=cann, **options) == ["parser/registered"]
+        done = atc_py.fix_model(path, fixed, for_cann=True, cann=cann, operator_list="cann-9.0")
+        assert done.left == ()
+        assert done.opset == (20, newest)
+        assert not parser_findings(fixed, cann=cann, **options)
+
+
+def test_operators_that_the_parser_does_not_have_are_rewritten(tmp_path: Path) -> None:
+    path, fixed = tmp_path / "model.onnx", tmp_path / "fixed.onnx"
+    scale = {"scale": np.ones(4, np.float32)}
+    onnx.save(one_node_model("LayerNormalization", {"x0": X}, 17, constants=scale), path)
+    options = {"operator_list": "cann-9.0", "cann": 5}
+    done = atc_py.fix_model(path, fixed, for_cann=True, operator_list="cann-9.0", cann=5)
+    assert done.left == ()
+    assert "layer-norm-as-steps" in done.rewrites[0].rules
+    assert not parser_findings(fixed, **options)
+
+
+def test_convert_compiles_the_new_form(tmp_path: Path) -> None:
+    path = saved(tmp_path, "Selu", 13, **SELU)
+    made = []
+    for semantics in ("onnx", "cann"):
+        done = atc_py.convert(
+            path, tmp_path / f"{semantics}.om", fix={"for_cann": True}, semantics=semantics
+        )
+        made.append(done.output.read_bytes())
+    assert made[0] == made[1]
