@@ -40,7 +40,7 @@ _FLOAT16 = 65504.0
             "x is float32 and finite; codes have 8 or 16 bits", "x 为 float32；编码为 8 或 16 位"
         ),
         float16=Words(
-            "a quotient may round to the next code; from 2048 on it is not exact",
+            "a quotient may round to the next code; one of 2048 or more is not exact",
             "商可能舍入到相邻编码；商达到 2048 后不精确",
         ),
     ),
