@@ -33,7 +33,6 @@ NOT_REMOVED = {
     "Multinomial/one-sample": _OTHER_CLASSES,
     "Multinomial/seed-cut-to-0": _OTHER_CLASSES,
     "Multinomial/seed-ignored": _OTHER_CLASSES,
-    "Cast/bfloat16-refused": "no other operator has results in bfloat16",
     "DeformableConv2D/four-numbers-refused": _NO_OPERATOR_OF_ONNX,
 }
 """Rows that no rule removes, and why."""

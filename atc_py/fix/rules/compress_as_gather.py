@@ -50,7 +50,8 @@ def compress_as_gather(site: Site) -> Sequence[str]:
         size = dims[axis]
     else:
         x = site.reshape(x, [-1])
-        size = prod(dims) if all(isinstance(each, int) for each in dims) else None
+        known = [each for each in dims if isinstance(each, int)]
+        size = prod(known) if len(known) == len(dims) else None
     if isinstance(size, int):
         chosen = chosen[chosen < size]  # a condition that is too long is cut off
     require(chosen.size, "the condition is true somewhere", "条件至少有一处为真")
