@@ -15,7 +15,7 @@ DOCUMENTS: dict[str, str] = {
     "fusion_result, precision, layout, stages, weights_in, weights_out, file_bytes, memory, "
     "estimated_time",
     "convert --passes": "[name, optional, summary, atc_names, in_atc]",
-    "fix": "model, output, operator_list, opset, errors, verdicts, bound, ranges, rewrites, left, proof, target, changes, diagnostics",
+    "fix": "model, output, operator_list, opset, errors, verdicts, bound, ranges, rewrites, deciding, left, proof, target, changes, diagnostics",
     "explain": "[code, name, severity, exit, meaning, remedy]",
     "info": "name, producer, format_version, soc, options, inputs, outputs, operators, members, "
     "file_bytes, memory, report",
@@ -28,7 +28,7 @@ DOCUMENTS: dict[str, str] = {
     "ops diff --list": "lists, same, operators",
     "ops list": "[op, group, opsets, dtypes, summary, custom, compiles, published, file]",
     "ops show": "op, group, opsets, summary, custom, file, inputs, outputs, attributes, rules, "
-    "constraints, quantized, restated_since, versions, example, notes, kept, special_case",
+    "constraints, deviations, quantized, restated_since, versions, example, notes, kept, special_case",
     "ops validate": "specifications, diagnostics",
     "profile": "model, semantics, calibration, socs",
     "profile --calibrate": "soc, measurements, factors, error_before, error_after, operators",

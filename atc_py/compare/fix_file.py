@@ -27,6 +27,7 @@ from atc_py.compare.streamed_model import StreamedModel
 from atc_py.compare.target_proof import prove_on_target
 from atc_py.diag import AtcError
 from atc_py.diag.codes import REFERENCE_FAILED
+from atc_py.fix.deciding_inputs import deciding_values
 from atc_py.fix.engine import Fixer
 from atc_py.fix.listed_opset import state_at_listed_opset
 from atc_py.fix.restate import changed_operators
@@ -103,7 +104,7 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
         model=model,
         output=None if idle else path,
         operator_list=options.check.precision.operator_list,
-        opset=(before, after),
+        opset=(before, before if in_vain else after),
         errors=(_errors(fixed.before.check.counts), _errors(fixed.after.check.counts)),
         rewrites=tuple(rewrites_of(fixed, groups, proof, options, written.nodes, target)),
         left=left,
@@ -112,6 +113,7 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
         bound=options.rules.bind,
         ranges=options.rules.ranges,
         changes=graph_changes(fixed, written.nodes),
+        deciding=deciding_values(fixed.model) if left and fixed.model is not None else {},
         data=options.data,
         target=None if target is None else target.proof,
         **_proved(proof),

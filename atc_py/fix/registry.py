@@ -114,4 +114,7 @@ def check_rules(names: Iterable[str]) -> None:
     known = load_rules()
     for name in sorted(set(names) - known.keys()):
         hint = "".join(f"; the nearest is {each}" for each in nearest(name, known, 1))
-        raise BAD_OPTION.error(f"no rule is called {name!r}{hint}")
+        raise BAD_OPTION.error(
+            f"no rule is called {name!r}{hint}",
+            help="`atc-py fix MODEL --dry-run` names the rules that apply to a model; docs/rewrites.md, all",
+        )

@@ -237,7 +237,7 @@ def _along_last_axis(site: Site, before: OperatorSchema) -> Sequence[str]:
     """Return the operator over the last axis, which means the same at every opset."""
     rank = len(site.dims(0))
     default = before.attributes["axis"].default
-    axis = site.integer("axis", default if isinstance(default, int) else -1) % rank
+    axis = site.axis(default if isinstance(default, int) else -1, rank)
     order = [*(each for each in range(rank) if each != axis), axis]
     x = site.transpose(site.name(0), order)
     y = site.op(site.node.op_type, [x], axis=rank - 1)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from atc_py.check.findings import FixAdvice, Standing
 from atc_py.diag import AtcError
+from atc_py.fix.deciding_inputs import deciding_values
 from atc_py.fix.start import Start
 from atc_py.options.bound_values import bind_options
 from atc_py.options.fix_rules import FixRules
 from atc_py.options.input_shapes import format_input_shapes
-from atc_py.pipeline.deciding_inputs import deciding_values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

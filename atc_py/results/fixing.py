@@ -238,6 +238,8 @@ class Fixing:
         data: files that inputs were read from, as the user named them.
         target: the fixed model in the target's precision; None where it was left out.
         changes: the differences between both graphs, in the order of the file's nodes.
+        deciding: where errors are left, the inputs that choose the branch that runs, with the values
+            that the model compares them with.
     """
 
     model: Path
@@ -256,6 +258,7 @@ class Fixing:
     data: tuple[str, ...] = ()
     target: TargetProof | None = None
     changes: tuple[NodeChange, ...] = ()
+    deciding: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, object]:
         """Return everything, as JSON values."""
@@ -269,6 +272,7 @@ class Fixing:
             "bound": dict(self.bound),
             "ranges": {name: list(each) for name, each in self.ranges.items()},
             "rewrites": [each.as_json() for each in self.rewrites],
+            "deciding": {name: list(values) for name, values in self.deciding.items()},
             "left": [each.as_json() for each in self.left],
             "proof": {
                 "seeds": list(self.seeds),

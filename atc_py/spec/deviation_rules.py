@@ -21,6 +21,7 @@ __all__ = [
     "OneAxisFrom",
     "OperandNotGiven",
     "OuterDimsKept",
+    "OutputShapeFromPads",
     "OutputShapePadsEvenly",
     "PartsEven",
     "ResizedByKernel",
@@ -69,10 +70,18 @@ class SetsAsBefore(Rule, frozen=True, kw_only=True):
     along: Text
 
 
+class OutputShapeFromPads(Rule, frozen=True, kw_only=True):
+    """The attribute is what windows cover, less the pads, where auto_pad is written as NOTSET."""
+
+    attribute: Text
+    tensor: Text
+    other: Text
+
+
 class OutputShapePadsEvenly(Rule, frozen=True, kw_only=True):
     """The attribute, if it is set, is less than what all windows cover by even numbers.
 
-    Where auto_pad is written as NOTSET, it is what they cover, less the pads that are written.
+    Nodes that write auto_pad as NOTSET are another rule's.
     """
 
     attribute: Text
@@ -209,7 +218,6 @@ DeviationRule: TypeAlias = (
     | AttrAbsent
     | AttrRepeats
     | AttrTruncatesToNonzero
-    | RowsWithinColumns
     | IndicesWithinDepth
     | LargeWindowUnpadded
     | LargeWindowValid
@@ -218,9 +226,11 @@ DeviationRule: TypeAlias = (
     | OneAxisFrom
     | OperandNotGiven
     | OuterDimsKept
+    | OutputShapeFromPads
     | OutputShapePadsEvenly
     | PartsEven
     | ResizedByKernel
+    | RowsWithinColumns
     | SamePaddingNone
     | SetsAsBefore
     | SmallWindowsBeginInside

@@ -113,7 +113,7 @@ def test_what_cannot_be_followed_has_its_certainty_too(
     assert diagnostic["message"].endswith(" (inferred)") is inferred
 
 
-def test_several_models_are_told_apart(atc: Atc, models: tuple[str, ...]) -> None:
+def test_each_of_several_models_has_its_own_summary(atc: Atc, models: tuple[str, ...]) -> None:
     done = atc("check", *models, "--cann", 5)
     assert done.status == 0
     lines = done.out.splitlines()

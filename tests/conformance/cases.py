@@ -182,7 +182,11 @@ def _differences(
             result = found[output.name]
             if same(result, expected, narrow=narrow):
                 continue
-            if not same(result, recomputed(proto, feeds, output.name, narrow), narrow=narrow):
+            again = recomputed(proto, feeds, output.name, narrow)
+            if result.dtype.kind in "iu" and result.shape == expected.shape == again.shape:
+                # Of an infinity, onnxruntime makes the lowest code, not the one that it saturates to.
+                again = np.where(result == expected, expected, again)
+            if not same(result, again, narrow=narrow):
                 yield f"{data.name} {output.name}"
 
 

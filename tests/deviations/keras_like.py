@@ -17,13 +17,15 @@ __all__ = ["keras_like_feeds", "keras_like_gru"]
 
 STEPS, READ, HIDDEN, CLASSES = 32, 16, 48, 6
 LAYERS = 2
+GAIN = 3.0
+"""Factor over Keras's first recurrent kernels, with which the gates open and close, as after training."""
 
 
 def keras_like_gru(seed: int = 0) -> onnx.ModelProto:
-    """Return two GRU layers and a Dense one, with the weights that Keras starts from.
+    """Return two GRU layers and a Dense one, in the form of Keras's exports.
 
-    Kernels are Glorot-uniform, recurrent kernels orthogonal, biases 0; linear_before_reset is not
-    written, as where `reset_after` is False.
+    Kernels are Glorot-uniform, recurrent kernels orthogonal times GAIN, biases 0; linear_before_reset
+    is not written, as where `reset_after` is False.
     """
     random = np.random.default_rng(seed)
     consts: dict[str, Array] = {"middle": np.array([1])}
@@ -32,7 +34,7 @@ def keras_like_gru(seed: int = 0) -> onnx.ModelProto:
     for layer in range(LAYERS):
         names = [f"{part}{layer}" for part in ("W", "R")]
         consts[names[0]] = _glorot(random, width, 3 * HIDDEN).T[None]
-        consts[names[1]] = np.concatenate([_orthogonal(random) for _ in range(3)])[None]
+        consts[names[1]] = GAIN * np.concatenate([_orthogonal(random) for _ in range(3)])[None]
         made = f"sequence{layer}"
         nodes += [
             helper.make_node("GRU", [value, *names], [made], f"gru{layer}", hidden_size=HIDDEN),

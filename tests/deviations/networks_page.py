@@ -69,15 +69,18 @@ _HEAD = """\
 # Deviations in whole networks
 
 What the [deviations of CANN](deviations.md) come to in eleven networks with random weights, in the [trained
-models](trained-models.md), and in a network of two GRU layers as Keras makes them, which is built in the tests. CANN 5 is looked at with
+models](trained-models.md), and in a network of two GRU layers in the form of Keras's exports, with random weights, which is built in
+the tests (`tests/deviations/keras_like.py`) and shows the largest errors. CANN 5 is looked at with
 the list base, CANN 9 with the list cann-9.0. All that the table says of CANN 5 holds for CANN 6, too, and as inferred for CANN 7; what it says of
 CANN 9 is inferred for CANN 8: no sources of 7 and 8 are published. A model that the list refuses is looked at in the form that
 `fix` gives it, and is left out where `fix` leaves errors.
 
-Deviating: the nodes that `check` reports as ATC3017, by deviation, each with its certainty. Refused: the nodes that it reports as ATC3018.
+Deviating: the nodes that `check` reports as ATC3017, by deviation, each with its certainty; not decided is what depends on values of the
+run. Refused: the nodes that it reports as ATC3018.
 The last two columns compare `--semantics cann` with the default, both in force_fp16 on the simulator and on the same data: the least
 cosine of all outputs, and the largest error, with its share of the output's range. `-` means that there is nothing to compare: no node
-deviates, or the parser refuses the model. ATC3019 means that what CANN computes of a node has no arithmetic to follow.
+deviates, or the parser refuses the model. A code says why `--semantics cann` does not compile the model: with ATC3019 what CANN computes
+of a node has no arithmetic to follow, with others the shapes that CANN gives a node do not fit the nodes after it.
 """
 
 COLUMNS = ("model", "CANN", "deviating", "refused", "cosine", "largest error")

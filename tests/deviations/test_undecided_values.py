@@ -1,86 +1,53 @@
-"""Deviations that a node's open dims leave undecided, and those that they do not."""
+"""Deviations that depend on values of a run: reported as not decided, refused only where certain."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import numpy as np
 import onnx
 import pytest
 
 import atc_py
-from atc_py.package.reader import open_model
 from tests.deviations.case import DeviatingNode
-from tests.deviations.cases.pools import IMAGE as POOLED
-from tests.deviations.cases.pools import LARGE, OVERHANG, PADS, SAME
-from tests.deviations.cases.resizing import ROI, resize
-from tests.deviations.cases.sampling import GRID
-from tests.deviations.cases.sampling import IMAGE as SAMPLED
+from tests.end_to_end import run_with_atc_py
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
-HEIGHT, WIDTH = 2, 3
-
-
-def stated(node: DeviatingNode, opened: Sequence[int], folder: Path, generation: int) -> list[str]:
-    """Return the rows that are reported of a node some of whose dims are open, `?` for undecided."""
-    model = node.model()
-    dims = model.graph.input[0].type.tensor_type.shape.dim
-    for axis in opened:
-        dims[axis].dim_param = f"d{axis}"
-    del model.graph.output[0].type.tensor_type.shape.dim[:]
-    model.graph.output[0].type.tensor_type.ClearField("shape")
-    path = folder / "model.onnx"
-    onnx.save(model, path)
-    (found,) = atc_py.check_models(
-        path, precision_mode="allow_fp32_to_fp16", cann=generation, operator_list="base"
-    ).models
-    rows = [each for each in found.findings if "/cann/" in each.rule]
-    return [
-        each.rule.rpartition("/")[2] + ("?" if "not decided" in each.allowed.en else "")
-        for each in rows
-    ]
-
-
-def pool(operator: str, x: Any, attributes: Any) -> DeviatingNode:
-    return DeviatingNode(operator, 11, (x,), attributes)
-
-
-@pytest.mark.parametrize(
-    ("node", "opened", "generation", "rows"),
-    [
-        (resize("asymmetric", (1, 1, 3, 3)), (HEIGHT,), 5, ["nearest-mode-ignored"]),
-        (resize("asymmetric", (1, 1, 3, 1)), (HEIGHT,), 5, ["nearest-mode-ignored?"]),
-        (resize("asymmetric", (1, 1, 1, 3)), (HEIGHT,), 5, ["nearest-mode-ignored"]),
-        (resize("asymmetric", nearest_mode="floor"), (0, 1), 5, []),
-        (resize("asymmetric", (1, 2, 1, 1)), (1,), 5, ["batch-and-channels-kept?"]),
-        (resize("half_pixel", mode="linear"), (HEIGHT, WIDTH), 9, ["linear-as-asymmetric?"]),
-        (resize("tf_crop_and_resize", roi=ROI, mode="linear"), (), 9, ["linear-as-asymmetric"]),
-        (pool("AveragePool", POOLED, OVERHANG), (WIDTH,), 9, ["any-window-in-padding-kept"]),
-        (
-            pool("AveragePool", POOLED, OVERHANG),
-            (HEIGHT, WIDTH),
-            9,
-            ["any-window-in-padding-kept?"],
+DATA = np.arange(12, dtype=np.float32).reshape(3, 4)
+PICKED = np.array([[2], [0]])
+UNDECIDED = [
+    ("GatherND/cann/negative-indices", DeviatingNode("GatherND", 13, (DATA, PICKED))),
+    ("ThresholdedRelu/cann/infinity-by-zero", DeviatingNode("ThresholdedRelu", 13, (DATA,))),
+    ("LpNormalization/cann/zero-by-zero", DeviatingNode("LpNormalization", 13, (DATA + 1,))),
+    (
+        "OneHot/cann/indices-wrap",
+        DeviatingNode(
+            "OneHot",
+            13,
+            (np.array([-3, 0, 2]),),
+            {},
+            {"depth": np.array(3), "values": np.array([0, 1], np.float32)},
         ),
-        (pool("MaxPool", POOLED, OVERHANG), (HEIGHT, WIDTH), 9, []),
-        (pool("MaxPool", LARGE, SAME), (HEIGHT, WIDTH), 9, ["large-window-valid?"]),
-        (pool("MaxPool", LARGE, PADS), (HEIGHT, WIDTH), 9, ["large-window-pads-65504"]),
-    ],
-)
-def test_open_dims_are_undecided_unless_another_axis_decides(
-    node: DeviatingNode, opened: Sequence[int], generation: int, rows: list[str], tmp_path: Path
-) -> None:
-    assert stated(node, opened, tmp_path, generation) == rows
+    ),
+]
 
 
-def test_a_form_that_still_meets_its_deviation_is_written_once(tmp_path: Path) -> None:
-    node = DeviatingNode("GridSample", 16, (SAMPLED, GRID), {"mode": "nearest"})
+@pytest.mark.parametrize(("rule", "node"), UNDECIDED)
+def test_values_of_a_run_leave_it_undecided(rule: str, node: DeviatingNode, tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     onnx.save(node.model(), path)
-    options: dict[str, Any] = {"operator_list": "cann-9.0", "semantics": "cann", "cann": 9}
-    om = atc_py.convert(path, tmp_path / "model.om", **options).output
-    with open_model(om) as package:
-        kinds = [each.op for each in package.description.nodes]
-    assert (kinds.count("GridSampler2D"), kinds.count("Floor")) == (1, 1)
+    (model,) = atc_py.check_models(path, precision_mode="allow_fp32_to_fp16").models
+    (finding,) = [each for each in model.findings if each.rule == rule]
+    assert "(not decided: " in finding.allowed.en
+    assert "无法判定" in finding.allowed.zh
+
+
+@pytest.mark.parametrize(("rule", "node"), UNDECIDED)
+def test_values_without_a_deviation_give_what_onnx_gives(
+    rule: str, node: DeviatingNode, tmp_path: Path
+) -> None:
+    options = {"precision_mode": "allow_fp32_to_fp16", "semantics": "cann", "cann": 9}
+    found = run_with_atc_py(node.model(), node.feeds, tmp_path, **options)["y0"]
+    np.testing.assert_allclose(found, node.onnx_result(), rtol=4e-3, err_msg=rule)

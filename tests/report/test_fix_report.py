@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -78,7 +79,7 @@ def record(*rewrites: Rewrite, left: tuple[Left, ...] = ()) -> Fixing:
 def test_text_has_rewrites_assumptions_errors_costs_and_the_target() -> None:
     text = fixing_text(record(rewrite(1, 1e-7), rewrite(4, 3e-7)))
     lines = [" ".join(line.split()) for line in text.splitlines()]
-    assert text.startswith("net.onnx: all 2 errors are removed; 2 nodes were rewritten\n")
+    assert text.startswith("net.onnx: both errors are removed; 2 nodes were rewritten\n")
     row = "2 HardSwish function-body HardSigmoid Mul sums in another order 3e-07 1e-05 4.0 µs"
     assert row in lines
     assert "HardSwish function-body dims are known" in lines
@@ -104,6 +105,16 @@ def test_findings_alike_that_are_left_share_a_row() -> None:
     assert "Rewrites" not in chinese
 
 
+def test_many_findings_of_one_reason_share_a_row_and_the_deciding_input_is_named() -> None:
+    why = (("if-as-where", Words("dims are known", "形状已知")),)
+    left = tuple(Left(2, "Conv", Words.same(f"rank {at}"), why, "ATC4003") for at in range(12))
+    text = fixing_text(replace(record(left=left), output=None, deciding={"sr": (16000, 8000)}))
+    assert text.startswith("net.onnx: no error is removed, 12 are left; no node was rewritten\n")
+    assert "Conv      ATC4003  rank 0; 11 more  if-as-where needs: dims are known" in text
+    choice = "sr decides which branch runs; --bind sr=16000 or --bind sr=8000 keeps one of them"
+    assert choice in text
+
+
 def test_page_has_every_rewrite_and_escapes_names() -> None:
     page = fixing_html(record(rewrite(1, 1e-7, NASTY), rewrite(4, 3e-7)))
     assert page.count('class="finding"') == 1
@@ -115,7 +126,7 @@ def test_page_has_every_rewrite_and_escapes_names() -> None:
         unescape(re.sub(r"<(style|script)>.*?</\1>|<[^>]+>", " ", page, flags=re.DOTALL)),
     )
     for part in (
-        "all 2 errors are removed", "refused (2 errors) → supported", "act4/HardSigmoid",
+        "both errors are removed", "refused (2 errors) → supported", "act4/HardSigmoid",
         "function-body", "dims are known", "3e-07", "cosine 0.999980", "123.0 µs", "4.0 µs",
     ):  # fmt: skip
         assert part in text, part
@@ -133,7 +144,9 @@ def test_page_shows_the_differences(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_findings_that_are_left_show_their_codes(atc: Atc) -> None:
-    path = write_case(load_rules()["integers-as-float32"].near_miss, Path("m.onnx"))
+    case = load_rules()["integers-as-float32"].near_miss
+    assert case is not None
+    path = write_case(case, Path("m.onnx"))
     (code,) = {row["code"] for row in atc("fix", path, "--json").json["left"]}
     assert code == "ATC4002"
     done = atc("fix", path)

@@ -52,10 +52,12 @@ class Figures:
         rules: how many nodes each rule rewrote.
         float32: largest difference of the fixed model, as a part of each output's range.
         bound: the largest that it may be.
+        of_class: the widest class of the rules, with its bound; "-" without rules.
         cosine: least cosine of an output of floats on the simulator in force_fp16.
         float16: largest difference there, as a part of each output's range.
         to_float64: the same for the original and for the fixed model, each compared with the original
             in float64; None where `float32` is small, or ONNX's reference cannot run the model.
+        regions: where `float32` is large, the largest difference of a rewrite by itself.
         refusal: the code with which fixing or converting ended; "" for a model that converts.
     """
 
@@ -65,7 +67,9 @@ class Figures:
     bound: float
     cosine: float
     float16: float
+    of_class: str = "-"
     to_float64: tuple[float, float] | None = None
+    regions: float | None = None
     refusal: str = ""
 
 
@@ -96,10 +100,43 @@ def measure(subject: Subject, operator_list: str) -> Figures:
         float32 = _largest(found, wanted)
         exact = _exact(path, feeds) if float32 > WITHIN else None
         to_float64 = (_largest(wanted, exact), _largest(found, exact)) if exact else None
+        regions = _regions(path, shapes, operator_list, subject) if float32 > WITHIN else None
         device = _on_device(fixed, fed[:DEVICE_SEEDS], wanted, operator_list, folder)
     return Figures(
-        done.errors, _rules(done), float32, _bound(done), *device[:2], to_float64, device[2]
+        errors=done.errors,
+        rules=_rules(done),
+        float32=float32,
+        bound=_bound(done),
+        cosine=device[0],
+        float16=device[1],
+        of_class=_class(done),
+        to_float64=to_float64,
+        regions=regions,
+        refusal=device[2],
     )
+
+
+def _regions(
+    path: Path, shapes: Mapping[str, tuple[int, ...]], operator_list: str, subject: Subject
+) -> float:
+    """Return the largest difference of a rewrite by itself, on the values that the original has there."""
+    done = atc_py.fix_model(
+        path,
+        dry_run=True,
+        input_shape=shapes,
+        operator_list=operator_list,
+        simulate=False,
+        **subject.rules,
+    )
+    return max(each.difference.error for each in done.rewrites if each.difference is not None)
+
+
+def _class(done: Fixing) -> str:
+    """Return the widest class of the rules and its bound."""
+    rules = load_rules()
+    used = [rules[name] for each in done.rewrites for name in each.rules]
+    widest = max(used, key=lambda rule: rule.limit, default=None)
+    return "-" if widest is None else f"{widest.exactness.value} {widest.limit:.0e}"
 
 
 def _exact(path: Path, feeds: list[dict[str, Any]]) -> list[Arrays] | None:

@@ -46,13 +46,15 @@ below 8,000, masks of 0 and 1; `--bind sr=16000` fixes a sampling rate.
 
 Errors: findings of level error of `check`, before and after. Rules: each with the number of nodes that it rewrote. float32: largest
 difference from the original in onnxruntime, as a part of the largest magnitude of that output over all draws; it should be at most
-{WITHIN:g}, or the bound that a rule states. Where it is above {WITHIN:g}, the next columns are the differences of the original and
-of the fixed model from the original in float64: logarithms of quiet sound make much of the last bits, and no other form of a
-model can be nearer to the original than that is to its own exact results. The last columns are of force_fp16 on the simulator, on the first draws: the least cosine of an output of floats, which should be at least {COSINE}, and the
+{WITHIN:g}, or the bound that a rule states. Class: the widest class of these rules, with the bound of each rewrite by itself. Where
+float32 is above {WITHIN:g}, the next columns are the largest difference of a rewrite by itself, in the proof that `fix` makes, and
+the differences of the original and of the fixed model from the original in float64. Each rewrite keeps to the bound of its class;
+logarithms of quiet sound make much of its last bits, and of the original's: with an STFT, onnxruntime's own results are farther
+from the exact ones than those of the fixed model; with a convolution they are nearer, by a factor of up to three. The last columns are of force_fp16 on the simulator, on the first draws: the least cosine of an output of floats, which should be at least {COSINE}, and the
 largest difference, as before. A value that misses its mark has a `!`; a code stands for a refusal.
 
-| model | list | errors | rules | float32 | original to float64 | fixed to float64 | cosine in float16 | float16 |
-| --- | --- | --- | --- | --- | --- | --- | --- | --- |
+| model | list | errors | rules | class | float32 | a rewrite by itself | original to float64 | fixed to float64 | cosine in float16 | float16 |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 """
 
 
@@ -60,13 +62,15 @@ def subject_row(subject: Subject, operator_list: str) -> str:
     """Return the row of a model for a list."""
     found = measure(subject, operator_list)
     rules = ", ".join(f"{name} {count}" for name, count in found.rules.items()) or "-"
-    cells = [subject.name, operator_list, f"{found.errors[0]} to {found.errors[1]}", rules]
+    errors = f"{found.errors[0]} to {found.errors[1]}"
+    cells = [subject.name, operator_list, errors, rules, found.of_class]
     return f"| {' | '.join([*cells, *_marked(found)])} |"
 
 
 def _marked(found: Figures) -> Iterator[str]:
     """Yield the cells of the errors."""
     yield f"{found.float32:.1e}{'' if found.float32 <= found.bound else ' !'}"
+    yield "-" if found.regions is None else f"{found.regions:.1e}"
     yield from ("-", "-") if found.to_float64 is None else (f"{e:.1e}" for e in found.to_float64)
     if found.refusal:
         yield from (found.refusal, "-")

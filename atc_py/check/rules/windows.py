@@ -10,10 +10,12 @@ from atc_py.check.rules.reading import attribute, dims_of, integers
 from atc_py.check.rules.wording import described, noted, shown
 from atc_py.diag import COMMA, Words
 from atc_py.diag.codes import DEVIATES_ON_CANN, SHAPES_DISAGREE
-from atc_py.spec.deviation_rules import OutputShapePadsEvenly
+from atc_py.spec.deviation_rules import OutputShapeFromPads, OutputShapePadsEvenly
 from atc_py.spec.rules import OutputShapeWithinFull, SamePaddingEven
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from atc_py.check.bound_node import BoundNode
     from atc_py.source import SourceTensor
 
@@ -119,6 +121,32 @@ def _full_cover(
 )
 def output_shape_pads_evenly(rule: OutputShapePadsEvenly, node: BoundNode) -> Answer:
     """Judge a node by an OutputShapePadsEvenly rule."""
+    return HOLDS if _is_plain(node) else _each_axis(rule, node, _halved_alike)
+
+
+@predicate(
+    OutputShapeFromPads,
+    DEVIATES_ON_CANN,
+    en="{attribute} of {op} must be what all windows {other} on {tensor} cover less the pads",
+    zh="{op} 的 {attribute} 须为 {other} 在 {tensor} 上的覆盖范围减去 pads",
+    help_=Words("leave {attribute} out and set pads", "去掉 {attribute} 而设置 pads"),
+)
+def output_shape_from_pads(rule: OutputShapeFromPads, node: BoundNode) -> Answer:
+    """Judge a node by an OutputShapeFromPads rule."""
+    return _each_axis(rule, node, _padded_as_written) if _is_plain(node) else HOLDS
+
+
+def _is_plain(node: BoundNode) -> bool:
+    """Return True if auto_pad is written as NOTSET, not left out."""
+    return node.is_set("auto_pad") and attribute(node, "auto_pad") == "NOTSET"
+
+
+def _each_axis(
+    rule: OutputShapePadsEvenly | OutputShapeFromPads,
+    node: BoundNode,
+    alike: Callable[[BoundNode, int, int, int, _Steps], bool],
+) -> Answer:
+    """Return the answer of a test of an axis, what windows cover on it, and what is asked for."""
     wanted = integers(attribute(node, rule.attribute))
     tensors = node.tensor(rule.tensor), node.tensor(rule.other)
     if wanted is None or tensors[0] is None or tensors[1] is None:
@@ -133,7 +161,7 @@ def output_shape_pads_evenly(rule: OutputShapePadsEvenly, node: BoundNode) -> An
         return HOLDS  # other rules report it
     full = _full_cover(lengths, windows, steps)
     found = [
-        None if most is None else _padded_alike(node, axis, most, asked, steps)
+        None if most is None else alike(node, axis, most, asked, steps)
         for axis, (most, asked) in enumerate(zip(full, wanted, strict=True))
     ]
     if False in found:
@@ -141,18 +169,23 @@ def output_shape_pads_evenly(rule: OutputShapePadsEvenly, node: BoundNode) -> An
     return unknown(seen) if None in found else HOLDS
 
 
-def _padded_alike(node: BoundNode, axis: int, most: int, asked: int, steps: _Steps) -> bool:
-    """Return True if ONNX and CANN begin with the same pad on an axis, and end where asked."""
+def _halved_alike(node: BoundNode, axis: int, most: int, asked: int, steps: _Steps) -> bool:
+    """Return True if ONNX and CANN begin an axis with the same half of its padding."""
     upper = attribute(node, "auto_pad") == "SAME_UPPER"
     total = max(0, most - asked)
-    begin = total // 2 if upper else total - total // 2
     taken = max(0, most - steps.output_padding[axis] - asked)
-    if node.is_set("auto_pad") and attribute(node, "auto_pad") == "NOTSET":
-        pads = integers(attribute(node, "pads")) or ()
-        axes = len(steps.strides)
-        own = (pads[axis], pads[axis + axes]) if len(pads) == 2 * axes else (0, 0)
-        return begin == own[0] and taken <= sum(own)
-    return begin == (taken - taken // 2 if upper else taken // 2)
+    if upper:
+        return total // 2 == taken - taken // 2
+    return total - total // 2 == taken // 2
+
+
+def _padded_as_written(node: BoundNode, axis: int, most: int, asked: int, steps: _Steps) -> bool:
+    """Return True if the pads that are written give the shape that is asked for, and halve alike."""
+    pads = integers(attribute(node, "pads")) or ()
+    axes = len(steps.strides)
+    begin, end = (pads[axis], pads[axis + axes]) if len(pads) == 2 * axes else (0, 0)
+    total = most - asked
+    return begin + end == total and begin == total - total // 2
 
 
 @predicate(

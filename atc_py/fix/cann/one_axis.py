@@ -19,7 +19,7 @@ __all__: list[str] = []
 def over_one_axis(site: Site) -> Sequence[str]:
     """Write the node over one axis, which is put last: there ONNX takes that axis alone, too."""
     rank = len(site.dims(0))
-    axis = site.integer("axis", -1) % rank
+    axis = site.axis(-1, rank)
     order = [*(each for each in range(rank) if each != axis), axis]
     back = [order.index(each) for each in range(rank)]
     moved = site.transpose(site.name(0), order)

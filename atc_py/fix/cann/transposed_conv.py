@@ -38,8 +38,6 @@ def halves_of_output_shape(site: Site) -> Sequence[str]:
 
 def _pads(site: Site, totals: Sequence[int]) -> list[int]:
     """Return the pads of each axis, beginnings first, given what output_shape asks to take off."""
-    if site.node.attributes.get("auto_pad") == "NOTSET":
-        return list(site.integers("pads", (0,) * (2 * len(totals))))
     less = [total // 2 for total in totals]
     more = [total - half for total, half in zip(totals, less, strict=True)]
     return more + less if site.text("auto_pad", "") == "SAME_UPPER" else less + more

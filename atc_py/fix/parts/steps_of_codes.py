@@ -23,16 +23,15 @@ LIMITS = {
 """Codes that float32 holds exactly."""
 
 
-def spread(site: Site, position: int) -> str:
-    """Write scales or zero points in float32 so that they broadcast to the first input."""
+def spread(site: Site, position: int, dtype: DType = DType.FLOAT32) -> str:
+    """Write scales or zero points in `dtype` so that they broadcast to the first input."""
     tensor = site.input(position)
     dims, around = site.shape(position), site.shape(0)
-    axis = site.integer("axis", 1)
     block = site.integer("block_size", 0)
-    x = tensor.name if tensor.dtype is DType.FLOAT32 else site.cast(tensor.name, DType.FLOAT32)
+    x = tensor.name if tensor.dtype is dtype else site.cast(tensor.name, dtype)
     if dims in {(), (1,)}:
         return x if not dims else site.reshape(x, [])
-    axis %= len(around)
+    axis = site.axis(1, len(around))
     if block:
         places = np.arange(around[axis]) // block
         require(len(dims) == len(around), "blocks have the rank of x", "分块参数与 x 的秩相同")

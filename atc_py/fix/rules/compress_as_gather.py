@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,11 +42,17 @@ __all__: list[str] = []
 )
 def compress_as_gather(site: Site) -> Sequence[str]:
     """Write the elements at the chosen positions."""
+    dims = site.dims(0)
     chosen = np.flatnonzero(site.constant(1))
-    require(chosen.size, "the condition is true somewhere", "条件至少有一处为真")
     x, axis = site.name(0), 0
     if "axis" in site.node.attributes:
-        axis = site.axis(0, len(site.dims(0)))
+        axis = site.axis(0, len(dims))
+        size = dims[axis]
     else:
         x = site.reshape(x, [-1])
+        known = [each for each in dims if isinstance(each, int)]
+        size = prod(known) if len(known) == len(dims) else None
+    if isinstance(size, int):
+        chosen = chosen[chosen < size]  # a condition that is too long is cut off
+    require(chosen.size, "the condition is true somewhere", "条件至少有一处为真")
     return [site.op("Gather", [x, site.const(chosen, label="positions")], axis=axis)]

@@ -63,6 +63,7 @@ def dft_as_product(site: Site) -> Sequence[str]:
         axis = site.integer("axis", 1)
     else:
         axis = int(site.constant(2)) if site.tensor(2) is not None else -2
+    require(-rank <= axis < rank, "axis is one of the axes", "axis 在秩的范围内")
     axis %= rank
     require(axis < rank - 1, "the axis is not that of the parts", "轴不是实虚部所在的轴")
     size = dims[axis]

@@ -70,8 +70,9 @@ def embed_norm_as_steps(site: Site) -> Sequence[str]:
 
 
 def _word_count(site: Site, batch: int) -> str:
-    """Return the number of words of each sequence that the mask leaves; zeros without a mask."""
+    """Return the number of ones in the mask of each sequence; zeros without a mask."""
     if site.tensor(_MASK) is None:
         return site.const([0] * batch, DType.INT32, "none")
-    marks = site.cast(site.name(_MASK), DType.FLOAT32)
+    ones = site.op("Equal", [site.name(_MASK), site.const(1, DType.INT32, "word")])
+    marks = site.cast(ones, DType.FLOAT32)
     return site.cast(site.reduce("ReduceSum", marks, [1], keepdims=False), DType.INT32)

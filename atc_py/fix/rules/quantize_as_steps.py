@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 __all__: list[str] = []
 
+_CODES_OF_8_BITS = 255
+_FLOAT16 = 65504.0
+"""Largest number of float16."""
+
 
 @fix_rule(
     "quantize-as-steps",
@@ -36,8 +40,8 @@ __all__: list[str] = []
             "x is float32 and finite; codes have 8 or 16 bits", "x 为 float32；编码为 8 或 16 位"
         ),
         float16=Words(
-            "a quotient may round to the next code; codes over 2048 are not exact",
-            "商可能舍入到相邻编码；超过 2048 的编码不精确",
+            "a quotient may round to the next code; one of 2048 or more is not exact",
+            "商可能舍入到相邻编码；商达到 2048 后不精确",
         ),
     ),
     example=RuleCase(
@@ -53,7 +57,18 @@ def quantize_as_steps(site: Site) -> Sequence[str]:
     dtype = None if result is None else result.dtype
     require(dtype in LIMITS, "codes have 8 or 16 bits", "编码为 8 或 16 位")
     y = site.op("Round", [site.op("Div", [site.name(0), spread(site, 1)])])
-    if site.tensor(2) is not None:
-        y = site.op("Add", [y, spread(site, 2)])
     low, high = LIMITS[dtype or DType.UINT8]
-    return [site.cast(site.clip(y, low, high), dtype or DType.UINT8)]
+    if site.tensor(2) is None:
+        return [site.cast(site.clip(y, low, high), dtype or DType.UINT8)]
+    if high - low <= _CODES_OF_8_BITS:
+        y = site.op("Add", [y, spread(site, 2)])
+        return [site.cast(site.clip(y, low, high), dtype or DType.UINT8)]
+    # Sums of 16-bit codes are not exact in float16, and it has infinities where float32 has numbers:
+    # both parts are within its range, and together they reach beyond all codes.
+    parts = [site.clip(y, -_FLOAT16, _FLOAT16)]
+    parts.append(site.clip(site.op("Sub", [y, parts[0]]), -_FLOAT16, _FLOAT16))
+    whole = site.op("Add", [site.cast(each, DType.INT32) for each in parts])
+    y = site.op("Add", [whole, spread(site, 2, DType.INT32)])
+    limits = [site.const(each, DType.INT32, "limit") for each in (high, low)]
+    y = site.op("Max", [site.op("Min", [y, limits[0]]), limits[1]])
+    return [site.cast(y, dtype or DType.UINT16)]

@@ -82,7 +82,7 @@ def _scatter_along(site: Site, reduction: str) -> str:
     """Write the reduction along an axis; what other axes of the updates leave out stays."""
     dims, shape = site.shape(0), site.shape(1)
     rank = len(dims)
-    axis = site.integer("axis", 0) % rank
+    axis = site.axis(0, rank)
     size, count = dims[axis], shape[axis]
     others = [each for each in range(rank) if each != axis]
     outer = [shape[each] for each in others]
@@ -131,7 +131,7 @@ def _row(site: Site) -> int:
     """Return the number of positions that updates may go to."""
     dims = site.shape(0)
     if site.node.op_type == "ScatterElements":
-        return dims[site.integer("axis", 0) % len(dims)]
+        return dims[site.axis(0, len(dims))]
     return int(np.prod(dims[: site.shape(1)[-1]], dtype=np.int64))
 
 

@@ -49,7 +49,7 @@ def tensor_scatter_as_nd(site: Site) -> Sequence[str]:
     """Write ScatterND on the tensor with the axis after the batch."""
     require(site.element in FLOATS, "data are floats", "数据为浮点")
     dims, new = site.shape(0), site.shape(1)
-    axis = site.integer("axis", -2) % len(dims)
+    axis = site.axis(-2, len(dims))
     require(axis > 0, "the axis is not that of the batch", "该轴不是批次轴")
     batch, count, size = new[0], new[axis], dims[axis]
     steps = site.const(np.arange(count)[None], DType.INT32, "steps")

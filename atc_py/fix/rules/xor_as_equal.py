@@ -8,6 +8,7 @@ from atc_py.diag import Words
 from atc_py.fix.case import Fed, RuleCase
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
+from atc_py.fix.unfit import meant_for
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -32,4 +33,5 @@ __all__: list[str] = []
 )
 def xor_as_equal(site: Site) -> Sequence[str]:
     """Write the negation of A == B."""
+    meant_for(site.element is DType.BOOL)
     return [site.op("Not", [site.op("Equal", [site.name(0), site.name(1)])])]

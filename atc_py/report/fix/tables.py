@@ -20,6 +20,9 @@ __all__ = ["fixing_tables", "fixing_text", "left_rows", "title_line"]
 _MOST_OPERATORS = 8
 """New operators that a row names."""
 
+_MOST_FINDINGS = 8
+"""Findings up to which each that is left has a row; the diagnostics after the tables have them all."""
+
 
 def fixing_text(done: Fixing, language: str = "en") -> str:
     """Return the whole report in plain text, for a file."""
@@ -95,24 +98,40 @@ def _assumption_texts(group: RewriteGroup, language: str) -> list[str]:
 
 
 def _left(done: Fixing, language: str) -> Table:
-    """Return the table of findings that are left."""
+    """Return the table of findings that are left; where they are many, those alike share a row."""
     title = HEADINGS["left"].in_language(language)
-    columns = _heads("node operator code finding unfit", language)
-    return Table(title, columns, tuple(left_rows(done, language)))
+    rows = left_rows(done, language)
+    if len(rows) > _MOST_FINDINGS:
+        rows = left_rows(done, language, merged=True)
+    return Table(title, _heads("node operator code finding unfit", language), tuple(rows))
 
 
-def left_rows(done: Fixing, language: str) -> list[tuple[str, str, str, str, str]]:
+def left_rows(
+    done: Fixing, language: str, *, merged: bool = False
+) -> list[tuple[str, str, str, str, str]]:
     """Return the findings that are left: nodes, operator, code, finding, rules that did not fit.
 
-    Nodes with the same finding share a row.
+    Nodes with the same finding share a row; if `merged`, those of one operator, code and reason do,
+    with the first finding.
     """
     none = Words("no rule is known", "没有可用的规则").in_language(language)
-    rows: dict[tuple[str, str, str, str], list[str]] = {}
+    needs = Words(" needs: ", " 要求: ").in_language(language)
+    rows: dict[tuple[str, ...], tuple[dict[str, None], dict[str, None]]] = {}
     for each in done.left:
-        needs = "needs" if language == "en" else "要求"
-        unfit = "; ".join(
-            f"{rule} {needs}: {why.in_language(language)}" for rule, why in each.unfit
-        )
-        key = (each.operator, each.code, each.message.in_language(language), unfit or none)
-        rows.setdefault(key, []).append("" if each.node is None else str(each.node))
-    return [(node_list([*dict.fromkeys(nodes)]), *key) for key, nodes in rows.items()]
+        unfit = "; ".join(f"{rule}{needs}{why.in_language(language)}" for rule, why in each.unfit)
+        message = each.message.in_language(language)
+        key = (each.operator, each.code, unfit or none, "" if merged else message)
+        nodes, messages = rows.setdefault(key, ({}, {}))
+        nodes["" if each.node is None else str(each.node)] = None
+        messages[message] = None
+    return [
+        (node_list([*nodes]), operator, code, _first_of(list(messages), language), unfit)
+        for (operator, code, unfit, _), (nodes, messages) in rows.items()
+    ]
+
+
+def _first_of(messages: list[str], language: str) -> str:
+    """Return the first finding, and how many others there are."""
+    rest = len(messages) - 1
+    more = Words(f"; {rest} more", f"；另有 {rest} 项").in_language(language)
+    return messages[0] + (more if rest else "")

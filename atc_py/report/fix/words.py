@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.check.findings import Standing
 from atc_py.diag import SEMICOLON, Words
+from atc_py.options.bound_values import bind_options
 from atc_py.report.check.words import LEVELS
 from atc_py.report.profile.text import format_time
 
@@ -53,6 +54,7 @@ HEADINGS = {
     "float32": Words("in float32", "float32"),
     "target": Words("on the target", "目标精度"),
     "written": Words("written", "写入"),
+    "hint": Words("hint", "提示"),
     "filter": Words("Filter", "筛选"),
     "all": Words("all", "全部"),
     "search": Words("Search names and rules", "搜索名称和规则"),
@@ -71,16 +73,19 @@ def headline(done: Fixing) -> Words:
     """Return `all 28 errors are removed; 28 nodes were rewritten`."""
     before, after = done.errors
     count = len(done.rewrites)
-    nodes = Words(
-        f"{count} {'node was' if count == 1 else 'nodes were'} rewritten", f"改写了 {count} 个节点"
-    )
+    many = f"{count or 'no'} {'nodes were' if count > 1 else 'node was'} rewritten"
+    nodes = Words(many, f"改写了 {count} 个节点" if count else "没有改写节点")
     if not before:
         text = Words("no errors to remove", "没有需要消除的错误")
     elif not after:
-        one = before == 1
+        which = {1: "its only error is", 2: "both errors are"}.get(
+            before, f"all {before} errors are"
+        )
+        text = Words(f"{which} removed", f"{before} 个错误已全部消除")
+    elif before <= after:
         text = Words(
-            "its only error is removed" if one else f"all {before} errors are removed",
-            f"{before} 个错误已全部消除",
+            f"no error is removed, {after} {'is' if after == 1 else 'are'} left",
+            f"没有消除错误，剩余 {after} 个",
         )
     else:
         gone = max(before - after, 0)
@@ -171,7 +176,7 @@ def facts(done: Fixing, language: str) -> list[tuple[str, str]]:
     rows = [
         (word("list"), done.operator_list),
         *([(word("verdict"), f"{before} -> {after}")] if before and after else []),
-        (word("opset"), f"{done.opset[0]} -> {done.opset[1]}"),
+        (word("opset"), " -> ".join(map(str, dict.fromkeys(done.opset)))),
     ]
     for name, each in done.outputs.items():
         rows.append((f"{word('output')} {name}", difference_text(each).in_language(language)))
@@ -182,17 +187,34 @@ def facts(done: Fixing, language: str) -> list[tuple[str, str]]:
     if done.changes and not done.left:
         nothing = Words("nothing (--dry-run)", "无（--dry-run）")
     written = nothing.in_language(language) if done.output is None else str(done.output)
-    return [*rows, (word("written"), written)]
+    rows.append((word("written"), written))
+    if done.deciding:
+        rows.append((word("hint"), _choice(done).in_language(language)))
+    return rows
+
+
+def _choice(done: Fixing) -> Words:
+    """Return the inputs that choose the branch of an If, and the options that bind them."""
+    options = [
+        option
+        for name, values in done.deciding.items()
+        for value in values
+        for option in bind_options({name: value})
+    ]
+    names = ", ".join(done.deciding)
+    verb = "decides" if len(done.deciding) == 1 else "decide"
+    return Words(
+        f"{names} {verb} which branch runs; {' or '.join(options)} keeps one of them",
+        f"{names} 决定执行哪个分支；{' 或 '.join(options)} 只保留其中一个",
+    )
 
 
 def _no_proof(done: Fixing) -> Words:
     """Return why the two models were not run."""
     if not done.rewrites:
         return Words("none: nothing was rewritten", "无：没有改写任何节点")
-    return Words(
-        "none: --seeds 0, or dims of inputs are open (fix them with --input-shape)",
-        "无：--seeds 为 0，或输入维度未定（可用 --input-shape 给出）",
-    )
+    why = done.rewrites[0].shown.why
+    return Words(f"none: {why.en}", f"无：{why.zh}")
 
 
 def _target_rows(done: Fixing, language: str) -> list[tuple[str, str]]:

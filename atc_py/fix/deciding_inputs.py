@@ -43,7 +43,7 @@ def deciding_values(model: SourceModel) -> dict[str, tuple[float, ...]]:
 
 
 def _is_single(tensor: SourceTensor) -> bool:
-    """Tell whether an input has one element, so that one value binds it."""
+    """Return True if an input has one element, so that one value binds it."""
     return tensor.dims is not None and all(dim == 1 for dim in tensor.dims)
 
 
