@@ -130,9 +130,8 @@ def _run(
         results[step] = site.unsqueeze(seen, [0])
     if there:
         # A sequence of no steps has no last states; onnxruntime's are 0 then, not the first ones.
-        pairs = zip(states, layer.states, strict=True)
         states = [
             one if site.tensor(at) is None else site.op("Where", [there[0], one, zeros])
-            for one, at in pairs
+            for one, at in zip(states, layer.states, strict=True)
         ]
     return results, states
