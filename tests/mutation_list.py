@@ -501,8 +501,8 @@ MUTATIONS = (
         "fix/test_proof.py",
     ),
     _(
-        "return min(limit * step / _FLOAT32, _MOST_OF_NARROW)",
-        "return limit * step / _FLOAT32",
+        "return min(limit * step / FLOAT32_STEP, _MOST_OF_NARROW)",
+        "return limit * step / FLOAT32_STEP",
         "fix/test_proof.py",
     ),
     _(

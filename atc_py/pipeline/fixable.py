@@ -126,16 +126,15 @@ def _with_deviations(
     if not found.settled:
         return check
     left = {(each.place.node, each.rule) for each in found.after.check.findings if each.certainty}
+    names: dict[tuple[int | None, str], dict[str, None]] = defaultdict(dict)
+    for applied in found.applied:
+        names[applied.node.index, applied.node.name][applied.rule.name] = None
     findings = []
     for each in check.findings:
         place = each.place
-        names = (
-            applied.rule.name
-            for applied in found.applied
-            if (applied.node.index, applied.node.name) == (place.node, place.node_name or "")
-        )
         fixed = rows.get(each.fingerprint) and (place.node, each.rule) not in left
-        findings.append(replace(each, fixed_by=tuple(dict.fromkeys(names))) if fixed else each)
+        by = tuple(names[place.node, place.node_name or ""]) if fixed else ()
+        findings.append(replace(each, fixed_by=by) if fixed else each)
     return replace(check, findings=tuple(findings))
 
 

@@ -82,12 +82,12 @@ def test_supported_model_asks_no_other_list(atc: Atc, tmp_path: Path) -> None:
 def kept(tmp_path: Path) -> str:
     """Return a model of operators of which newer pages of a list do not have one."""
     nodes = [
-        helper.make_node("Addcmul", ["x", "x", "x", "v"], ["y"], "add"),
+        helper.make_node("BatchMatMul", ["x", "x"], ["y"], "add"),
         helper.make_node("Relu", ["y"], ["z"], "relu"),
     ]
     x, v, z = (
         helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
-        for name, shape in (("x", [1, 4]), ("v", [1]), ("z", [1, 4]))
+        for name, shape in (("x", [4, 4]), ("v", [1]), ("z", [4, 4]))
     )
     graph = helper.make_graph(nodes, "g", [x, v], [z])
     proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
@@ -98,8 +98,8 @@ def kept(tmp_path: Path) -> str:
 
 def test_every_format_notes_operators_that_the_list_keeps(atc: Atc, kept: str) -> None:
     chosen = ("check", kept, "--list", "cann-9.0", "--fail-on", "accuracy")
-    en = "Addcmul is not on the newest pages of cann-9.0; the list keeps it"
-    zh = "cann-9.0 的最新页面已不再列出 Addcmul"
+    en = "BatchMatMul is not on the newest pages of cann-9.0; the list keeps it"
+    zh = "cann-9.0 的最新页面已不再列出 BatchMatMul"
     plain = atc(*chosen)
     assert plain.status == 0
     assert f"note: {en}" in plain.out
@@ -108,10 +108,10 @@ def test_every_format_notes_operators_that_the_list_keeps(atc: Atc, kept: str) -
     (model,) = document["models"]
     assert (document["verdict"], document["counts"], model["counts"]) == ("supported", {}, {})
     (note,) = model["notes"]
-    assert (note["name"], note["operators"]) == ("kept", ["Addcmul"])
+    assert (note["name"], note["operators"]) == ("kept", ["BatchMatMul"])
     assert note["text"].startswith(en)
     (row,) = csv.DictReader(io.StringIO(atc(*chosen, "--format", "csv").out))
-    assert (row["level"], row["code"], row["op"]) == ("note", "", "Addcmul")
+    assert (row["level"], row["code"], row["op"]) == ("note", "", "BatchMatMul")
     suite = ET.fromstring(atc(*chosen, "--format", "junit").out)  # noqa: S314  (own text)
     values = {each.get("name"): each.get("value") or "" for each in suite.iter("property")}
     assert values["note.kept"].startswith(en)

@@ -33,7 +33,7 @@ def values_within(rule: ValuesWithin, node: BoundNode) -> Answer:
     IndicesWithinDepth,
     DEVIATES_ON_CANN,
     en="{tensor} of {op} must be in [-{other}, {other} - 1]",
-    zh="{op} 的 {tensor} 须在 [-{other}, {other} - 1] 内",
+    zh="{op} 的 {tensor} 须不小于 -{other} 且小于 {other}",
     help_=Words(
         "mark nothing for other indices with Where and Mul", "请用 Where 与 Mul 处理越界的索引"
     ),

@@ -1,4 +1,4 @@
-"""Reductions on CANN: axes that are not there, and axes that the parser does not read."""
+"""Reductions on CANN: axes that the parser does not read, and axes that it keeps."""
 
 from __future__ import annotations
 
@@ -12,17 +12,6 @@ if TYPE_CHECKING:
     from atc_py.fix.site import Site
 
 __all__: list[str] = []
-
-_NO_AXES = ("no-axes", "absent-axes", "empty-axes")
-
-
-@cann_form("ReduceMax", *_NO_AXES)
-@cann_form("ReduceMean", "no-axes")
-@cann_form("ReduceMin", *_NO_AXES)
-@cann_form("ReduceSum", *_NO_AXES)
-def unreduced(site: Site) -> Sequence[str]:
-    """Write the data as it is."""
-    return [site.op("Identity", [site.name(0)])]
 
 
 @cann_form("ReduceSumSquare", "axes-input-not-wired")

@@ -22,36 +22,6 @@ for _op, _position in (("ArgMax", np.argmax), ("ArgMin", np.argmin)):
             )
         )
 
-for _op in ("ReduceMax", "ReduceMean", "ReduceMin", "ReduceSum"):
-    _opset = 11 if _op == "ReduceSum" else 13
-    deviation(
-        DeviationCase(
-            f"{_op}/no-axes",
-            9,
-            DeviatingNode(_op, _opset, (X,)),
-            DeviatingNode(_op, _opset, (X,), {"axes": [0, 1, 2]}),
-            lambda x: x,
-            CANN_9,
-        )
-    )
-for _op in ("ReduceMax", "ReduceMin", "ReduceSum"):
-    _near = DeviatingNode(_op, 18, (X,), constants={"axes": np.array([0, 1, 2])})
-    deviation(
-        DeviationCase(
-            f"{_op}/absent-axes", 9, DeviatingNode(_op, 18, (X,)), _near, lambda x: x, CANN_9
-        )
-    )
-    deviation(
-        DeviationCase(
-            f"{_op}/empty-axes",
-            9,
-            DeviatingNode(_op, 18, (X,), constants={"axes": np.empty(0, np.int64)}),
-            _near,
-            lambda x: x,
-            CANN_9,
-        )
-    )
-
 deviation(
     DeviationCase(
         "ReduceSumSquare/keepdims-always",

@@ -69,14 +69,6 @@ def cast_to_int8_wrapped(rng: np.random.Generator) -> RuleCase:
     return RuleCase("Cast", inputs, {"to": 3}, operator_list="cann-9.0")
 
 
-@draws("reduction-of-all-axes")
-def reduction_of_all_axes(rng: np.random.Generator) -> RuleCase:
-    op = one_of(rng, "ReduceMax", "ReduceMean", "ReduceMin", "ReduceSum")
-    opset = one_of(rng, 11, 13)
-    given = {"keepdims": int(rng.integers(2))}
-    return RuleCase(op, (Fed(shape(rng)),), given, opset, operator_list="cann-9.0")
-
-
 @draws("sum-of-squares")
 def sum_of_squares(rng: np.random.Generator) -> RuleCase:
     dims = shape(rng)
