@@ -15,6 +15,7 @@ import pytest
 from atc_py.cli.console import print_json, print_tables
 from atc_py.report.tables import Table
 from tests.cli.conftest import small_model
+from tests.sampling import alternating
 
 ROOT = Path(__file__).resolve().parents[2]
 ATC = f"{sys.executable} -m atc_py"
@@ -101,8 +102,10 @@ def failing(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("reader", ["| true", "2>&1 | true", "| head -c 1", ">&-", "<&- >&- 2>&-"])
-@pytest.mark.parametrize("command", VERDICTS)
+@pytest.mark.parametrize(
+    ("command", "reader"),
+    alternating([*VERDICTS], ["| true", "2>&1 | true", "| head -c 1", ">&-", "<&- >&- 2>&-"]),
+)
 def test_verdict_stays_where_nobody_reads_it(failing: Path, command: str, reader: str) -> None:
     done = shell(failing, f"(sleep 0.1; exec atc-py {command}) {reader}", CXX="no-compiler")
     assert done.returncode == VERDICTS[command]

@@ -14,7 +14,7 @@ from tests.conformance.fixed_page import PAGE, fixed_section
 from tests.sampling import WHOLE
 
 LISTS = [each.name for each in operator_lists()]
-SHARE = 12
+SHARE = 36
 """One case in so many is tried always, by one list in one mode."""
 
 
