@@ -79,6 +79,8 @@ def small_lstm(folder: Path) -> tuple[Path, Feeds]:
 
 def shared(name: str) -> tuple[Path, Feeds]:
     """Return a shared network, and what it is fed."""
+    if not MODELS.is_dir():
+        pytest.skip("the shared models are not here")
     found = MODELS / name
     with np.load(found / "inputs.npz") as data:
         return found / "model.onnx", dict(data)
