@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import onnx
 import pytest
 
@@ -84,3 +85,19 @@ def test_a_form_that_still_meets_its_deviation_is_written_once(tmp_path: Path) -
     with open_model(om) as package:
         kinds = [each.op for each in package.description.nodes]
     assert (kinds.count("GridSampler2D"), kinds.count("Floor")) == (1, 1)
+
+
+def test_places_of_a_very_long_axis_are_not_worked_out(tmp_path: Path) -> None:
+    scales = np.array([1, 1, 2**20, 1], np.float32)
+    node = DeviatingNode(
+        "Resize",
+        11,
+        (np.zeros((1, 1, 2, 2), np.float32),),
+        {"mode": "nearest"},
+        {"roi": np.empty(0, np.float32), "scales": scales},
+    )
+    path = tmp_path / "model.onnx"
+    onnx.save(node.model(), path)
+    (model,) = atc_py.check_models(path).models
+    (found,) = [each for each in model.findings if "/cann/nearest" in each.rule]
+    assert "not decided: axis 2 grows to" in found.allowed.en
