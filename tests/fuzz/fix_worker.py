@@ -8,17 +8,14 @@ from __future__ import annotations
 import argparse
 import faulthandler
 import json
-import os
 import resource
 import signal
-import sys
 import tempfile
-import time
-from dataclasses import asdict
 from pathlib import Path
 
 from tests.fuzz.fix_cases import LISTS, fix_case
 from tests.fuzz.fix_trial import try_fix
+from tests.fuzz.worker import measured, say
 
 __all__ = ["main"]
 
@@ -40,35 +37,18 @@ def main() -> None:
     faulthandler.enable()
     faulthandler.register(signal.SIGPROF, chain=True)
     for number in range(given.first, given.end, given.step):
-        _say(f"begin {number}")
-        _say(json.dumps(_tried(given.seed, number, shared=not given.built_in)))
+        say(f"begin {number}")
+        say(json.dumps(_tried(given.seed, number, shared=not given.built_in)))
 
 
 def _tried(seed: int, number: int, *, shared: bool) -> dict[str, object]:
     """Return one case; how it ended and what it took."""
     case = fix_case(seed, number, shared=shared)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    started = time.process_time()
-    signal.setitimer(signal.ITIMER_PROF, SECONDS)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
         path.write_bytes(case.data)
-        outcome = try_fix(path, LISTS[number % len(LISTS)])
-    signal.setitimer(signal.ITIMER_PROF, 0)
-    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    return {
-        "number": number,
-        "label": case.label,
-        "seconds": round(time.process_time() - started, 3),
-        "grown_mib": grown // 1024,
-        "steps": [asdict(step) for step in outcome.steps],
-        "failure": outcome.failure,
-    }
-
-
-def _say(line: str) -> None:
-    """Write a line where no captured stream can keep it back."""
-    os.write(sys.__stdout__.fileno() if sys.__stdout__ else 1, f"{line}\n".encode())
+        operator_list = LISTS[number % len(LISTS)]
+        return measured(number, case.label, lambda: try_fix(path, operator_list), SECONDS)
 
 
 if __name__ == "__main__":

@@ -18,11 +18,17 @@ import time
 import warnings
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tests.fuzz.cases import mutated_model
-from tests.fuzz.trial import Outcome, try_model
+from tests.fuzz.trial import try_model
 
-__all__ = ["MEMORY", "SECONDS", "main"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.fuzz.trial import Outcome
+
+__all__ = ["MEMORY", "SECONDS", "main", "measured", "say"]
 
 SECONDS = 10
 """Processor time that a case may take; then SIGPROF ends the process."""
@@ -45,23 +51,30 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
         for number in range(given.first, given.end, given.step):
-            _say(f"begin {number}")
-            _say(json.dumps(_tried(path, given.seed, number, shared=not given.built_in)))
+            say(f"begin {number}")
+            say(json.dumps(_tried(path, given.seed, number, shared=not given.built_in)))
 
 
 def _tried(path: Path, seed: int, number: int, *, shared: bool) -> dict[str, object]:
     """Return one case; how it ended and what it took."""
     case = mutated_model(seed, number, shared=shared)
     path.write_bytes(case.data)
+    return measured(number, case.label, lambda: try_model(path, number), SECONDS)
+
+
+def measured(
+    number: int, label: str, attempt: Callable[[], Outcome], seconds: int
+) -> dict[str, object]:
+    """Return how a case ended and what it took; SIGPROF ends the process after `seconds`."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     started = time.process_time()
-    signal.setitimer(signal.ITIMER_PROF, SECONDS)
-    outcome: Outcome = try_model(path, number)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    outcome = attempt()
     signal.setitimer(signal.ITIMER_PROF, 0)
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     return {
         "number": number,
-        "label": case.label,
+        "label": label,
         "seconds": round(time.process_time() - started, 3),
         "grown_mib": grown // 1024,
         "steps": [asdict(step) for step in outcome.steps],
@@ -69,7 +82,7 @@ def _tried(path: Path, seed: int, number: int, *, shared: bool) -> dict[str, obj
     }
 
 
-def _say(line: str) -> None:
+def say(line: str) -> None:
     """Write a line where no captured stream can keep it back."""
     os.write(sys.__stdout__.fileno() if sys.__stdout__ else 1, f"{line}\n".encode())
 
