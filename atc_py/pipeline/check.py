@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from atc_py.check.added_findings import amended
-from atc_py.check.bound_node import Conditions
 from atc_py.check.findings import CheckReport, ModelCheck, Standing
 from atc_py.check.kept import with_kept
 from atc_py.diag import AtcError
@@ -20,7 +19,7 @@ from atc_py.passes.precision.model_names import ModelNames, check_soc
 from atc_py.pipeline.fixable import with_fixes
 from atc_py.pipeline.other_lists import with_other_lists
 from atc_py.pipeline.proposal.advice import advice_of, advise, with_shapes
-from atc_py.pipeline.proposal.judging import Judge
+from atc_py.pipeline.proposal.judging import judge_of
 from atc_py.pipeline.proposal.misfit import find_misfit
 from atc_py.pipeline.proposal.open_check import open_check
 from atc_py.pipeline.proposal.search import Search
@@ -38,10 +37,8 @@ if TYPE_CHECKING:
     from atc_py.frontend.reading.onnx_file import OnnxFile
     from atc_py.options.compile_options import CheckOptions
     from atc_py.passes.precision.controls import Controls
-    from atc_py.pipeline.proposal.judging import Judgment
+    from atc_py.pipeline.proposal.judging import Judge, Judgment
     from atc_py.source import SourceModel
-    from atc_py.spec import Library
-    from atc_py.target import Soc
     from atc_py.tensor.shapes import Shape
 
 __all__ = ["check_files"]
@@ -73,7 +70,7 @@ def check_files(models: Sequence[Path], options: CheckOptions) -> CheckReport:
         if len(models) > 1:
             shapes = {name: shape for name, shape in shapes.items() if name in names}
         unused -= names
-        judge = _judge(options, soc, specs)
+        judge = judge_of(options, soc, specs)
         suggest = partial(advise, file, shapes, judge)
         survey = surveyed(file, shapes, quant_bias=options.precision.quant_bias, suggest=suggest)
         controls = _controls(options, file, survey.model, unmatched)
@@ -95,12 +92,6 @@ def check_files(models: Sequence[Path], options: CheckOptions) -> CheckReport:
         options.precision.operator_list,
         options.precision.cann,
     )
-
-
-def _judge(options: CheckOptions, soc: Soc, specs: Library) -> Judge:
-    """Return the operator list, and the conditions under which models are judged by it."""
-    conditions = Conditions(options.precision_mode, soc, options.precision.cann)
-    return Judge(conditions, specs, options.precision.quant_bias)
 
 
 def _controls(

@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from atc_py import __version__
-from atc_py.check.bound_node import Conditions
 from atc_py.check.evaluate import check_view
 from atc_py.check.findings import Standing
 from atc_py.check.refusal import RulesBrokenError
@@ -40,7 +39,7 @@ from atc_py.passes.precision.model_names import ModelNames, check_soc
 from atc_py.pipeline.cann_nodes import cann_nodes
 from atc_py.pipeline.fixed_nodes import fixed_nodes
 from atc_py.pipeline.proposal.advice import advise
-from atc_py.pipeline.proposal.judging import Judge
+from atc_py.pipeline.proposal.judging import Judge, judge_of
 from atc_py.pipeline.proposal.misfit import misfits_explained
 from atc_py.pipeline.rehearsal import rehearse
 from atc_py.results.cann_nodes import CannSemantics
@@ -66,7 +65,6 @@ if TYPE_CHECKING:
     from atc_py.passes.precision.controls import Controls
     from atc_py.results.fixed_nodes import FixedNode
     from atc_py.source import SourceModel
-    from atc_py.spec import Library
     from atc_py.target import Soc
 
 __all__ = ["compile_model"]
@@ -90,7 +88,7 @@ def compile_model(
     clock = _Clock(on_stage)
     with clock.stage("read"):
         file = read_model(model)
-    judge = _judge(options, soc, specs)
+    judge = judge_of(options, soc, specs)
     file, options, fixed = _fixed(file, options, judge, clock)
     file, semantics = _with_semantics(file, options, judge, clock)
     with misfits_explained(file, options.input_shapes, judge):
@@ -122,12 +120,6 @@ def compile_model(
         tuple(passed.context.sink.diagnostics),
         *needs,
     )
-
-
-def _judge(options: CompileOptions, soc: Soc, specs: Library) -> Judge:
-    """Return the operator list, and the conditions under which the model is judged by it."""
-    conditions = Conditions(options.precision_mode, soc, options.precision.cann)
-    return Judge(conditions, specs, options.precision.quant_bias)
 
 
 class _Clock:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from atc_py.check.bound_node import Conditions
 from atc_py.check.evaluate import check_view
 from atc_py.frontend.folding.survey import surveyed
 from atc_py.frontend.reading.history import history
@@ -12,17 +13,17 @@ from atc_py.frontend.reading.history import history
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable
 
-    from atc_py.check.bound_node import Conditions
     from atc_py.check.evaluate import Checked
     from atc_py.check.findings import Finding, Standing
     from atc_py.diag import Diagnostic
     from atc_py.frontend.folding.survey import Survey
     from atc_py.frontend.reading.onnx_file import OnnxFile
-    from atc_py.options.compile_options import QuantBias
+    from atc_py.options.compile_options import CheckOptions, CompileOptions, QuantBias
     from atc_py.source import SourceModel
     from atc_py.spec import Library
+    from atc_py.target import Soc
 
-__all__ = ["Judge", "Judgment"]
+__all__ = ["Judge", "Judgment", "judge_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,3 +102,9 @@ class Judge:
         """Judge a file that has been surveyed."""
         checked = check_view(survey.model, self.conditions, self.specs, history())
         return Judgment(file, survey, checked)
+
+
+def judge_of(options: CheckOptions | CompileOptions, soc: Soc, specs: Library) -> Judge:
+    """Return the operator list, and the conditions under which models are judged by it."""
+    conditions = Conditions(options.precision_mode, soc, options.precision.cann)
+    return Judge(conditions, specs, options.precision.quant_bias)
