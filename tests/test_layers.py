@@ -22,6 +22,7 @@ LEVELS = {
             "spec ir target source",
             "frontend check passes package",
             "cost",
+            "export",
             "lowering emit device results fix",
             "pipeline running",
             "compare kernels",
@@ -35,7 +36,8 @@ LEVELS = {
 """Level of each top-level package and module; those of one level are strangers, except at the bottom."""
 
 OWNERS = {
-    "onnx": {"frontend", "compare", "backend"},  # compare runs the original, backend subclasses
+    "onnx": {"frontend", "compare", "backend", "export"},  # compare runs the original, backend subclasses
+    "onnxruntime": {"compare", "device"},
     "click": {"cli"},
     "rich": {"cli"},
 }

@@ -17,6 +17,8 @@ __all__ = [
     "KERNEL_NOT_BUILT",
     "NOT_FINITE",
     "NO_COMPILER",
+    "NO_ONNX_FORM",
+    "NO_ONNXRUNTIME",
     "OUTPUT_MISMATCH",
     "REFERENCE_FAILED",
     "UNKNOWN_DEVICE",
@@ -137,4 +139,20 @@ FIX_NOT_SETTLED = add_code(
     "Rules of `atc-py fix` went on changing the model beyond the rounds, or writing nodes beyond the "
     "number, that are allowed: they undo each other. That is a fault of atc-py; nothing was written.",
     "Leave one of the rules that the message names out with --skip, and report the model.",
+)
+
+NO_ONNX_FORM = add_code(
+    7040,
+    "no-onnx-form",
+    ExitCode.DEVICE,
+    "An operator of the compiled graph cannot be written in ONNX's operators, so that the model has "
+    "no exported form and does not run on the device `ort`. Every such node is named.",
+    "Run the model on the device `sim`, which has every operator.",
+)
+NO_ONNXRUNTIME = add_code(
+    7041,
+    "no-onnxruntime",
+    ExitCode.USAGE,
+    "The device `ort` runs models in onnxruntime, which is not installed.",
+    'Install it with `pip install "atc-py[ort]"`, or use the device `sim`.',
 )

@@ -1,0 +1,89 @@
+"""Data that goes into a run: every array is checked by the input that it is for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from atc_py.diag import Place, Sink
+from atc_py.diag.codes import BAD_RUN_INPUT, MISSING_RUN_INPUT
+from atc_py.tensor.shapes import format_shape
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from atc_py.diag import Diagnostic
+    from atc_py.tensor.dtypes import DType
+    from atc_py.tensor.shapes import Shape
+
+    Wanted = tuple[DType, Shape]
+
+__all__ = ["check_feeds"]
+
+
+def check_feeds(types: Mapping[str, Wanted], inputs: Mapping[str, NDArray[Any]]) -> None:
+    """Check that there is an array of the right dtype and shape for each input, and no other.
+
+    Args:
+        types: dtype and shape of each input, by name.
+        inputs: the arrays, by name.
+
+    Raises:
+        AtcError: MISSING_RUN_INPUT and BAD_RUN_INPUT, all findings at once.
+    """
+    if inputs.keys() == types.keys() and all(
+        _fits(inputs[name], wanted) for name, wanted in types.items()
+    ):
+        return
+    sink = Sink()
+    missing = [f"{name!r} ({_text(types[name])})" for name in types if name not in inputs]
+    if missing:
+        sink.add(MISSING_RUN_INPUT.diagnostic(f"no data was given for input {', '.join(missing)}"))
+    for name, array in inputs.items():
+        sink.extend(_findings(name, array, types))
+    sink.raise_errors()
+
+
+def _text(wanted: Wanted) -> str:
+    """Return a type as messages name it."""
+    dtype, shape = wanted
+    return f"{dtype.value} {format_shape(shape)}"
+
+
+def _fits(array: Any, wanted: Wanted) -> bool:
+    """Return True if data are of the type of an input."""
+    dtype, shape = wanted
+    if not isinstance(array, (np.ndarray, np.generic)) or array.shape != shape:
+        return False
+    return array.dtype == dtype.numpy or array.dtype.name == dtype.value
+
+
+def _findings(name: str, array: Any, types: Mapping[str, Wanted]) -> list[Diagnostic]:
+    """Return the findings about the data given under `name`, at most one."""
+    if name not in types:
+        known = ", ".join(types) or "none"
+        message = f"the model has no input {name!r}"
+        return [BAD_RUN_INPUT.diagnostic(message, help=f"its inputs are: {known}")]
+    wanted, place = types[name], Place(field=f"input {name}")
+    if not isinstance(array, (np.ndarray, np.generic)):
+        message = f"input {name!r} must be a numpy array, found {type(array).__name__}"
+        return [BAD_RUN_INPUT.diagnostic(message, place=place)]
+    if _fits(array, wanted):
+        return []
+    shape = "x".join(map(str, array.shape)) or "scalar"
+    message = f"input {name!r} must be {_text(wanted)}, found {array.dtype.name} {shape}"
+    return [BAD_RUN_INPUT.diagnostic(message, place=place, help=_help(array, wanted))]
+
+
+def _help(array: NDArray[Any] | np.generic, wanted: Wanted) -> str:
+    """Explain how to make the array fit."""
+    dtype, shape = wanted
+    hints = []
+    if array.dtype.name != dtype.value:
+        hints.append(f"convert the data with array.astype({dtype.value!r})")
+    if array.shape != shape:
+        hints.append(f"the shape must be {list(shape)}, fixed when the model was converted")
+    return "; ".join(hints)

@@ -1,0 +1,30 @@
+"""Element types of exported models: ONNX's numbers, and the order of bytes in a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from atc_py.frontend.reading.tensors import element_of_dtype
+from atc_py.tensor.dtypes import DType
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["bytes_of", "element_type", "held_dtype"]
+
+
+def held_dtype(dtype: DType) -> DType:
+    """Return the dtype that holds `dtype` in an exported model: int8 for int4, which few runtimes have."""
+    return DType.INT8 if dtype is DType.INT4 else dtype
+
+
+def element_type(dtype: DType) -> int:
+    """Return ONNX's number of the dtype that holds `dtype`."""
+    return element_of_dtype(held_dtype(dtype))
+
+
+def bytes_of(array: NDArray[Any]) -> bytes:
+    """Return the elements row by row, in the byte order of ONNX's files."""
+    return np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"), copy=False)).tobytes()

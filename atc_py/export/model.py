@@ -1,0 +1,282 @@
+"""A compiled graph as the parts of an ONNX model: nodes, functions, constants, inputs, outputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from onnx import helper
+
+from atc_py.diag import Place, Sink
+from atc_py.diag.codes import NO_ONNX_FORM
+from atc_py.export.body import Body
+from atc_py.export.branches import Unit, with_branches
+from atc_py.export.constants import Initializer
+from atc_py.export.elements import element_type, held_dtype
+from atc_py.export.functions import Functions
+from atc_py.export.node import CompiledNode, NoFormError, read_attributes
+from atc_py.export.registry import find_emulation
+from atc_py.ir.types import TensorType
+from atc_py.package.stored_types import TRANS_DATA, storage_of
+from atc_py.target import find_operator
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.formats import Format
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+    from onnx import FunctionProto, NodeProto, ValueInfoProto
+
+    from atc_py.export.constants import ConstantSource
+    from atc_py.package.schema import OmNode, OmTensor
+
+__all__ = ["Emulated", "emulate"]
+
+_CONTROL = frozenset({"Switch", "Merge"})
+
+_HELP = "run the model on the device `sim`, which has every operator"
+
+
+@dataclass(slots=True)
+class Emulated:
+    """The parts of an exported model.
+
+    Attributes:
+        nodes: of the graph, producers first.
+        functions: what they call; none of a flat model.
+        inputs: of the graph, with their types.
+        outputs: of the graph.
+        values: types of the values in between.
+        initializers: constants that nodes read.
+        makers: node of the package that makes each value of the graph, by the value's name.
+    """
+
+    nodes: list[NodeProto]
+    functions: list[FunctionProto]
+    inputs: list[ValueInfoProto]
+    outputs: list[ValueInfoProto]
+    values: list[ValueInfoProto]
+    initializers: list[Initializer]
+    makers: dict[str, OmNode] = field(default_factory=dict)
+
+
+def emulate(model: ConstantSource, *, flat: bool) -> Emulated:
+    """Return the model that computes what the device computes for `model`.
+
+    Args:
+        model: a verified package.
+        flat: write the nodes of each operator into the graph instead of functions that it calls.
+
+    Raises:
+        AtcError: NO_ONNX_FORM for each node that has no form in ONNX's operators.
+    """
+    return _Emulator(model, flat=flat).emulated()
+
+
+class _Emulator:
+    """One model on its way."""
+
+    def __init__(self, model: ConstantSource, *, flat: bool) -> None:
+        self._model = model
+        self._flat = flat
+        self._description = model.description
+        self._types = [_type(tensor) for tensor in self._description.tensors]
+        self._stands_for: dict[int, int] = {}
+        self._names = self._value_names()
+        self._functions = Functions()
+        self._initializers: dict[str, Initializer] = {}
+        self._makers: dict[str, OmNode] = {}
+        self._sink = Sink()
+
+    def emulated(self) -> Emulated:
+        """Return the parts."""
+        units = [unit for unit in map(self._unit, range(len(self._description.nodes))) if unit]
+        self._sink.raise_errors()
+        try:
+            nodes = with_branches(units)
+        except NoFormError as error:
+            raise NO_ONNX_FORM.error(
+                f"control flow has no ONNX form: {error}", help=_HELP
+            ) from None
+        made = {value for node in nodes for value in node.output}
+        aliases = list(self._aliases(made))
+        inputs = [self._info(port.name, port.tensor) for port in self._description.inputs]
+        outputs = [self._info(port.name, port.tensor) for port in self._description.outputs]
+        return Emulated(
+            nodes + aliases,
+            list(self._functions),
+            inputs,
+            outputs,
+            list(self._between(made)),
+            list(self._initializers.values()),
+            self._makers,
+        )
+
+    def _value_names(self) -> list[str]:
+        """Return a name for each tensor: that of the port which it is, else its own, all apart."""
+        for node in self._description.nodes:
+            if node.op == TRANS_DATA:
+                source = node.inputs[0]
+                self._stands_for[node.outputs[0]] = self._stands_for.get(source, source)
+        constants = {at for at, each in enumerate(self._description.tensors) if each.member}
+        fixed: dict[int, str] = {}
+        for port in self._description.inputs:
+            fixed[port.tensor] = port.name
+        for port in self._description.outputs:
+            tensor = self._real(port.tensor)
+            if tensor not in constants:
+                fixed.setdefault(tensor, port.name)
+        ports = {port.name for port in (*self._description.inputs, *self._description.outputs)}
+        taken = set(ports)
+        names: list[str] = []
+        for at, tensor in enumerate(self._description.tensors):
+            name = fixed.get(at)
+            if name is None:
+                name = tensor.name
+                while name in taken:
+                    name += "_"
+                taken.add(name)
+            names.append(name)
+        return names
+
+    def _real(self, tensor: int) -> int:
+        """Return the tensor whose elements, in another storage, `tensor` has."""
+        return self._stands_for.get(tensor, tensor)
+
+    def _name(self, tensor: int) -> str:
+        """Return the name of a tensor's value; empty where absent. Constants become initializers."""
+        if tensor < 0:
+            return ""
+        tensor = self._real(tensor)
+        name = self._names[tensor]
+        source = self._description.tensors[tensor]
+        if source.member is not None and name not in self._initializers:
+            facts = self._types[tensor]
+            read = partial(self._model.array, source.member)
+            self._initializers[name] = Initializer(name, held_dtype(facts.dtype), facts.shape, read)
+        return name
+
+    def _unit(self, index: int) -> Unit | None:
+        """Return a node of the package as nodes of ONNX; None after a finding, and of a move."""
+        node = self._description.nodes[index]
+        if node.op == TRANS_DATA:
+            return None
+        writes = [self._names[tensor] for tensor in node.outputs]
+        self._makers.update(dict.fromkeys(writes, node))
+        origin = tuple(each.index for each in node.origins)
+        if node.op in _CONTROL:
+            reads = [self._name(tensor) for tensor in node.inputs]
+            return Unit(node.op, node.name, origin, reads, writes)
+        try:
+            nodes, reads = self._written(node, writes)
+        except NoFormError as error:
+            place = Place(node=index, node_name=node.name, op_type=node.op)
+            self._sink.add(
+                NO_ONNX_FORM.diagnostic(
+                    f"{node.op} has no ONNX form: {error}", place=place, help=_HELP
+                )
+            )
+            return None
+        return Unit(node.op, node.name, origin, reads, writes, nodes)
+
+    def _written(self, node: OmNode, writes: Sequence[str]) -> tuple[list[NodeProto], list[str]]:
+        """Return the nodes that compute `node`, and the names that they read."""
+        emulation = find_emulation(node.op)
+        facts = self._facts(node)
+        if emulation is None:
+            raise NoFormError("no emulation is written for it")
+        body = self._body(facts, writes)
+        results = emulation.write(body)
+        body.finish([results] if isinstance(results, str) else results, rounds=not emulation.moves)
+        used = {value for each in body.nodes for value in _reads(each)}
+        body.inputs = {at: name for at, name in body.inputs.items() if name in used}
+        operands = [self._name(node.inputs[at]) for at in body.inputs]
+        operands += [self._form(node, body, at) for at in range(len(body.repacked))]
+        if self._flat:
+            return body.nodes, operands
+        return [self._functions.call(facts, body, operands, writes)], operands
+
+    def _facts(self, node: OmNode) -> CompiledNode:
+        """Return a node as emulations see it."""
+        row = find_operator(node.op)
+        if row is None:
+            raise NoFormError("the device does not have it")
+        tensors = self._description.tensors
+        constants: dict[int, Callable[[], NDArray[Any]]] = {}
+        for at, tensor in enumerate(node.inputs):
+            member = tensors[self._real(tensor)].member if tensor >= 0 else None
+            if member is not None:
+                constants[at] = partial(self._model.array, member)
+        return CompiledNode(
+            row,
+            node,
+            tuple(self._types[tensor] if tensor >= 0 else None for tensor in node.inputs),
+            tuple(self._types[tensor] for tensor in node.outputs),
+            read_attributes(row, node.attributes),
+            constants,
+        )
+
+    def _body(self, facts: CompiledNode, writes: Sequence[str]) -> Body:
+        """Return an empty body whose operands have the names of the graph, or formal ones."""
+        node = facts.source
+        there = [at for at, tensor in enumerate(node.inputs) if tensor >= 0]
+        if self._flat:
+            inputs = {at: self._names[self._real(node.inputs[at])] for at in there}
+            return Body(facts, inputs, writes, f"{node.name}/")
+        inputs = {at: facts.input_name(at) for at in there}
+        outputs = [facts.output_name(at) for at in range(len(writes))]
+        return Body(
+            facts, inputs, [f"{each}_" if each in inputs.values() else each for each in outputs], ""
+        )
+
+    def _form(self, node: OmNode, body: Body, index: int) -> str:
+        """Return the name of a constant in another form, made at its first use."""
+        wanted = body.repacked[index]
+        tensor = self._real(node.inputs[wanted.position])
+        source = self._description.tensors[tensor]
+        if self._flat:
+            name = wanted.value
+        else:
+            name = f"{self._names[tensor]}/{wanted.form}"
+        if name not in self._initializers and source.member is not None:
+            self._initializers[name] = Initializer.of(
+                name, wanted.make(self._model.array(source.member))
+            )
+        return name
+
+    def _aliases(self, made: set[str]) -> Iterator[NodeProto]:
+        """Yield a node for each output that is an input, a constant, or an output of another name."""
+        for port in self._description.outputs:
+            name = self._name(port.tensor)
+            if name != port.name:
+                yield helper.make_node("Identity", [name], [port.name], f"{port.name}/Identity")
+
+    def _between(self, made: set[str]) -> Iterator[ValueInfoProto]:
+        """Yield types of the graph's values that are not outputs."""
+        outputs = {port.name for port in self._description.outputs}
+        for at, name in enumerate(self._names):
+            if name in made and name not in outputs:
+                yield self._info(name, at)
+
+    def _info(self, name: str, tensor: int) -> ValueInfoProto:
+        """Return the type of a value."""
+        facts = self._types[tensor]
+        return helper.make_tensor_value_info(name, element_type(facts.dtype), list(facts.dims))
+
+
+def _type(tensor: OmTensor) -> TensorType:
+    """Return the type that a description gives a tensor."""
+    return TensorType(
+        DType.parse(tensor.dtype), tuple(tensor.shape), Format(tensor.format), storage_of(tensor)
+    )
+
+
+def _reads(node: NodeProto) -> Iterator[str]:
+    """Yield the names that a node reads, those in graphs inside included."""
+    yield from node.input
+    for attribute in node.attribute:
+        if attribute.HasField("g"):
+            for inner in attribute.g.node:
+                yield from _reads(inner)

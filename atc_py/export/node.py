@@ -1,0 +1,170 @@
+"""A node of a compiled graph as emulations see it: operator, types, attributes, constants."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+
+from atc_py.tensor.dtypes import DType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from atc_py.ir.types import TensorType
+    from atc_py.package.schema import OmAttribute, OmNode
+    from atc_py.target.row import Attribute, AttributeValue, TargetOp
+
+__all__ = ["CompiledNode", "NoFormError", "read_attributes"]
+
+
+class NoFormError(ValueError):
+    """A node has no form in ONNX's operators; the text says why, as the rest of a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledNode:
+    """A node of the compiled graph.
+
+    Attributes:
+        row: its operator's row.
+        source: the node as the package describes it.
+        inputs: types by position; None where absent.
+        outputs: types by position.
+        attributes: by name, those of the row by default.
+        constants: functions that return the data of inputs that are constants, by position.
+    """
+
+    row: TargetOp
+    source: OmNode
+    inputs: tuple[TensorType | None, ...]
+    outputs: tuple[TensorType, ...]
+    attributes: Mapping[str, AttributeValue]
+    constants: Mapping[int, Callable[[], NDArray[Any]]] = field(default_factory=dict)
+
+    @property
+    def op(self) -> str:
+        """Name of the target operator."""
+        return self.row.name
+
+    def has(self, position: int) -> bool:
+        """Return True if there is an input at `position`."""
+        return position < len(self.inputs) and self.inputs[position] is not None
+
+    def type(self, position: int) -> TensorType:
+        """Return the type of the input at `position`.
+
+        Raises:
+            NoFormError: it is absent.
+        """
+        found = self.inputs[position] if self.has(position) else None
+        if found is None:
+            raise NoFormError(f"input {position} is absent")
+        return found
+
+    def dtype(self, position: int = 0) -> DType:
+        """Return the dtype of the input at `position`."""
+        return self.type(position).dtype
+
+    def rank(self, position: int = 0) -> int:
+        """Return the number of axes of the input at `position`."""
+        return self.type(position).rank
+
+    def shape(self, position: int = 0) -> tuple[int, ...]:
+        """Return the dims of the input at `position`.
+
+        Raises:
+            NoFormError: one is open.
+        """
+        dims = self.type(position).dims
+        if None in dims:
+            raise NoFormError(f"input {self.input_name(position)!r} has open dims")
+        return cast("tuple[int, ...]", dims)
+
+    @property
+    def count(self) -> int:
+        """Number of inputs, absent ones between others included."""
+        return len(self.inputs)
+
+    def input_name(self, position: int) -> str:
+        """Return CANN's name of the input at `position`, counted where the operand is variadic."""
+        operand = self.row.input_at(position)
+        name = operand.name if operand else "x"
+        first = len(self.row.inputs) - 1
+        variadic = operand is not None and operand.variadic
+        return f"{name}{position - first}" if variadic else name
+
+    def output_name(self, position: int) -> str:
+        """Return CANN's name of the output at `position`, counted where it is variadic."""
+        operand = self.row.output_at(position)
+        name = operand.name if operand else "y"
+        first = len(self.row.outputs) - 1
+        variadic = operand is not None and operand.variadic
+        return f"{name}{position - first}" if variadic else name
+
+    def constant(self, position: int) -> NDArray[Any] | None:
+        """Return data of the input at `position` in its own dtype; None where it is computed."""
+        read = self.constants.get(position)
+        return None if read is None else read()
+
+    def numbers(self, position: int) -> NDArray[Any]:
+        """Return data of the input at `position`.
+
+        Raises:
+            NoFormError: they are computed.
+        """
+        found = self.constant(position)
+        if found is None:
+            raise NoFormError(f"input {self.input_name(position)!r} is computed in the run")
+        return found
+
+    def integer(self, name: str) -> int:
+        """Return an attribute of type int."""
+        return cast("int", self.attributes[name])
+
+    def number(self, name: str) -> float:
+        """Return an attribute of type float."""
+        return cast("float", self.attributes[name])
+
+    def flag(self, name: str) -> bool:
+        """Return an attribute of type bool."""
+        return cast("bool", self.attributes[name])
+
+    def text(self, name: str) -> str:
+        """Return an attribute of type string."""
+        return cast("str", self.attributes[name])
+
+    def dtype_named(self, name: str) -> DType:
+        """Return an attribute of type dtype."""
+        return cast("DType", self.attributes[name])
+
+    def integers(self, name: str) -> tuple[int, ...]:
+        """Return an attribute of type ints."""
+        return cast("tuple[int, ...]", self.attributes[name])
+
+    def floats(self, name: str) -> tuple[float, ...]:
+        """Return an attribute of type floats."""
+        return cast("tuple[float, ...]", self.attributes[name])
+
+
+def read_attributes(row: TargetOp, found: Mapping[str, OmAttribute]) -> dict[str, AttributeValue]:
+    """Return the attributes that `row` declares, from a verified package or by default."""
+    return {
+        declared.name: _read(declared, found)
+        for declared in row.attributes
+        if declared.name in found or declared.default is not None
+    }
+
+
+def _read(declared: Attribute, found: Mapping[str, OmAttribute]) -> AttributeValue:
+    """Return the value of one attribute in the type that the row declares."""
+    if declared.name not in found:
+        return cast("AttributeValue", declared.default)
+    value = found[declared.name]
+    if isinstance(value, list):
+        numbers = map(float, value) if declared.type == "floats" else map(int, value)
+        return tuple(numbers)
+    if declared.type == "float":
+        return float(value)
+    return DType.parse(str(value)) if declared.type == "dtype" else value

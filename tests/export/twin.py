@@ -1,0 +1,111 @@
+"""A pytest plugin: every run of a model on the simulator runs on onnxruntime, too, and must agree.
+
+    python -m pytest tests/device -p tests.export.twin
+
+Floats may differ by what `run --expect` allows for the model's own arithmetic, all else must be equal.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+
+from atc_py.device.ort.backend import OrtBackend
+from atc_py.device.sim.backend import SimBackend
+from atc_py.device.sim.execution.session import SimModel
+from atc_py.diag import AtcError
+from atc_py.diag.codes import NO_ONNX_FORM
+from atc_py.export.model import emulate
+from atc_py.export.writing import model_bytes
+from atc_py.results.comparison import compare, explained_share
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from atc_py.device.backend import LoadedModel
+
+    Arrays = dict[str, NDArray[Any]]
+
+__all__ = ["REFUSED", "differences", "run_on_ort"]
+
+REFUSED: dict[str, set[str]] = {}
+"""Reasons for which models have no ONNX form, by operator."""
+
+
+def run_on_ort(model: LoadedModel, inputs: Mapping[str, NDArray[Any]]) -> Arrays | None:
+    """Return the outputs of a model on onnxruntime, or None where it has no ONNX form.
+
+    The form with functions must be a valid ONNX model.
+    """
+    device = OrtBackend()
+    device.open()
+    try:
+        handle = device.load(model)
+        found = device.run(handle, inputs)
+    except AtcError as error:
+        if any(each.code is not NO_ONNX_FORM for each in error.diagnostics):
+            raise
+        for each in error.diagnostics:
+            op = (each.place.op_type if each.place else None) or "control flow"
+            REFUSED.setdefault(op, set()).add(each.message)
+        return None
+    finally:
+        device.close()
+    written = onnx.ModelProto.FromString(model_bytes(emulate(model, flat=False), "model"))
+    onnx.checker.check_model(written, full_check=True)
+    return found
+
+
+def differences(
+    model: LoadedModel, found: Mapping[str, NDArray[Any]], expected: Mapping[str, NDArray[Any]]
+) -> list[str]:
+    """Return the outputs that differ by more than the model's arithmetic explains."""
+    wrong: list[str] = []
+    assert found.keys() == expected.keys()
+    for name, array in expected.items():
+        if (found[name].dtype, found[name].shape) != (array.dtype, array.shape):
+            wrong.append(
+                f"{name} is {found[name].dtype} {found[name].shape}, not {array.dtype} {array.shape}"
+            )
+        elif array.dtype.kind in "iub" or array.dtype.name == "int4":
+            count = int((found[name] != array).sum())
+            if count:
+                wrong.append(f"{count} of {array.size} elements of {name} differ")
+        elif array.size:
+            row = compare(name, found[name], array, explained_share(model.description, name, array))
+            if not row.passed:
+                wrong.append(f"{name} differs by {row.range_error:.2e} > {row.tolerance:.2e}")
+    return wrong
+
+
+def pytest_configure() -> None:
+    """Have the simulator hand each run on to onnxruntime."""
+    make, run = SimModel.__init__, SimBackend.run
+
+    def made(self: SimModel, model: LoadedModel, *, merged: bool = True) -> None:
+        make(self, model, merged=merged)
+        self.twin_source = model  # type: ignore[attr-defined]
+
+    def ran(self: SimBackend, handle: Any, inputs: Mapping[str, Any]) -> Arrays:
+        fed = {name: np.array(array) for name, array in inputs.items()}
+        expected = run(self, handle, inputs)
+        model = getattr(handle, "twin_source", None)
+        if model is not None:
+            found = run_on_ort(model, fed)
+            if found is not None:
+                assert differences(model, found, expected) == []
+        return expected
+
+    SimModel.__init__ = made  # type: ignore[method-assign]
+    SimBackend.run = ran  # type: ignore[method-assign]
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Show what had no ONNX form."""
+    for op, reasons in sorted(REFUSED.items()):
+        for reason in sorted(reasons):
+            terminalreporter.write_line(f"no ONNX form: {op}: {reason}")
