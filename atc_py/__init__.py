@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from atc_py.api import Model, check_models, convert, fix_model, load, quantize_model
     from atc_py.compare import compare_model
     from atc_py.diag import AtcError
+    from atc_py.pipeline.export import export_model
     from atc_py.pipeline.profile import profile_model
     from atc_py.system.memory_limit import limited_memory
 
@@ -24,6 +25,7 @@ __all__ = [
     "check_models",
     "compare_model",
     "convert",
+    "export_model",
     "fix_model",
     "limited_memory",
     "load",
@@ -53,6 +55,10 @@ def __getattr__(name: str) -> Any:
         from atc_py.pipeline import profile as profiling
 
         return profiling.profile_model
+    if name == "export_model":
+        from atc_py.pipeline import export as exporting
+
+        return exporting.export_model
     if name == "limited_memory":
         from atc_py.system import memory_limit
 

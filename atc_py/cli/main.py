@@ -16,6 +16,7 @@ from atc_py.cli.console import print_diagnostics, print_error, show_help_of_bare
 from atc_py.cli.convert import convert
 from atc_py.cli.exhaustion import exhaustion
 from atc_py.cli.explain import explain
+from atc_py.cli.export import export
 from atc_py.cli.fix import fix
 from atc_py.cli.info import info
 from atc_py.cli.kernels import kernels
@@ -70,7 +71,20 @@ def cli(context: click.Context) -> None:
     show_help_of_bare_group(context)
 
 
-for _command in (convert, check, compare, run, info, kernels, profile, quantize, fix, ops, explain):
+for _command in (
+    convert,
+    check,
+    compare,
+    run,
+    export,
+    info,
+    kernels,
+    profile,
+    quantize,
+    fix,
+    ops,
+    explain,
+):
     cli.add_command(_command)
 
 

@@ -236,10 +236,7 @@ class _Emulator:
         wanted = body.repacked[index]
         tensor = self._real(node.inputs[wanted.position])
         source = self._description.tensors[tensor]
-        if self._flat:
-            name = wanted.value
-        else:
-            name = f"{self._names[tensor]}/{wanted.form}"
+        name = wanted.value if self._flat else f"{self._names[tensor]}/{wanted.form}"
         if name not in self._initializers and source.member is not None:
             self._initializers[name] = Initializer.of(
                 name, wanted.make(self._model.array(source.member))

@@ -1,0 +1,84 @@
+"""`atc-py export`: write a compiled graph as an ONNX model that computes what the device computes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from atc_py.cli import options
+from atc_py.cli.console import print_json, print_tables, progress
+from atc_py.options.compile_options import PrecisionMode
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from atc_py.options.choices import PrecisionChoice
+
+__all__ = ["export"]
+
+
+@click.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@click.option(
+    "-o", "--output", type=click.Path(),
+    help="ONNX file to write; by default NAME.emulated.onnx in the folder of MODEL.",
+)  # fmt: skip
+@click.option(
+    "--flat", is_flag=True,
+    help="Write every target operator as nodes of the graph, not as a function that it calls.",
+)  # fmt: skip
+@click.option("--external-data", is_flag=True, help="Write constants to a separate file.")
+@options.SOC
+@options.precision_mode(PrecisionMode, default=None)
+@options.precision_controls
+@options.semantics
+@options.fix_rules
+@options.INPUT_SHAPE
+@options.OP_SPECS
+@options.MAX_MEMORY
+@options.AS_JSON
+@click.pass_context
+def export(  # noqa: PLR0913  (one parameter an option)
+    context: click.Context,
+    *,
+    model: Path,
+    output: str | None,
+    flat: bool,
+    external_data: bool,
+    soc: str,
+    input_shape: str,
+    op_specs: Path | None,
+    as_json: bool,
+    **precision: Unpack[PrecisionChoice],
+) -> None:
+    """Write MODEL, compiled, as an ONNX model with the arithmetic of the NPU.
+
+    MODEL is an ONNX file, which is compiled first, or an offline model. The result has plain ONNX
+    operators, rounds where the device rounds, and runs in any ONNX runtime; viewers show each
+    operator of the device by its name, with its body.
+
+    Exit status: 0 done, 1 the model breaks a rule, 2 the command was called wrongly, 3 a file
+    cannot be read or written, 4 an operator has no ONNX form.
+    """
+    from atc_py.pipeline.export import export_model
+    from atc_py.report.model.exports import export_tables
+
+    options.refuse_compiling(context, model, "soc")
+    with progress(quiet=as_json) as on_stage:
+        done = export_model(
+            model,
+            output,
+            flat=flat,
+            external_data=external_data,
+            on_stage=on_stage,
+            soc=soc,
+            input_shape=input_shape,
+            op_specs=op_specs,
+            **precision,
+        )
+    if as_json:
+        print_json(done.as_json())
+        return
+    print_tables(export_tables(done))

@@ -1,0 +1,79 @@
+"""`export`: a compiled graph as an ONNX model that computes what the device computes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from atc_py.export.functions import OPSET
+from atc_py.export.metadata import annotate
+from atc_py.export.model import emulate
+from atc_py.export.writing import write_model
+from atc_py.options.output_paths import rewritten_output
+from atc_py.package.stored_types import TRANS_DATA
+from atc_py.pipeline.opened import opened_model
+from atc_py.results.export import Export
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable
+
+__all__ = ["export_model"]
+
+_FORM = "emulated"
+"""What is appended to the model's name by default."""
+
+
+def export_model(
+    model: str | os.PathLike[str],
+    output: str | os.PathLike[str] | None = None,
+    *,
+    flat: bool = False,
+    external_data: bool = False,
+    on_stage: Callable[[str], None] | None = None,
+    **options: Any,
+) -> Export:
+    """Write the compiled graph of a model as an ONNX model that computes what the device computes.
+
+    Args:
+        model: an ONNX model, which is compiled, or an offline model.
+        output: path of the .onnx file; by default `NAME.emulated.onnx` beside the model.
+        flat: write each target operator as nodes of the graph; else each is a function of the
+            model, in the domain `ascend`, that the graph calls.
+        external_data: put constants into a file beside the model, which is always done for 1.8 GB or
+            more.
+        on_stage: called with the name of each stage as it begins.
+        **options: as `atc_py.convert` takes them; without meaning for an offline model.
+
+    Returns:
+        The record: files, size, operators.
+
+    Raises:
+        AtcError: the model cannot be read or compiled; NO_ONNX_FORM for each node that ONNX's
+            operators cannot express; CANNOT_WRITE.
+    """
+    path = Path(model)
+    target = rewritten_output(path, output, _FORM, (_FORM,))
+    with opened_model(path, on_stage=on_stage, **options) as package:
+        if on_stage is not None:
+            on_stage("export")
+        description = package.description
+        emulated = emulate(package, flat=flat)
+        metadata = annotate(emulated, description)
+        size, data = write_model(
+            emulated, description.name, target, metadata, external=external_data
+        )
+    operators = Counter(node.op for node in description.nodes if node.op != TRANS_DATA)
+    return Export(
+        path,
+        target,
+        data,
+        description.soc,
+        description.options,
+        OPSET,
+        dict(sorted(operators.items())),
+        len(emulated.functions),
+        len(emulated.nodes),
+        size,
+    )
