@@ -13,7 +13,7 @@ __all__ = ["run"]
 
 _STORAGE = ("logical", "exact")
 
-_OWN_DEVICE = "sim"
+_OWN_DEVICES = ("ort", "sim")
 _FOREIGN_TIMEOUT = 600.0
 """Seconds that a back end of another package may take to answer, unless --timeout is given."""
 
@@ -44,7 +44,12 @@ _FOREIGN_TIMEOUT = 600.0
     help="Largest error that passes, as a share of the output's range; the default follows from "
     "the model's precision.",
 )
-@click.option("--device", default="sim", show_default=True, help="Back end to run on.")
+@click.option(
+    "--device",
+    default="sim",
+    show_default=True,
+    help="Back end to run on: `sim`, `ort` (onnxruntime), or an installed one.",
+)
 @click.option(
     "--storage",
     type=click.Choice(_STORAGE),
@@ -58,7 +63,7 @@ _FOREIGN_TIMEOUT = 600.0
     type=click.FloatRange(min=0),
     metavar="SECONDS",
     help="Time limit for the device to load the model and to run it, 0 for none; by default none "
-    "for `sim` and 600 for others. With a limit the device runs in its own process.",
+    "for `sim` and `ort` and 600 for others. With a limit the device runs in its own process.",
 )
 @click.option("--profile", is_flag=True, help="Show the time of each operator.")
 @MAX_MEMORY
@@ -85,7 +90,7 @@ def run(  # noqa: PLR0913  (one parameter an option)
     from atc_py.report.model.runs import run_json, run_tables
     from atc_py.running.execute import RunOptions, execute, mismatches
 
-    if timeout is None and device != _OWN_DEVICE:
+    if timeout is None and device not in _OWN_DEVICES:
         timeout = _FOREIGN_TIMEOUT
     folder = output_folder("--output", output)
     options = RunOptions(inputs, seed, expect, tolerance, folder, profile)

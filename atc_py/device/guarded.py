@@ -32,7 +32,7 @@ def find_guarded(name: str) -> DeviceBackend:
         AtcError: UNKNOWN_DEVICE.
     """
     backend = find_backend(name)
-    return backend if name == BUILT_IN else GuardedBackend(backend, name)
+    return backend if name in BUILT_IN else GuardedBackend(backend, name)
 
 
 class GuardedBackend:

@@ -1,4 +1,4 @@
-"""Finds device back ends: the built-in simulator and those that installed packages provide."""
+"""Finds device back ends: the built-in ones and those that installed packages provide."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ if TYPE_CHECKING:
 __all__ = ["BUILT_IN", "device_names", "find_backend"]
 
 _GROUP = "atc_py.devices"
-_BUILT_IN = EntryPoint("sim", "atc_py.device.sim.backend:SimBackend", _GROUP)
-"""Declared in pyproject.toml too; this row serves checkouts that are not installed."""
+_BUILT_IN = (
+    EntryPoint("ort", "atc_py.device.ort.backend:OrtBackend", _GROUP),
+    EntryPoint("sim", "atc_py.device.sim.backend:SimBackend", _GROUP),
+)
+"""Declared in pyproject.toml too; these rows serve checkouts that are not installed."""
 
 
-BUILT_IN = "sim"
-"""The back end that is atc-py's own."""
+BUILT_IN = frozenset(point.name for point in _BUILT_IN)
+"""The back ends that are atc-py's own."""
 
 
 def device_names() -> tuple[str, ...]:
@@ -47,8 +50,8 @@ def find_backend(name: str) -> DeviceBackend:
 
 
 def _points() -> tuple[EntryPoint, ...]:
-    """Return the entry points of the group and the built-in one."""
-    return (_BUILT_IN, *entry_points(group=_GROUP))
+    """Return the entry points of the group and the built-in ones."""
+    return (*_BUILT_IN, *entry_points(group=_GROUP))
 
 
 def _make(point: EntryPoint) -> DeviceBackend:

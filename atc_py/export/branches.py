@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from onnx import NodeProto, helper
+from onnx import GraphProto, NodeProto, helper
 
 from atc_py.export.node import NoFormError
 
@@ -153,14 +153,14 @@ class _Branches:
     def _branching(self, found: _If, sides: Sides) -> NodeProto:
         """Return an If with its branches."""
         name = found.merges[0].name
-        graphs = {}
+        graphs: dict[str, Any] = {}
         for truth, key in ((True, "then_branch"), (False, "else_branch")):
             values = [pair[0 if truth else 1] for pair in found.sides]
             graphs[key] = self._branch(f"{name}/{key}", values, sides | {(found.condition, truth)})
         outputs = [merge.writes[0] for merge in found.merges]
         return helper.make_node("If", [found.condition], outputs, name, **graphs)
 
-    def _branch(self, name: str, values: Sequence[str], sides: Sides) -> object:
+    def _branch(self, name: str, values: Sequence[str], sides: Sides) -> GraphProto:
         """Return a branch: what its results need of the nodes on its side."""
         nodes = self._level(sides)
         results = [self._real(value) for value in values]

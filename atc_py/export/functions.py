@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from onnx import FunctionProto, NodeProto, helper
+from onnx import AttributeProto, FunctionProto, NodeProto, helper
 
 from atc_py.tensor.dtypes import DType
 
@@ -82,10 +82,8 @@ def _attributes(attributes: Mapping[str, AttributeValue]) -> Iterator[Any]:
         elif isinstance(value, bool):
             yield helper.make_attribute(name, int(value))
         elif isinstance(value, tuple):
-            kind = "FLOATS" if any(isinstance(each, float) for each in value) else "INTS"
-            yield helper.make_attribute(name, list(value), attr_type=getattr(_TYPES, kind))
+            floats = any(isinstance(each, float) for each in value)
+            kind = AttributeProto.FLOATS if floats else AttributeProto.INTS
+            yield helper.make_attribute(name, list(value), attr_type=kind)
         else:
             yield helper.make_attribute(name, value)
-
-
-_TYPES = helper.AttributeProto

@@ -50,7 +50,8 @@ class Emulated:
         outputs: of the graph.
         values: types of the values in between.
         initializers: constants that nodes read.
-        makers: node of the package that makes each value of the graph, by the value's name.
+        names: tensors of the package that nodes make, by the name of their value.
+        makers: node of the package that makes each value, by the same.
     """
 
     nodes: list[NodeProto]
@@ -59,7 +60,26 @@ class Emulated:
     outputs: list[ValueInfoProto]
     values: list[ValueInfoProto]
     initializers: list[Initializer]
+    names: dict[str, int] = field(default_factory=dict)
     makers: dict[str, OmNode] = field(default_factory=dict)
+
+    def show(self, name: str) -> None:
+        """Make a value of the graph an output."""
+        if all(each.name != name for each in self.outputs):
+            at = next(index for index, each in enumerate(self.values) if each.name == name)
+            self.outputs.append(self.values.pop(at))
+
+    def show_wide(self, name: str) -> str:
+        """Make a value of the graph an output in float32, in place of itself; return its name."""
+        wide = f"{name}/float32"
+        kept = [each for each in self.outputs if each.name != name]
+        if len(kept) < len(self.outputs):
+            self.outputs[:] = kept
+        if all(each.name != wide for each in kept):
+            number = element_type(DType.FLOAT32)
+            self.nodes.append(helper.make_node("Cast", [name], [wide], wide, to=number))
+            self.outputs.append(helper.make_tensor_value_info(wide, number, None))
+        return wide
 
 
 def emulate(model: ConstantSource, *, flat: bool) -> Emulated:
@@ -111,6 +131,7 @@ class _Emulator:
             outputs,
             list(self._between(made)),
             list(self._initializers.values()),
+            {name: at for at, name in enumerate(self._names) if name in made},
             self._makers,
         )
 
@@ -125,9 +146,9 @@ class _Emulator:
         for port in self._description.inputs:
             fixed[port.tensor] = port.name
         for port in self._description.outputs:
-            tensor = self._real(port.tensor)
-            if tensor not in constants:
-                fixed.setdefault(tensor, port.name)
+            real = self._real(port.tensor)
+            if real not in constants:
+                fixed.setdefault(real, port.name)
         ports = {port.name for port in (*self._description.inputs, *self._description.outputs)}
         taken = set(ports)
         names: list[str] = []

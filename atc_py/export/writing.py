@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from atc_py.export.model import Emulated
     from atc_py.frontend.rewriting.proto_parts import ByteSink
 
-__all__ = ["IR_VERSION", "model_bytes", "write_model"]
+__all__ = ["IR_VERSION", "LEAST_EXTERNAL", "model_bytes", "write_model"]
 
 IR_VERSION = 10
 """The first that has overloads of functions, and metadata of nodes."""
@@ -30,7 +30,7 @@ IR_VERSION = 10
 _INLINE_LIMIT = 1_800_000_000
 """Size of a model above which constants go into a file beside it; protobuf's limit is 2 GiB."""
 
-_LEAST_EXTERNAL = 1024
+LEAST_EXTERNAL = 1024
 """Constants of fewer bytes stay in the model."""
 
 _ALIGNMENT = 4096
@@ -53,7 +53,7 @@ class _Message:
         """Move the data of constants to the file called `location`."""
         offset = 0
         for position, part in enumerate(self.weights):
-            if part.data is None or part.data.size < _LEAST_EXTERNAL:
+            if part.data is None or part.data.size < LEAST_EXTERNAL:
                 continue
             self.weights[position] = part.located(location, offset)
             size = part.data.size + -part.data.size % _ALIGNMENT

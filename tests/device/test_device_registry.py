@@ -40,7 +40,7 @@ def test_sim_is_found_with_and_without_installation(
 ) -> None:
     install(monkeypatch, *points)
     assert isinstance(find_backend("sim"), SimBackend)
-    assert device_names() == ("sim",)
+    assert device_names() == ("ort", "sim")
 
 
 def test_each_find_makes_a_new_backend() -> None:
@@ -49,7 +49,7 @@ def test_each_find_makes_a_new_backend() -> None:
 
 def test_unknown_device_lists_what_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, ("acl", "somewhere:Acl"))
-    assert failure("npu") == "no device is called 'npu'; installed are acl, sim"
+    assert failure("npu") == "no device is called 'npu'; installed are acl, ort, sim"
 
 
 def test_device_of_two_packages_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,26 +12,25 @@ from atc_py.diag import AtcError
 from atc_py.diag.codes import DEVICE_FAILED, DEVICE_MEMORY, NO_ONNXRUNTIME
 from atc_py.export.elements import element_type, held_dtype
 from atc_py.export.model import emulate
-from atc_py.export.writing import model_bytes
+from atc_py.export.writing import LEAST_EXTERNAL, model_bytes
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import closed_shape, element_count
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from types import ModuleType
 
     from numpy.typing import NDArray
 
     from atc_py.device.backend import DeviceModel, LoadedModel, NodeProfile
-    from atc_py.package.schema import OmModel, OmPort
+    from atc_py.export.model import Emulated
+    from atc_py.package.schema import OmModel
+    from atc_py.tensor.shapes import Dims
 
-__all__ = ["OrtBackend"]
+__all__ = ["OrtBackend", "OrtModel", "onnxruntime"]
 
 _BESIDE = "constants"
 """Where the model says that its constants are; they are given to the session by name."""
-
-_LEAST_BESIDE = 1024
-"""Bytes below which a constant is in the model."""
 
 
 class OrtModel:
@@ -41,15 +40,28 @@ class OrtModel:
         description: what was loaded.
     """
 
-    def __init__(self, model: LoadedModel, onnxruntime: ModuleType) -> None:
-        """Export `model` and load what comes out."""
+    def __init__(self, model: LoadedModel, library: ModuleType, seen: Collection[int] = ()) -> None:
+        """Export `model` and load what comes out.
+
+        Args:
+            model: a verified package.
+            library: onnxruntime.
+            seen: positions of tensors that `observe` returns.
+
+        Raises:
+            AtcError: NO_ONNX_FORM; DEVICE_FAILED or DEVICE_MEMORY where onnxruntime cannot load it.
+        """
         self.description: OmModel = model.description
-        self._ort = onnxruntime
-        self._types = {port.name: self._type(port) for port in self.description.inputs}
-        self._wanted = {port.name: self._type(port)[0] for port in self.description.outputs}
+        self._ort = library
+        self._types = {port.name: self._type(port.tensor) for port in self.description.inputs}
         self._lock = Lock()
         self._constants: list[Any] = []
-        self._session: Any = self._loaded(model)
+        emulated = emulate(model, flat=True)
+        ports = [(port.name, port.tensor) for port in self.description.outputs]
+        self._outputs = [self._shown(emulated, name, tensor) for name, tensor in ports]
+        wanted = [(name, tensor) for name, tensor in emulated.names.items() if tensor in seen]
+        self._seen = {tensor: self._shown(emulated, name, tensor) for name, tensor in wanted}
+        self._session: Any = self._loaded(emulated)
 
     def run(self, inputs: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         """Return the outputs by name, in the dtypes that the model declares.
@@ -57,43 +69,71 @@ class OrtModel:
         Raises:
             AtcError: MISSING_RUN_INPUT, BAD_RUN_INPUT, DEVICE_MEMORY or DEVICE_FAILED.
         """
+        found = self._fetched(inputs, [name for name, _ in self._outputs])
+        ports = self.description.outputs
+        return {
+            port.name: value.numpy().astype(dtype.numpy, copy=False)
+            for port, value, (_, dtype) in zip(ports, found, self._outputs, strict=True)
+        }
+
+    def observe(self, inputs: Mapping[str, NDArray[Any]]) -> dict[int, NDArray[Any]]:
+        """Return the tensors asked for, by position, in the order of the nodes that make them.
+
+        Raises:
+            AtcError: as `run` does.
+        """
+        found = self._fetched(inputs, [name for name, _ in self._seen.values()])
+        return {
+            tensor: value.numpy().astype(dtype.numpy, copy=False)
+            for value, (tensor, (_, dtype)) in zip(found, self._seen.items(), strict=True)
+        }
+
+    def _fetched(self, inputs: Mapping[str, NDArray[Any]], names: list[str]) -> list[Any]:
+        """Return values of the session for `inputs`."""
         check_feeds(
             {name: (dtype, closed_shape(dims)) for name, (dtype, dims) in self._types.items()},
             inputs,
         )
-        ort = self._ort
         feeds = {
-            name: ort.OrtValue.ortvalue_from_numpy_with_onnx_type(*_held(inputs[name], dtype))
+            name: self._ort.OrtValue.ortvalue_from_numpy_with_onnx_type(*_held(inputs[name], dtype))
             for name, (dtype, _) in self._types.items()
         }
-        names = [*self._wanted]
         with self._lock:
             try:
-                found = self._session.run_with_ort_values(names, feeds)
+                found: list[Any] = self._session.run_with_ort_values(names, feeds)
             except Exception as error:
                 raise _failure(error) from error
-        return {
-            name: _true(value, self._wanted[name]) for name, value in zip(names, found, strict=True)
-        }
+        return found
 
-    def _type(self, port: OmPort) -> tuple[DType, tuple[int | None, ...]]:
-        """Return dtype and dims of an input or output."""
-        tensor = self.description.tensors[port.tensor]
-        return DType.parse(tensor.dtype), tuple(tensor.shape)
+    def _type(self, tensor: int) -> tuple[DType, Dims]:
+        """Return dtype and dims of a tensor."""
+        found = self.description.tensors[tensor]
+        return DType.parse(found.dtype), tuple(found.shape)
 
-    def _loaded(self, model: LoadedModel) -> Any:
+    def _shown(self, emulated: Emulated, name: str, tensor: int) -> tuple[str, DType]:
+        """Return the name of an output that shows a value, and the value's dtype.
+
+        numpy has no bfloat16 that onnxruntime gives; float32 holds each.
+        """
+        dtype, _ = self._type(tensor)
+        if dtype is DType.BFLOAT16:
+            return emulated.show_wide(name), dtype
+        emulated.show(name)
+        return name, dtype
+
+    def _loaded(self, emulated: Emulated) -> Any:
         """Return a session of the exported model, whose constants stay where they are."""
         ort = self._ort
-        emulated = emulate(model, flat=True)
         options = ort.SessionOptions()
         options.log_severity_level = _ERRORS
         names: list[str] = []
         for each in emulated.initializers:
-            if element_count(each.shape) * each.dtype.itemsize >= _LEAST_BESIDE:
-                array = each.numpy()
+            if element_count(each.shape) * each.dtype.itemsize >= LEAST_EXTERNAL:
                 names.append(each.name)
                 self._constants.append(
-                    ort.OrtValue.ortvalue_from_numpy_with_onnx_type(*_held(array, each.dtype))
+                    ort.OrtValue.ortvalue_from_numpy_with_onnx_type(
+                        *_held(each.numpy(), each.dtype)
+                    )
                 )
         options.add_external_initializers(names, self._constants)
         text = model_bytes(emulated, self.description.name, location=_BESIDE)
@@ -109,13 +149,30 @@ _ERRORS = 3
 _MEMORY = ("bad_alloc", "allocate memory", "bad allocation")
 
 
+def onnxruntime() -> ModuleType:
+    """Return the library.
+
+    Raises:
+        AtcError: NO_ONNXRUNTIME when it is not installed.
+    """
+    try:
+        import onnxruntime as library
+    except ImportError as error:
+        raise NO_ONNXRUNTIME.error(
+            f"the device `ort` needs onnxruntime, which cannot be imported: {error}",
+            help='install it with `pip install "atc-py[ort]"`, or use the device `sim`',
+        ) from None
+    found: ModuleType = library
+    return found
+
+
 class OrtBackend:
     """Executes offline models with onnxruntime; `DeviceBackend` has the contract."""
 
     name = "ort"
 
     def __init__(self) -> None:
-        self._onnxruntime: ModuleType | None = None
+        self._library: ModuleType | None = None
         self._models: list[OrtModel] = []
 
     def open(self) -> None:
@@ -124,14 +181,7 @@ class OrtBackend:
         Raises:
             AtcError: NO_ONNXRUNTIME when it is not installed.
         """
-        try:
-            import onnxruntime
-        except ImportError as error:
-            raise NO_ONNXRUNTIME.error(
-                f"the device `ort` needs onnxruntime, which cannot be imported: {error}",
-                help='install it with `pip install "atc-py[ort]"`, or use the device `sim`',
-            ) from None
-        self._onnxruntime = onnxruntime
+        self._library = onnxruntime()
 
     def load(self, model: LoadedModel) -> OrtModel:
         """Export a model and make a session of it.
@@ -140,9 +190,9 @@ class OrtBackend:
             AtcError: NO_ONNX_FORM with every node that has none; DEVICE_FAILED when the device is
                 not open or onnxruntime refuses the model.
         """
-        if self._onnxruntime is None:
+        if self._library is None:
             raise DEVICE_FAILED.error("device 'ort' is not open", help="call open() first")
-        loaded = OrtModel(model, self._onnxruntime)
+        loaded = OrtModel(model, self._library)
         self._models.append(loaded)
         return loaded
 
@@ -168,7 +218,7 @@ class OrtBackend:
     def close(self) -> None:
         """Let go of all models."""
         self._models.clear()
-        self._onnxruntime = None
+        self._library = None
 
     def _own(self, handle: DeviceModel) -> OrtModel:
         """Return `handle` as one of the models that are loaded here."""
@@ -186,15 +236,6 @@ def _held(array: NDArray[Any], dtype: DType) -> tuple[NDArray[Any], int]:
     if dtype is DType.BFLOAT16:
         array = array.view(np.uint16)
     return array, element_type(dtype)
-
-
-def _true(value: Any, dtype: DType) -> NDArray[Any]:
-    """Return a result in the dtype that the model declares."""
-    if dtype is DType.BFLOAT16:
-        found: NDArray[Any] = np.from_dlpack(value).view(dtype.numpy)
-        return found.copy()
-    array: NDArray[Any] = value.numpy()
-    return array.astype(dtype.numpy, copy=False)
 
 
 def _failure(error: Exception) -> AtcError:
