@@ -205,9 +205,16 @@ class Body:
     # -- results
 
     def finish(self, results: Sequence[str], *, rounds: bool) -> None:
-        """Give the results the names and, with `rounds`, the dtypes of the node's outputs."""
+        """Give the results the names and, with `rounds`, the dtypes of the node's outputs.
+
+        A result without a name was left out, and is no output of the body then.
+        """
         taken: set[str] = set()
-        for value, name, facts in zip(results, self.outputs, self.node.outputs, strict=True):
+        pairs = list(zip(results, self.outputs, self.node.outputs, strict=True))
+        self.outputs = [name for value, name, _ in pairs if value]
+        for value, name, facts in pairs:
+            if not value:
+                continue
             if rounds and is_rounded(facts.dtype):
                 self.nodes.append(self._named("Cast", value, name, to=facts.dtype))
             elif value in taken or not self._rename(value, name):
