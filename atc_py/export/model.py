@@ -105,6 +105,9 @@ class _Emulator:
         self._types = [_type(tensor) for tensor in self._description.tensors]
         self._stands_for: dict[int, int] = {}
         self._names = self._value_names()
+        self._read = {self._real(port.tensor) for port in self._description.outputs}
+        for node in self._description.nodes:
+            self._read.update(map(self._real, node.inputs))
         self._functions = Functions()
         self._initializers: dict[str, Initializer] = {}
         self._makers: dict[str, OmNode] = {}
@@ -209,15 +212,17 @@ class _Emulator:
         if emulation is None:
             raise NoFormError("no emulation is written for it")
         body = self._body(facts, writes)
-        results = emulation.write(body)
-        body.finish([results] if isinstance(results, str) else results, rounds=not emulation.moves)
+        written = emulation.write(body)
+        results = [written] if isinstance(written, str) else written
+        body.finish(results, rounds=not emulation.moves)
+        made = [name for name, value in zip(writes, results, strict=True) if value]
         used = {value for each in body.nodes for value in _reads(each)}
         body.inputs = {at: name for at, name in body.inputs.items() if name in used}
         operands = [self._name(node.inputs[at]) for at in body.inputs]
         operands += [self._form(node, body, at) for at in range(len(body.repacked))]
         if self._flat:
             return body.nodes, operands
-        return [self._functions.call(facts, body, operands, writes)], operands
+        return [self._functions.call(facts, body, operands, made)], operands
 
     def _facts(self, node: OmNode) -> CompiledNode:
         """Return a node as emulations see it."""
@@ -237,6 +242,7 @@ class _Emulator:
             tuple(self._types[tensor] for tensor in node.outputs),
             read_attributes(row, node.attributes),
             constants,
+            frozenset(at for at, out in enumerate(node.outputs) if out not in self._read),
         )
 
     def _body(self, facts: CompiledNode, writes: Sequence[str]) -> Body:
