@@ -10,6 +10,7 @@ import numpy as np
 
 from atc_py.export.hf32 import factors
 from atc_py.export.int8 import (
+    OFFSET_W,
     bytes_of_operand,
     offset_of_weights,
     shifted,
@@ -146,14 +147,14 @@ def _all_taps(body: Body, zero: int) -> str:
     """Return `zero` times the sum of the weights of each channel."""
     depth = body.node.rank() - 2
     if _FILTER in body.node.constants:
-        sums = body.form(_FILTER, "sums", partial(_channel_sums, zero))
+        sums = body.form(_FILTER, f"sums_{zero}", partial(_channel_sums, zero))
     else:
         wide = body.cast(body.own(_FILTER), DType.INT32)
         sums = body.add("ReduceSum", wide, body.ints(*range(1, depth + 2)), keepdims=0)
         sums = body.add("Mul", sums, body.const(zero, DType.INT32))
-    if body.node.has(3):
+    if body.node.has(OFFSET_W):
         taps = prod(_oihw(body)[1:])
-        offset = body.cast(body.own(3), DType.INT32)
+        offset = body.cast(body.own(OFFSET_W), DType.INT32)
         sums = body.add("Sub", sums, body.add("Mul", offset, body.const(taps * zero, DType.INT32)))
     return sums
 
@@ -212,7 +213,7 @@ def _padded(body: Body, data: str, zero: int, pads: list[int]) -> str:
 def _turned(body: Body, groups: int) -> str:
     """Return an IOHW filter as the bytes of an OIHW filter, its axes of space backward."""
     if _FILTER in body.node.constants:
-        return body.form(_FILTER, "turned", partial(_turned_filter, groups))
+        return body.form(_FILTER, f"turned_{groups}", partial(_turned_filter, groups))
     channels, depth, *kernel = _oihw(body)
     value = bytes_of_operand(body, _FILTER)
     split = body.add("Reshape", value, body.ints(groups, depth, channels // groups, *kernel))

@@ -74,25 +74,24 @@ def _integer_product(body: Body, turns: tuple[bool, bool]) -> str:
 def determinant(body: Body) -> str:
     """Write the product of the pivots of each matrix, negated for each exchange of rows.
 
-    Det of onnxruntime does not have float64, and returns NaN of large singular matrices.
+    It is worked out in float64. Det of onnxruntime has float32 alone, and returns NaN of singular
+    matrices whose other pivots have a product that is too large.
     """
-    x, dtype = body.own(), body.node.dtype()
+    x = body.cast(body.own(), DType.FLOAT64)
     dims = body.add("Shape", x)
     size = body.add("Slice", dims, body.ints(-_MATRIX), body.ints(body.node.rank()))
     stack = body.add("Slice", dims, body.ints(0), body.ints(-_MATRIX))
-    count = (
-        body.add("ReduceProd", stack, keepdims=1) if body.node.rank() > _MATRIX else body.ints(1)
-    )
+    count = body.add("ReduceProd", stack) if body.node.rank() > _MATRIX else body.ints(1)
     matrices = body.add("Reshape", x, body.add("Concat", count, size, axis=0), allowzero=1)
-    ones = body.add("Expand", body.const([1.0], dtype), count)
+    ones = body.add("Expand", body.const([1.0], DType.FLOAT64), count)
     steps = body.add("Gather", size, body.const(0, DType.INT64))
-    loop = body.several("Loop", 2, steps, "", matrices, ones, body=_step(body))
-    return body.add("Reshape", loop[1], stack, allowzero=1)
+    products = body.several("Loop", 2, steps, "", matrices, ones, body=_elimination(body))[1]
+    return body.cast(body.add("Reshape", products, stack, allowzero=1), body.node.dtype())
 
 
-def _step(body: Body) -> GraphProto:
+def _elimination(body: Body) -> GraphProto:
     """Return the body of a loop that removes the first column of each matrix and its pivot's row."""
-    dtype, inner = body.node.dtype(), body.inner()
+    dtype, inner = DType.FLOAT64, body.inner()
     index, go, matrices, product = (inner.name(each) for each in ("i", "go", "matrices", "product"))
     zero = inner.const(0, DType.INT64)
     one, none = inner.const(1.0, dtype), inner.const(0.0, dtype)
@@ -103,6 +102,8 @@ def _step(body: Body) -> GraphProto:
     stays = inner.add("Equal", inner.add("Squeeze", place, inner.ints(1)), zero)
     sign = inner.add("Where", stays, one, inner.const(-1.0, dtype))
     total = inner.add("Mul", product, inner.add("Mul", pivot, sign))
+    singular = inner.add("Equal", pivot, none)
+    total = inner.add("Where", singular, none, total)
     # The first row takes the place of the pivot's; a column of zeros has factors of 0.
     ends = inner.ints(1), inner.ints(2**31)
     count = inner.add("Squeeze", inner.add("Shape", column, start=1, end=2))
@@ -111,7 +112,7 @@ def _step(body: Body) -> GraphProto:
     first = inner.add("Gather", matrices, inner.ints(0), axis=1)
     rest = inner.add("Slice", matrices, *ends, inner.ints(1))
     rest = inner.add("Where", left, first, rest)
-    divisor = inner.add("Where", inner.add("Equal", pivot, none), one, pivot)
+    divisor = inner.add("Where", singular, one, pivot)
     divisor = inner.add("Unsqueeze", divisor, inner.ints(1, 2))
     ratios = inner.add("Div", inner.add("Gather", rest, inner.ints(0), axis=2), divisor)
     row = inner.add("Unsqueeze", inner.add("Slice", row, *ends, inner.ints(1)), inner.ints(1))
