@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ class Activation:
 
     def of(self, body: Body, x: str, dtype: DType) -> str:
         """Return the activation of `x`."""
-        simple = {"sigmoid": "Sigmoid", "tanh": "Tanh", "relu": "Relu", "softplus": "Softplus"}
+        simple = {"sigmoid": "Sigmoid", "tanh": "Tanh", "relu": "Relu"}
         if self.name in simple:
             return body.add(simple[self.name], x)
         return _PARAMETRIC[self.name](
@@ -67,6 +69,13 @@ def _scaled_tanh(body: Body, x: str, alpha: str, beta: str, _dtype: DType) -> st
     return body.add("Mul", body.add("Tanh", body.add("Mul", x, beta)), alpha)
 
 
+def _softplus(body: Body, x: str, _alpha: str, _beta: str, dtype: DType) -> str:
+    """Write `log(1 + e^x)` as `max(x, 0) + log(1 + e^-|x|)`, which does not overflow."""
+    small = body.add("Exp", body.add("Neg", body.add("Abs", x)))
+    more = body.add("Log", body.add("Add", small, body.const(1, dtype)))
+    return body.add("Add", body.add("Max", x, body.const(0, dtype)), more)
+
+
 def _softsign(body: Body, x: str, _alpha: str, _beta: str, dtype: DType) -> str:
     """Write `x / (1 + |x|)`."""
     return body.add("Div", x, body.add("Add", body.add("Abs", x), body.const(1, dtype)))
@@ -83,6 +92,7 @@ _PARAMETRIC: dict[str, Callable[[Body, str, str, str, DType], str]] = {
     "hardsigmoid": _hard_sigmoid,
     "leakyrelu": _leaky_relu,
     "scaledtanh": _scaled_tanh,
+    "softplus": _softplus,
     "softsign": _softsign,
     "thresholdedrelu": _thresholded_relu,
 }
@@ -232,6 +242,9 @@ def _scan(
     """Write the steps; a sequence that has ended keeps its state, and its results are 0."""
     count = len(layer.states)
     states = [_start(body, layer, dtype, state) for state in layer.states]
+    if layer.sizes[0] == 0:  # a Scan has at least one step
+        nothing = body.const(np.zeros(layer.sizes), dtype)
+        return [*states, *(nothing for _ in range(count + 1))]
     inner = body.inner()
     names = [inner.name("state") for _ in states]
     entered, runs = inner.name("entered"), inner.name("runs")
