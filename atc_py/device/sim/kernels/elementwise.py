@@ -265,13 +265,29 @@ def _cast(call: Call) -> None:
     if source is target:
         np.copyto(call.out, call.x)
     elif is_rounded(target):
-        np.copyto(call.out, call.x.astype(target.numpy), casting="unsafe")
+        wide = call.x if target is DType.FLOAT16 else _odd_where_inexact(call.x)
+        np.copyto(call.out, wide.astype(target.numpy), casting="unsafe")
     elif source.is_float and target.is_integer:
         _truncate(call.x, call.out)
     elif target is DType.BOOL:
         np.not_equal(call.x, 0, out=call.out)
     else:
         np.copyto(call.out, call.x, casting="unsafe")
+
+
+def _odd_where_inexact(x: NDArray[Any]) -> NDArray[np.float32]:
+    """Return x as float32 that rounds to bfloat16 as x does, which is rounded once then.
+
+    What float32 does not hold is cut off and made odd, so that it is nowhere halfway between two
+    numbers of bfloat16.
+    """
+    exact = x.astype(np.float64)
+    with np.errstate(over="ignore"):
+        found: NDArray[np.float32] = exact.astype(np.float32)
+    bits = found.view(np.uint32)
+    bits -= np.abs(found) > np.abs(exact)
+    bits |= (found != exact) & ~np.isnan(exact)
+    return found
 
 
 def _truncate(x: NDArray[Any], out: NDArray[Any]) -> None:
