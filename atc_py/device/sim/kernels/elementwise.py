@@ -29,6 +29,9 @@ _ROW = 4096
 _SQUARE = 2
 """The exponent for which multiplication does, at a fraction of the time."""
 
+_ROOT = 0.5
+"""The exponent for which numpy takes the square root."""
+
 
 @kernel(
     "Add",
@@ -109,7 +112,22 @@ def power(call: Call) -> None:
     elif exponent.size == 1 and exponent.reshape(-1)[0] == _SQUARE:
         np.multiply(base, base, out=call.out)
     else:
-        np.power(base, exponent, out=call.out)
+        _raise(base, exponent, call.out)
+
+
+def _raise(base: NDArray[Any], exponent: NDArray[Any], out: NDArray[Any]) -> None:
+    """Raise floats to powers; `out` may be the memory of `base`.
+
+    Of one exponent of 1 / 2 numpy takes the square root, NaN of -inf and -0 of -0, where the power
+    is inf and 0, as it is among other exponents.
+    """
+    if exponent.size != 1 or exponent.reshape(-1)[0] != _ROOT:
+        np.power(base, exponent, out=out)
+        return
+    np.add(base, 0, out=out)
+    infinite = out == -np.inf
+    np.sqrt(out, out=out)
+    out[infinite] = np.inf
 
 
 def _integer_power(base: NDArray[Any], exponent: NDArray[Any], out: NDArray[Any]) -> None:
@@ -137,13 +155,13 @@ def muls(call: Call) -> None:
 def power_of_affine(call: Call) -> None:
     """Compute `y = (scale * x + shift)^power`, NaN of what is negative unless power is whole."""
     factor, addend, exponent = (
-        call.x.dtype.type(call.node.number(name)) for name in ("scale", "shift", "power")
+        np.array(call.node.number(name), call.x.dtype) for name in ("scale", "shift", "power")
     )
 
     def formula(x: NDArray[Any], out: NDArray[Any], _: object) -> None:
         np.multiply(x, factor, out=out)
         np.add(out, addend, out=out)
-        np.power(out, exponent, out=out)
+        _raise(out, exponent, out)
 
     by_blocks(call, formula)
 
