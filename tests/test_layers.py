@@ -36,7 +36,12 @@ LEVELS = {
 """Level of each top-level package and module; those of one level are strangers, except at the bottom."""
 
 OWNERS = {
-    "onnx": {"frontend", "compare", "backend", "export"},  # compare runs the original, backend subclasses
+    "onnx": {
+        "frontend",
+        "compare",
+        "backend",
+        "export",
+    },  # compare runs the original, backend subclasses
     "onnxruntime": {"compare", "device"},
     "click": {"cli"},
     "rich": {"cli"},

@@ -6,15 +6,17 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from onnx import helper
 
 from atc_py.diag import Place, Sink
 from atc_py.diag.codes import NO_ONNX_FORM
-from atc_py.export.body import Body
+from atc_py.export.body import Body, is_rounded
 from atc_py.export.branches import Unit, with_branches
 from atc_py.export.constants import Initializer
 from atc_py.export.elements import element_type, held_dtype
 from atc_py.export.functions import Functions
+from atc_py.export.late_rounding import without_early_roundings
 from atc_py.export.node import CompiledNode, NoFormError, read_attributes
 from atc_py.export.registry import find_emulation
 from atc_py.ir.types import TensorType
@@ -52,6 +54,7 @@ class Emulated:
         initializers: constants that nodes read.
         names: tensors of the package that nodes make, by the name of their value.
         makers: node of the package that makes each value, by the same.
+        on_grid: names of 16-bit floats, and of bounds in float32 that are on their grid.
     """
 
     nodes: list[NodeProto]
@@ -62,6 +65,12 @@ class Emulated:
     initializers: list[Initializer]
     names: dict[str, int] = field(default_factory=dict)
     makers: dict[str, OmNode] = field(default_factory=dict)
+    on_grid: frozenset[str] = frozenset()
+
+    def drop_early_roundings(self) -> None:
+        """Leave out roundings that change nothing, of a flat model, except of its outputs."""
+        outputs = {each.name for each in self.outputs}
+        self.nodes = without_early_roundings(self.nodes, outputs, self.on_grid)
 
     def show(self, name: str) -> None:
         """Make a value of the graph an output."""
@@ -111,6 +120,11 @@ class _Emulator:
         self._functions = Functions()
         self._initializers: dict[str, Initializer] = {}
         self._makers: dict[str, OmNode] = {}
+        self._on_grid = {
+            name
+            for name, facts in zip(self._names, self._types, strict=True)
+            if is_rounded(facts.dtype)
+        }
         self._sink = Sink()
 
     def emulated(self) -> Emulated:
@@ -136,6 +150,7 @@ class _Emulator:
             list(self._initializers.values()),
             {name: at for at, name in enumerate(self._names) if name in made},
             self._makers,
+            frozenset(self._on_grid),
         )
 
     def _value_names(self) -> list[str]:
@@ -265,9 +280,12 @@ class _Emulator:
         source = self._description.tensors[tensor]
         name = wanted.value if self._flat else f"{self._names[tensor]}/{wanted.form}"
         if name not in self._initializers and source.member is not None:
-            self._initializers[name] = Initializer.of(
-                name, wanted.make(self._model.array(source.member))
-            )
+            made = wanted.make(self._model.array(source.member))
+            self._initializers[name] = Initializer.of(name, made)
+            if made.size == 1 and made.dtype == np.float32:
+                narrow = self._types[tensor].dtype
+                if is_rounded(narrow) and made.astype(narrow.numpy).astype(made.dtype) == made:
+                    self._on_grid.add(name)
         return name
 
     def _aliases(self, made: set[str]) -> Iterator[NodeProto]:

@@ -61,6 +61,7 @@ class OrtModel:
         self._outputs = [self._shown(emulated, name, tensor) for name, tensor in ports]
         wanted = [(name, tensor) for name, tensor in emulated.names.items() if tensor in seen]
         self._seen = {tensor: self._shown(emulated, name, tensor) for name, tensor in wanted}
+        emulated.drop_early_roundings()
         self._session: Any = self._loaded(emulated)
 
     def run(self, inputs: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:

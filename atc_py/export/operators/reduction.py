@@ -1,0 +1,186 @@
+"""Reductions over axes, and where the largest and smallest elements are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from atc_py.export.axes import (
+    arg_of,
+    carrier,
+    from_front,
+    from_ordered,
+    mean,
+    ordered,
+    reduced,
+    scalar,
+    with_nan,
+)
+from atc_py.export.integer_norms import integer_norm
+from atc_py.export.registry import emulates
+from atc_py.tensor.dtypes import DType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atc_py.export.body import Body
+
+__all__: list[str] = []
+
+_NATIVE = frozenset({DType.FLOAT32, DType.FLOAT64, DType.INT32, DType.INT64})
+"""Dtypes that every runtime adds up and multiplies; others go through int64 and keep the low bits."""
+
+_POOLED_FROM = 2
+"""The first axis that a global pool reduces, after batch and channel."""
+
+
+def _axes(body: Body, name: str = "axes") -> tuple[int, ...]:
+    """Return the axes that an attribute names, from the front."""
+    return from_front(body.node.integers(name), body.node.rank())
+
+
+def _totaled(
+    body: Body, op_type: str, axes: Sequence[int], *, keep: bool, before: str | None = None
+) -> str:
+    """Write a reduction that adds up or multiplies; integers wrap around.
+
+    Args:
+        body: of the node.
+        op_type: the reduction.
+        axes: from the front.
+        keep: keep the axes, with size 1.
+        before: an operator for each element before it.
+    """
+    dtype = body.node.dtype()
+    value, narrow = body.x(), dtype.is_integer and dtype not in _NATIVE
+    if narrow:
+        value = body.cast(value, DType.INT64)
+    if before == "Mul":
+        value = body.add("Mul", value, value)
+    elif before:
+        value = body.add(before, value)
+    result = reduced(body, op_type, value, axes, keep=keep)
+    return body.cast(result, dtype) if narrow else result
+
+
+@emulates("ReduceSumD")
+def reduce_sum(body: Body) -> str:
+    """Write the sum of x over the axes, 0 of none; integers wrap around."""
+    return _totaled(body, "ReduceSum", _axes(body), keep=body.node.flag("keep_dims"))
+
+
+@emulates("ReduceProdD")
+def reduce_prod(body: Body) -> str:
+    """Write the product of x over the axes, 1 of none; integers wrap around."""
+    return _totaled(body, "ReduceProd", _axes(body), keep=body.node.flag("keep_dims"))
+
+
+@emulates("SquareSumV1")
+def square_sum(body: Body) -> str:
+    """Write the sum of x * x over the axes; integers wrap around."""
+    keep = body.node.flag("keep_dims")
+    return _totaled(body, "ReduceSum", _axes(body, "axis"), keep=keep, before="Mul")
+
+
+@emulates("ReduceMeanD")
+def reduce_mean(body: Body) -> str:
+    """Write the sum of x over the axes, divided by how many there are; NaN of none."""
+    return mean(body, body.x(), _axes(body), keep=body.node.flag("keep_dims"))
+
+
+def _extreme(body: Body, which: str) -> str:
+    """Write the largest (`Max`) or least (`Min`) x over the axes; NaN if there is one.
+
+    Of none it is the other end of x's dtype.
+    """
+    dtype, keep, axes = body.node.dtype(), body.node.flag("keep_dims"), _axes(body)
+    if not axes:
+        return body.x()
+    value = ordered(body, body.x(), dtype)
+    found = reduced(body, f"Reduce{which}", value, axes, keep=keep)
+    if dtype in {
+        DType.INT16,
+        DType.UINT16,
+        DType.UINT32,
+    }:  # the end of x's dtype, not a wider one's
+        limits = np.iinfo(dtype.numpy)
+        held = DType.INT64 if dtype is DType.UINT32 else DType.INT32
+        end = limits.min if which == "Max" else limits.max
+        found = body.add(which, found, body.const(end, held))
+    if dtype.is_integer or dtype is DType.BOOL:
+        return from_ordered(body, found, dtype)
+    return with_nan(body, found, value, axes, keep=keep)
+
+
+@emulates("ReduceMaxD")
+def reduce_max(body: Body) -> str:
+    """Write the largest x over the axes; NaN if there is one, the dtype's least value of none."""
+    return _extreme(body, "Max")
+
+
+@emulates("ReduceMinD")
+def reduce_min(body: Body) -> str:
+    """Write the least x over the axes; NaN if there is one, the dtype's largest value of none."""
+    return _extreme(body, "Min")
+
+
+@emulates("ReduceLogSumExp")
+def reduce_log_sum_exp(body: Body) -> str:
+    """Write `m + log(sum of exp(x - m))`, m the largest x, or 0 where that is infinite."""
+    rank, keep = body.node.rank(), body.node.flag("keep_dims")
+    axes = from_front((int(axis) for axis in body.node.numbers(1).reshape(-1)), rank)
+    x = body.x()
+    largest = reduced(body, "ReduceMax", x, axes)
+    finite = body.add("Where", body.add("IsInf", largest), scalar(body, 0), largest)
+    powers = body.add("Exp", body.add("Sub", x, finite))
+    total = body.add("Log", reduced(body, "ReduceSum", powers, axes))
+    result = body.add("Add", total, finite)
+    return result if keep or not axes else body.add("Squeeze", result, body.ints(*axes))
+
+
+@emulates("GlobalLpPool")
+def global_lp_pool(body: Body) -> str:
+    """Write `(sum of |x|^p)^(1/p)` over all axes but batch and channel."""
+    p, axes = body.node.number("p"), range(_POOLED_FROM, body.node.rank())
+    magnitudes = body.add("Abs", body.x())
+    powers = body.add("Pow", magnitudes, scalar(body, p))
+    inverse = scalar(body, 1 / carrier(body).numpy.type(p))
+    return body.add("Pow", reduced(body, "ReduceSum", powers, axes), inverse)
+
+
+def _position(body: Body, which: str) -> str:
+    """Write where the first of the largest or smallest elements is."""
+    axis = body.node.integer("dimension") % body.node.rank()
+    found = arg_of(body, which, body.x(), axis, keep=False)
+    return body.cast(found, body.node.outputs[0].dtype)
+
+
+@emulates("ArgMaxD")
+def arg_max(body: Body) -> str:
+    """Write the place of the first of the largest elements; NaN counts as larger than all."""
+    return _position(body, "Max")
+
+
+@emulates("ArgMinD")
+def arg_min(body: Body) -> str:
+    """Write the place of the first of the smallest elements; NaN counts as smaller than all."""
+    return _position(body, "Min")
+
+
+@emulates("LpNorm")
+def lp_norm(body: Body) -> str:
+    """Write the p-norm of x over the axes; of floats, epsilon where that is larger."""
+    axes, keep = _axes(body), body.node.flag("keepdim")
+    unsigned = body.node.dtype().value.startswith("u")
+    if body.node.integer("p") == 1:
+        before = None if unsigned else "Abs"
+        norm = _totaled(body, "ReduceSum", axes, keep=keep, before=before)
+    elif body.node.dtype().is_integer:
+        return integer_norm(body, axes, keep=keep)
+    else:
+        norm = body.add("Sqrt", _totaled(body, "ReduceSum", axes, keep=keep, before="Mul"))
+    if body.node.dtype().is_integer:
+        return norm
+    epsilon = scalar(body, body.node.number("epsilon"))
+    return body.add("Where", body.add("Less", norm, epsilon), epsilon, norm)
