@@ -25,7 +25,7 @@ LEVELS = {
             "lowering emit device results fix",
             "pipeline running",
             "compare kernels",
-            "api report",
+            "api report exec",
             "__init__ backend cli",
             "__main__",
         )
