@@ -24,7 +24,7 @@ LEVELS = {
             "cost",
             "lowering emit device results fix",
             "pipeline running",
-            "compare kernels",
+            "compare kernels session",
             "api report exec",
             "__init__ backend cli",
             "__main__",

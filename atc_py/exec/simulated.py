@@ -62,7 +62,7 @@ def simulate(
         AtcError: what the session finds; PROGRAM_LACKS_LIBRARIES where atc_py cannot be imported.
     """
     _require_libraries(settings)
-    from atc_py.session import InferenceSession
+    from atc_py.session.session import InferenceSession
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the program asked for no such session

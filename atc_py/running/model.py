@@ -58,6 +58,7 @@ class Model:
         from atc_py.device.supervised import backend_for
         from atc_py.package.reader import open_model
 
+        self._choice = device, storage, timeout
         self._backend = backend_for(device, timeout)
         self._package = open_model(path)
         try:
@@ -95,6 +96,20 @@ class Model:
                 help=f"the model's inputs are {', '.join(port.name for port in self.inputs)}",
             )
         return self._backend.run(self._handle, inputs)
+
+    def reload(self) -> None:
+        """Load the model again in a process that was forked, where it has neither threads nor locks.
+
+        Raises:
+            AtcError: as the constructor does, of the device.
+        """
+        from atc_py.device.backend import load_stored
+        from atc_py.device.supervised import backend_for
+
+        device, storage, timeout = self._choice
+        self._backend = backend_for(device, timeout)
+        self._backend.open()
+        self._handle = load_stored(self._backend, self._package, storage)
 
     def profile(self) -> Sequence[NodeProfile]:
         """Return the time of each node in the last run."""

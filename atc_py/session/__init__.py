@@ -1,0 +1,1 @@
+"""A session on the simulated NPU with the surface of onnxruntime's `InferenceSession`."""
