@@ -107,8 +107,7 @@ class Hybrid:
             feeds: arrays by name of input.
             options: onnxruntime's run options.
         """
-        shapes = _shapes(feeds)
-        if self.npu is None or repr(shapes) in self._refused:
+        if self.npu is None or (self._refused and repr(_shapes(feeds)) in self._refused):
             return self.elsewhere(session, self._real.run, names, _arrays(feeds), options)
         start = time.perf_counter()
         try:
@@ -117,6 +116,7 @@ class Hybrid:
         except Exception as error:  # noqa: BLE001  (what is wrong with the feeds, onnxruntime says)
             self._count_compilations()
             theirs = self.elsewhere(session, self._real.run, names, _arrays(feeds), options)
+            shapes = _shapes(feeds)
             self._refused.add(repr(shapes))
             self._refuse(as_refusal(error), shapes)
             return theirs
@@ -240,8 +240,12 @@ def _shapes(feeds: Any) -> dict[str, list[int]]:
 
 
 def _shape(value: Any) -> list[int]:
-    """Return the dims of an array or an OrtValue; of what is neither, as of a scalar."""
-    found = getattr(value, "shape", ())
+    """Return the dims of an array, an OrtValue or nested lists."""
+    found = getattr(value, "shape", None)
+    if found is None:
+        import numpy as np
+
+        found = np.shape(value)
     return [int(each) for each in (found() if callable(found) else found)]
 
 

@@ -24,11 +24,11 @@ _LAST = "cm"
 
 _LIBRARIES = (
     "numpy", "google", "google.protobuf", "typing_extensions", "ml_dtypes", "onnx", "msgspec",
-    "yaml", "threadpoolctl",
+    "yaml", "threadpoolctl", "markupsafe", "jinja2",
 )  # fmt: skip
 """Modules of other packages that atc_py imports in a process of the program."""
 
-_IMPORTED = {"numpy", "ml_dtypes", "onnx", "msgspec", "pyyaml", "threadpoolctl"}
+_IMPORTED = {"numpy", "ml_dtypes", "onnx", "msgspec", "pyyaml", "threadpoolctl", "jinja2"}
 """Their distributions that atc-py itself requires."""
 
 _LEAST = re.compile(r"([\w-]+)\s*>=\s*([\d.]+)")
