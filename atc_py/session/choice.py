@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from atc_py.device.guarded import find_guarded
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.options.choices import optional_path
@@ -75,11 +76,12 @@ class SessionChoice:
         """Return the model.
 
         Raises:
-            AtcError: options that have no meaning, and what reading the model finds.
+            AtcError: UNKNOWN_DEVICE, options that have no meaning, what reading the model finds.
         """
         try:
             options = compile_options("InferenceSession", self.convert, self.soc, self.input_shape)
             options = replace(options, op_specs=optional_path(self.op_specs))
+            find_guarded(self.device)
             return source_of(self.model, options, self.device, self.weights_folder)
         except AtcError as error:
             raise load_error(error) from error

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import weakref
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import RLock
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -22,9 +22,10 @@ from atc_py.session.errors import load_error
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    import numpy as np
     import numpy.typing as npt
 
-    from atc_py.results.conversion import Conversion
+    from atc_py.diag import Diagnostic
     from atc_py.running.model import Model
     from atc_py.tensor.shapes import Shape
 
@@ -47,43 +48,50 @@ class ShapeCompilation:
         shapes: dims of the inputs whose dims the model leaves open, by name.
         seconds: time that it took, loading included.
         nbytes: memory that the model needs on the device: weights, values, workspace.
-        conversion: what `atc_py.convert` would return; None for an offline model.
+        warnings: what the compiler warns of.
     """
 
     shapes: Mapping[str, Shape]
     seconds: float
     nbytes: int
-    conversion: Conversion | None = None
+    warnings: tuple[Diagnostic, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A model that was compiled and loaded, the memory that it needs, and how it was converted."""
+    """A model that was compiled and loaded.
+
+    Attributes:
+        model: the same on its device.
+        nbytes: memory that it needs there.
+        warnings: what the compiler warns of.
+        casts: element types of inputs to which options gave another than the model declares.
+    """
 
     model: Model
     nbytes: int
-    conversion: Conversion | None = None
+    warnings: tuple[Diagnostic, ...] = ()
+    casts: Mapping[str, np.dtype[Any]] = field(default_factory=dict)
 
 
 class _Kept:
     """A model that is kept, with the number of runs that use it."""
 
-    __slots__ = ("forked", "model", "nbytes", "ports", "users")
+    __slots__ = ("casts", "forked", "model", "nbytes", "users")
 
     def __init__(self, built: Built) -> None:
         self.model = built.model
         self.nbytes = built.nbytes
-        self.ports = [(port.name, port.dtype.numpy) for port in built.model.inputs]
+        self.casts = built.casts
         self.users = 0
         self.forked = False
 
     def run(self, feeds: Mapping[str, Array]) -> dict[str, Array]:
         """Run once; floats take the type that the options of precision gave an input."""
-        fed = {
-            name: feeds[name] if feeds[name].dtype == dtype else feeds[name].astype(dtype)
-            for name, dtype in self.ports
-        }
-        return self.model.run(fed)
+        if self.casts:
+            cast = {name: feeds[name].astype(dtype) for name, dtype in self.casts.items()}
+            feeds = {**feeds, **cast}
+        return self.model.run(feeds)
 
 
 class CompiledModels:
@@ -217,7 +225,7 @@ class CompiledModels:
                 self._failures.popitem(last=False)
             raise load_error(error) from error
         seconds = perf_counter() - started
-        self.compilations.append(ShapeCompilation(shapes, seconds, built.nbytes, built.conversion))
+        self.compilations.append(ShapeCompilation(shapes, seconds, built.nbytes, built.warnings))
         kept = _Kept(built)
         kept.users = 1
         with self._lock:
@@ -257,9 +265,15 @@ class CompiledModels:
         return dict(zip(self._names, key, strict=True))
 
 
+_INHERITED: list[Model] = []
+"""Models of before a fork. Their devices must not be released, which may wait for threads forever."""
+
+
 def _close(kept: _Kept) -> None:
     """Release a model; one of before a fork belongs to the other process."""
-    if not kept.forked:
+    if kept.forked:
+        _INHERITED.append(kept.model)
+    else:
         kept.model.close()
 
 

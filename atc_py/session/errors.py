@@ -6,9 +6,8 @@ import sys
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from atc_py.diag import AtcError
+from atc_py.diag import AtcError, ExitCode
 from atc_py.diag.codes import (
-    BAD_INPUT_SHAPE,
     BAD_MODEL,
     FILE_NOT_FOUND,
     FILE_UNREADABLE,
@@ -43,7 +42,6 @@ _LOADING = {
     FILE_UNREADABLE: "Fail",
     NOT_ONNX: "InvalidProtobuf",
     BAD_MODEL: "InvalidGraph",
-    BAD_INPUT_SHAPE: INVALID_ARGUMENT,
 }
 """Classes for models that cannot be read; one that cannot be compiled is not implemented."""
 
@@ -70,8 +68,10 @@ def load_error(error: AtcError) -> AtcError:
 
     It has the attributes of `error`, such as the findings of the check.
     """
-    codes = (each.code for each in error.diagnostics)
-    kind = next((_LOADING[code] for code in codes if code in _LOADING), NOT_IMPLEMENTED)
+    codes = [each.code for each in error.diagnostics]
+    usage = any(code.exit is ExitCode.USAGE for code in codes)
+    other = INVALID_ARGUMENT if usage else NOT_IMPLEMENTED
+    kind = next((_LOADING[code] for code in codes if code in _LOADING), other)
     found = session_error(kind, *error.diagnostics)
     found.__dict__.update(error.__dict__)
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,14 +14,14 @@ from atc_py.session.values import is_value, type_text
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     import numpy.typing as npt
 
     from atc_py.diag import Diagnostic
     from atc_py.frontend.reading.interface import DeclaredValue, ModelInterface
     from atc_py.session.compiled import Key
-    from atc_py.tensor.shapes import Dims, Shape
+    from atc_py.tensor.shapes import Shape
 
     Array = npt.NDArray[Any]
 
@@ -35,34 +36,33 @@ class _Wanted:
     Attributes:
         name: its name.
         dtype: its element type; None where sessions have no such arrays.
-        dims: its dims, None for an open one; None where any shape is taken.
+        rank: number of its axes; None where any shape is taken.
+        known: axes whose dims are numbers, with these.
         fixed: the shape of all arrays for it, where all dims are numbers.
         text: its type as messages write it.
     """
 
-    __slots__ = ("dims", "dtype", "fixed", "name", "text")
+    __slots__ = ("dtype", "fixed", "known", "name", "rank", "text")
 
     def __init__(self, declared: DeclaredValue) -> None:
         self.name = declared.name
         self.dtype = dtype_of(declared.type)
-        self.dims: Dims | None = None
+        dims = declared.dims
+        self.rank = None if dims is None else len(dims)
+        self.known = [(at, dim) for at, dim in enumerate(dims or ()) if isinstance(dim, int)]
         self.fixed: Shape | None = None
-        if declared.dims is not None:
-            self.dims = tuple(dim if isinstance(dim, int) else None for dim in declared.dims)
-            if None not in self.dims:
-                self.fixed = tuple(declared.dims)  # type: ignore[arg-type]
-        dims = "" if declared.dims is None else f" {[dim or '?' for dim in declared.dims]}"
-        self.text = f"{declared.type}{dims}"
+        if len(self.known) == self.rank:
+            self.fixed = tuple(dim for _, dim in self.known)
+        shown = "" if dims is None else f" {['?' if dim is None else dim for dim in dims]}"
+        self.text = f"{declared.type}{shown}"
 
     def fits(self, shape: Shape) -> bool:
         """Return True if arrays of that shape may be fed."""
         if self.fixed is not None:
             return shape == self.fixed
-        dims = self.dims
-        return dims is None or (
-            len(dims) == len(shape)
-            and all(dim in {None, found} for dim, found in zip(dims, shape, strict=True))
-        )
+        if self.rank is None:
+            return True
+        return len(shape) == self.rank and all(shape[at] == dim for at, dim in self.known)
 
 
 class Feeder:
@@ -91,6 +91,10 @@ class Feeder:
             AtcError: MISSING_RUN_INPUT, BAD_RUN_INPUT, all findings at once; a ValueError or
                 onnxruntime's InvalidArgument, too.
         """
+        feed: object = given
+        if type(feed) is not dict and not isinstance(feed, Mapping):
+            message = f"input_feed must map names to arrays, found {type(feed).__name__}"
+            raise session_error("TypeError", BAD_RUN_INPUT.diagnostic(message))
         found: dict[str, Array] = {}
         for wanted in self._wanted:
             data = given.get(wanted.name)

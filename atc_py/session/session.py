@@ -22,11 +22,15 @@ from atc_py.session.values import ModelMetadata, NodeArg
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    import numpy as np
+    import numpy.typing as npt
     from typing_extensions import Self, Unpack
 
     from atc_py.frontend.reading.interface import DeclaredDims, DeclaredValue
     from atc_py.session.compiled import ShapeCompilation
     from atc_py.tensor.shapes import Dims, Shape
+
+    Array = npt.NDArray[Any]
 
 __all__ = ["InferenceSession"]
 
@@ -152,11 +156,7 @@ class InferenceSession(SessionSurface):
         names = self._wanted(output_names) if output_names else self._names
         key, feeds = self._feeder.read(input_feed)
         results = self._models.run(key, feeds)
-        dtypes = self._dtypes
-        return [
-            made if (made := results[name]).dtype == dtypes[name] else made.astype(dtypes[name])
-            for name in names
-        ]
+        return [_as_declared(results[name], self._dtypes[name]) for name in names]
 
     @property
     def compilations(self) -> tuple[ShapeCompilation, ...]:
@@ -209,6 +209,11 @@ class InferenceSession(SessionSurface):
             hint = f"its outputs are: {', '.join(self._names)}"
             raise session_error(INVALID_ARGUMENT, NOT_IN_MODEL.diagnostic(message, help=hint))
         return names
+
+
+def _as_declared(array: Array, dtype: np.dtype[Any] | None) -> Array:
+    """Return an output in the type that the model declares; options may have given it another."""
+    return array if dtype is None or array.dtype == dtype else array.astype(dtype)
 
 
 def _refuse_terminated(run_options: Any) -> None:

@@ -73,14 +73,14 @@ class OnnxSource:
         file: the model; its weights stay where they are.
         options: how it is compiled.
         device: name of the device.
-        stamp: size and time of the file, None for bytes.
+        stamps: size and time of the files when they were read.
         dims: dims of inputs that the program chose, by name.
     """
 
     file: OnnxFile
     options: CompileOptions
     device: str
-    stamp: tuple[int, int] | None = None
+    stamps: Mapping[Path, tuple[int, int]] = field(default_factory=dict)
     dims: Mapping[str, DeclaredDims] = field(default_factory=dict)
 
     @cached_property
@@ -125,7 +125,13 @@ class OnnxSource:
             done = compile_model(self.file.path, target, options, read=lambda _path: self.file)
             model = Model(target, self.device)
         nbytes = done.weights_out if done.memory is None else done.memory.total
-        return Built(model, nbytes, done)
+        declared = {each.name: each.type for each in self.declared.inputs}
+        casts = {
+            port.name: port.dtype.numpy
+            for port in model.inputs
+            if type_text(port.dtype) != declared.get(port.name)
+        }
+        return Built(model, nbytes, done.warnings, casts)
 
     def outlook(self) -> Mapping[str, Dims | None]:
         """Return the dims of outputs that do not depend on open dims.
@@ -138,18 +144,20 @@ class OnnxSource:
         return {each.name: each.dims for each in outlook(self.file, self.options).outputs}
 
     def _require_unchanged(self) -> None:
-        """Refuse a file that was written again: its weights are not those that were read.
+        """Refuse files that were written again: their weights are not those that were read.
+
+        One that was removed is still there for the session.
 
         Raises:
             AtcError: FILE_UNREADABLE.
         """
-        path = self.file.path
-        if self.stamp is not None and path.exists() and _stamp(path) != self.stamp:
-            raise FILE_UNREADABLE.error(
-                f"{path} has changed since the session was made",
-                place=Place(file=str(path)),
-                help="make another session",
-            )
+        for path, stamp in self.stamps.items():
+            if _stamp(path) not in {stamp, None}:
+                raise FILE_UNREADABLE.error(
+                    f"{path} has changed since the session was made",
+                    place=Place(file=str(path)),
+                    help="make another session",
+                )
 
 
 @dataclass
@@ -217,13 +225,19 @@ def source_of(
         if model.startswith(b"PK"):
             return OfflineSource(_stored_model(model, device))
         name = Path(weights_folder or "") / _BYTES
-        return OnnxSource(read_model(name, data=model), options, device)
+        return _onnx_source(read_model(name, data=model), options, device)
     path = Path(model)
     if is_offline(path):
         return OfflineSource(Model(path, device))
     _refuse_ort_format(_head(path), str(path))
-    file = read_model(path)
-    return OnnxSource(file, options, device, _stamp(path))
+    return _onnx_source(read_model(path), options, device, path)
+
+
+def _onnx_source(file: OnnxFile, options: CompileOptions, device: str, *paths: Path) -> OnnxSource:
+    """Return a file that was read from `paths` and from those of its weights."""
+    stamps = {path: _stamp(path) for path in (*paths, *file.tensors.weight_files)}
+    known = {path: stamp for path, stamp in stamps.items() if stamp is not None}
+    return OnnxSource(file, options, device, known)
 
 
 def with_known_dims(
