@@ -105,11 +105,12 @@ def asinh(body: Body, x: str) -> str:
 
 
 def acosh(body: Body, x: str) -> str:
-    """Return the inverse hyperbolic cosine: `log(1 + d + sqrt(d * (x + 1)))` with `d = x - 1`."""
+    """Return the inverse hyperbolic cosine: `log(1 + d + sqrt(d) * sqrt(x + 1))`, `d = x - 1`."""
     one = _number(body, 1)
     held = body.add("Min", x, _number(body, _LARGE))
     rest = body.add("Sub", held, one)
-    root = body.add("Sqrt", body.add("Mul", rest, body.add("Add", held, one)))
+    roots = (body.add("Sqrt", each) for each in (rest, body.add("Add", held, one)))
+    root = body.add("Mul", *roots)
     return _or_of_large(body, logarithm_of_1_more(body, body.add("Add", rest, root)), x)
 
 
