@@ -33,6 +33,9 @@ __all__ = [
 ]
 
 _IR_VERSION = 8
+_DEVICES = {"CPU": "sim", "ORT": "ort"}
+"""Names of devices here, by those of ONNX's interface."""
+
 _DEFAULT_OPSET = 13
 """The newest opset of the operator list."""
 
@@ -83,19 +86,21 @@ class AtcBackend(Backend):
 
         Args:
             model: the model.
-            device: `CPU`; the simulated device runs on it.
+            device: `CPU` for the simulator, `ORT` for onnxruntime on the exported model.
             **options: those of `atc_py.convert`.
 
         Raises:
             AtcError: BAD_OPTION for another device, and what conversion finds wrong.
         """
-        if not cls.supports_device(device):
-            raise BAD_OPTION.error(f"the simulated device runs on CPU, not on {device!r}")
+        name = _device(device)
+        if name is None:
+            known = " and ".join(_DEVICES)
+            raise BAD_OPTION.error(f"models run on {known}, not on {device!r}")
         folder = Path(tempfile.mkdtemp(prefix="atc-py-"))
         try:
             onnx.save(model, folder / "model.onnx")
             convert(folder / "model.onnx", folder / "model.om", **options)
-            return AtcBackendRep(load(folder / "model.om"), folder)
+            return AtcBackendRep(load(folder / "model.om", device=name), folder)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
@@ -121,7 +126,7 @@ class AtcBackend(Backend):
         Args:
             node: the node.
             inputs: arrays by name, by position, or the only one.
-            device: `CPU`.
+            device: `CPU` or `ORT`.
             outputs_info: dtype and shape of each output that cannot be inferred.
             **options: those of `atc_py.convert`; `opset_version` is the node's, 13 by default.
         """
@@ -142,8 +147,13 @@ class AtcBackend(Backend):
 
     @classmethod
     def supports_device(cls, device: str) -> bool:
-        """Return True if `device` is the one that the simulated device runs on."""
-        return device.partition(":")[0] == "CPU"
+        """Return True if models run on `device`."""
+        return _device(device) is not None
+
+
+def _device(name: str) -> str | None:
+    """Return the device that `CPU`, `ORT` or `CPU:0` stands for; None for others."""
+    return _DEVICES.get(name.partition(":")[0])
 
 
 def _by_name(inputs: Any, names: Sequence[str]) -> dict[str, npt.NDArray[Any]]:

@@ -19,6 +19,7 @@ from atc_py.spec.lists import operator_lists
 from atc_py.target import Attribute, Kernels, TargetOp, operators, socs
 from atc_py.target.kernels import FAMILY_WORDS
 from tests.derived_deviations import deviations_page
+from tests.derived_emulations import emulations_page
 from tests.derived_operators import operators_page, spec_notes_page
 from tests.derived_rewrites import rewrites_page
 from tests.json_documents import json_lines
@@ -262,6 +263,7 @@ PAGES = {
     "operators.md": operators_page,
     "spec-notes.md": spec_notes_page,
     "deviations.md": deviations_page,
+    "emulations.md": emulations_page,
     "rewrites.md": rewrites_page,
 }
 

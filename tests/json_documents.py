@@ -7,7 +7,7 @@ __all__ = ["DOCUMENTS", "json_lines"]
 DOCUMENTS: dict[str, str] = {
     "check": "version, tool, verdict, models, counts, precision_mode, soc, soc_note, "
     "operator_list, cann, options, lang, baseline",
-    "compare": "model, soc, precision_mode, semantics, samples, engines, original_form, stopped, "
+    "compare": "model, soc, precision_mode, semantics, samples, engines, device, original_form, stopped, "
     "first_bad, verdict, outputs, own_errors, layers, device_alone, original_alone, suggestion, seconds, "
     "bytes, warnings, diagnostics",
     "convert": "model, output, soc, precision_mode, semantics, findings, warnings, file_nodes, "

@@ -25,8 +25,8 @@ LEVELS = {
             "export",
             "lowering emit device results fix",
             "pipeline running",
-            "compare kernels",
-            "api report",
+            "compare kernels session",
+            "api report exec",
             "__init__ backend cli",
             "__main__",
         )
@@ -36,7 +36,12 @@ LEVELS = {
 """Level of each top-level package and module; those of one level are strangers, except at the bottom."""
 
 OWNERS = {
-    "onnx": {"frontend", "compare", "backend", "export"},  # compare runs the original, backend subclasses
+    "onnx": {
+        "frontend",
+        "compare",
+        "backend",
+        "export",
+    },  # compare runs the original, backend subclasses
     "onnxruntime": {"compare", "device"},
     "click": {"cli"},
     "rich": {"cli"},

@@ -41,6 +41,10 @@ _FORMATS = ("text", "json", "csv", "html")
     "--seed", type=click.IntRange(min=0), default=0, show_default=True,
     help="Seed of the random data.",
 )  # fmt: skip
+@click.option(
+    "--device", default="sim", show_default=True,
+    help="Device that runs the compiled model: `sim`, or `ort` (onnxruntime), which is faster.",
+)  # fmt: skip
 @options.SOC
 @options.precision_mode(PrecisionMode, default=None)
 @options.precision_controls
@@ -74,6 +78,7 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     inputs: tuple[str, ...],
     samples: int,
     seed: int,
+    device: str,
     soc: str,
     precision_mode: str | None,
     input_shape: str,
@@ -89,7 +94,7 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     """Compile MODEL, an ONNX file, and compare each layer with the original.
 
     The original runs as it is, in onnxruntime or onnx's evaluator, the compiled model on the
-    simulated NPU. A layer of floats or of quantized codes fails if its relative distance is
+    simulated NPU or, with --device ort, as the ONNX model that `atc-py export` writes. A layer of floats or of quantized codes fails if its relative distance is
     over 0.05 or values are lost to NaN or infinity, one of other integers if over 1 % differ. An
     error is introduced at a layer if it is more than twice the largest error among the layer's
     inputs; an error of the original itself is taken out and reported.
@@ -108,7 +113,7 @@ def compare(  # noqa: PLR0913  (one parameter an option)
             model, inputs=inputs, samples=samples, seed=seed, soc=soc,
             precision_mode=precision_mode, input_shape=input_shape, op_specs=op_specs,
             targets=least, suggest=None if keep is None else least, suggest_trials=suggest_trials,
-            histograms=form == "html", on_stage=on_stage, **precision,
+            histograms=form == "html", device=device, on_stage=on_stage, **precision,
         )  # fmt: skip
     written = _suggestion_line(done, keep)
     findings = [*missed_targets(done, least), *missed_by_all(done)]

@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, cast
 
+from atc_py.compare.observed import DEVICES
 from atc_py.compare.original import open_original
 from atc_py.compare.own_errors import ExactValues, find_suspects, own_errors_of, with_own_errors
 from atc_py.compare.paired_run import Pair, sample_feeds
@@ -71,6 +72,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     suggest: Mapping[str, float] | None = None,
     suggest_trials: int = TRIALS,
     histograms: bool = False,
+    device: str = DEVICES[0],
     on_stage: Callable[[str], None] | None = None,
     **precision: Unpack[CompareChoice],
 ) -> LayerComparison:
@@ -90,6 +92,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
             float32; with an empty mapping, no output may fail. The result has `suggestion`.
         suggest_trials: how often the search may compile the model.
         histograms: also take samples of every layer's values, for histograms of the worst ones.
+        device: the device that runs the compiled model: `sim`, or `ort`, which is faster.
         on_stage: called with the name of each stage as it begins.
         **precision: ATC's finer controls, and rules that fix the model; see `CompareChoice`.
 
@@ -105,6 +108,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     with work_folder() as folder, _compiled_model(compilation, folder, on_stage) as package:
         session = _Session(compilation, package, folder, inputs, samples, seed)
         session.histograms = histograms
+        session.device = device
         session.targets = dict(targets or {})
         return session.suggested(suggest, suggest_trials, on_stage)
 
@@ -141,11 +145,13 @@ class _Session:
 
     Attributes:
         histograms: True if samples of all layers' values are taken.
+        device: name of the device that runs the compiled model.
         warnings: what is odd about data from files.
         targets: least values by figure.
     """
 
     histograms = False
+    device = DEVICES[0]
     targets: Mapping[str, float] = {}
 
     def __init__(
@@ -193,7 +199,7 @@ class _Session:
         done = self._without_own_errors()
         first = Trial(frozenset(), self._package.description, done)
         recorded = [*self._runs()]
-        trials = Trials(self._compilation, self._reference, recorded, self._folder)
+        trials = Trials(self._compilation, self._reference, recorded, self._folder, self.device)
         return replace(done, suggestion=search(trials, first, targets, limit, on_stage))
 
     def _without_own_errors(self) -> LayerComparison:
@@ -224,6 +230,7 @@ class _Session:
             self._reference,
             self._package,
             self.targets,
+            device=self.device,
             histograms=self.histograms,
             semantics=semantics,
         )

@@ -17,8 +17,8 @@ from atc_py.compare.input_roles import input_roles
 from atc_py.compare.inputs import fitting_feeds
 from atc_py.compare.matching import match
 from atc_py.compare.measure import Measure
+from atc_py.compare.observed import DEVICES, observed_device
 from atc_py.compare.ranking import Ranks, holds_scores
-from atc_py.device.sim.execution.session import SimModel
 from atc_py.diag import AtcError
 from atc_py.diag.codes import DEVICE_FAILED
 from atc_py.package.schema import FIXED
@@ -91,6 +91,7 @@ class Pair:
         package: LoadedModel,
         targets: Mapping[str, float] | None = None,
         *,
+        device: str = DEVICES[0],
         histograms: bool = False,
         semantics: CannSemantics | None = None,
     ) -> None:
@@ -100,6 +101,7 @@ class Pair:
             reference: the original.
             package: the compiled model.
             targets: least `cosine` and `snr` of every output.
+            device: name of the device that runs the compiled model, one of `DEVICES`.
             histograms: take samples of every layer's values.
             semantics: the nodes that compute what CANN makes of them.
         """
@@ -107,8 +109,8 @@ class Pair:
         self._reference = reference
         self._targets = dict(targets or {})
         self._description = package.description
-        self._device = SimModel(package, merged=False)
-        self._device.room.require_plan()
+        self._device_name = device
+        self._device = observed_device(device, package)
         self._matching = match(self._description, reference.nodes, reference.inputs)
         self._looked_at = set(self._matching.values)
         self._floors = floors_of(self._description)
@@ -153,12 +155,11 @@ class Pair:
         shapes = [array.shape for array in feeds.values()]
 
         def observe(tensor: int, found: npt.NDArray[Any]) -> None:
-            if tensor in values:
-                self._measure_result(tensor, found, run.value(values[tensor]), shapes)
-                run.release(values[tensor])
+            self._measure_result(tensor, found, run.value(values[tensor]), shapes)
+            run.release(values[tensor])
 
         try:
-            self._device.run(feeds, observe)
+            self._device.run(feeds, values.keys() & made, observe)
         except AtcError as error:
             if error.diagnostics[0].code is not DEVICE_FAILED:
                 raise
@@ -168,7 +169,7 @@ class Pair:
             found = error.diagnostics[0]
             where = "" if found.place is None else f"{found.place.node_name or ''}: "
             self._stopped = f"{where}{found.message}"
-        self._device_seconds += sum(each.seconds for each in self._device.profile)
+        self._device_seconds += self._device.seconds
         self._reference_seconds += run.seconds
         self._peak, self._total = max(self._peak, run.peak), max(self._total, run.total)
 
@@ -214,6 +215,7 @@ class Pair:
             model=self._reference.path,
             soc=self._description.soc,
             precision_mode=self._description.options.get("precision_mode", ""),
+            device=self._device_name,
             samples=samples,
             engines=self._reference.engines,
             original_form=self._reference.form,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from atc_py.compare.observed import DEVICES
 from atc_py.compare.paired_run import Pair
 from atc_py.package.reader import open_model
 from atc_py.pipeline.convert import convert
@@ -93,7 +94,9 @@ class Trials:
         reference: ReferenceModel,
         samples: Sequence[tuple[Feeds, Original]],
         folder: Path,
+        device: str = DEVICES[0],
     ) -> None:
+        self._device = device
         self.count = 0
         self.own = compilation.kept_lines()
         self._compilation = compilation
@@ -113,6 +116,6 @@ class Trials:
         keep.write_text("".join(f"{line}\n" for line in (*self.own, *lines)), encoding="utf-8")
         self._compilation.write(om, keep if keep.stat().st_size else None)
         with open_model(om) as package:
-            pair = Pair(self._reference, package)
+            pair = Pair(self._reference, package, device=self._device)
             done = pair.compared(self._samples, outputs_only=outputs_only)
             return Trial(frozenset(lines), package.description, done)

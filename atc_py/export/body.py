@@ -205,14 +205,23 @@ class Body:
     # -- results
 
     def finish(self, results: Sequence[str], *, rounds: bool) -> None:
-        """Give the results the names and, with `rounds`, the dtypes of the node's outputs."""
-        taken: set[str] = set()
-        for value, name, facts in zip(results, self.outputs, self.node.outputs, strict=True):
+        """Give the results the names and, with `rounds`, the dtypes of the node's outputs.
+
+        A result without a name was left out, and is no output of the body then.
+        """
+        named: dict[str, str] = {}
+        pairs = list(zip(results, self.outputs, self.node.outputs, strict=True))
+        self.outputs = [name for value, name, _ in pairs if value]
+        for value, name, facts in pairs:
+            if not value:
+                continue
             if rounds and is_rounded(facts.dtype):
-                self.nodes.append(self._named("Cast", value, name, to=facts.dtype))
-            elif value in taken or not self._rename(value, name):
-                self.nodes.append(self._named("Identity", value, name))
-            taken.add(value)
+                source = named.get(value, value)
+                self.nodes.append(self._named("Cast", source, name, to=facts.dtype))
+            elif value not in named and self._rename(value, name):
+                named[value] = name
+            else:
+                self.nodes.append(self._named("Identity", named.get(value, value), name))
 
     def _named(self, op_type: str, value: str, name: str, **attributes: Any) -> NodeProto:
         """Return the last node, whose result has the name given."""

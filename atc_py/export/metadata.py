@@ -36,7 +36,7 @@ def model_metadata(model: OmModel, cost: NetworkCost) -> dict[str, str]:
 
 
 def annotate(emulated: Emulated, model: OmModel) -> dict[str, str]:
-    """Give each node the facts of the target node that it computes, or is a part of.
+    """Give each node that makes the results of a target node the facts of that node.
 
     Returns:
         The metadata of the model.

@@ -6,15 +6,17 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from onnx import helper
 
 from atc_py.diag import Place, Sink
 from atc_py.diag.codes import NO_ONNX_FORM
-from atc_py.export.body import Body
+from atc_py.export.body import Body, is_rounded
 from atc_py.export.branches import Unit, with_branches
 from atc_py.export.constants import Initializer
 from atc_py.export.elements import element_type, held_dtype
 from atc_py.export.functions import Functions
+from atc_py.export.late_rounding import without_early_roundings
 from atc_py.export.node import CompiledNode, NoFormError, read_attributes
 from atc_py.export.registry import find_emulation
 from atc_py.ir.types import TensorType
@@ -52,6 +54,7 @@ class Emulated:
         initializers: constants that nodes read.
         names: tensors of the package that nodes make, by the name of their value.
         makers: node of the package that makes each value, by the same.
+        on_grid: names of 16-bit floats, and of bounds in float32 that are on their grid.
     """
 
     nodes: list[NodeProto]
@@ -62,6 +65,12 @@ class Emulated:
     initializers: list[Initializer]
     names: dict[str, int] = field(default_factory=dict)
     makers: dict[str, OmNode] = field(default_factory=dict)
+    on_grid: frozenset[str] = frozenset()
+
+    def drop_early_roundings(self) -> None:
+        """Leave out roundings that change nothing, of a flat model, except of its outputs."""
+        outputs = {each.name for each in self.outputs}
+        self.nodes = without_early_roundings(self.nodes, outputs, self.on_grid)
 
     def show(self, name: str) -> None:
         """Make a value of the graph an output."""
@@ -105,9 +114,17 @@ class _Emulator:
         self._types = [_type(tensor) for tensor in self._description.tensors]
         self._stands_for: dict[int, int] = {}
         self._names = self._value_names()
+        self._read = {self._real(port.tensor) for port in self._description.outputs}
+        for node in self._description.nodes:
+            self._read.update(map(self._real, node.inputs))
         self._functions = Functions()
         self._initializers: dict[str, Initializer] = {}
         self._makers: dict[str, OmNode] = {}
+        self._on_grid = {
+            name
+            for name, facts in zip(self._names, self._types, strict=True)
+            if is_rounded(facts.dtype)
+        }
         self._sink = Sink()
 
     def emulated(self) -> Emulated:
@@ -115,7 +132,9 @@ class _Emulator:
         units = [unit for unit in map(self._unit, range(len(self._description.nodes))) if unit]
         self._sink.raise_errors()
         try:
-            nodes = with_branches(units)
+            nodes = with_branches(
+                units, [self._name(port.tensor) for port in self._description.outputs]
+            )
         except NoFormError as error:
             raise NO_ONNX_FORM.error(
                 f"control flow has no ONNX form: {error}", help=_HELP
@@ -133,6 +152,7 @@ class _Emulator:
             list(self._initializers.values()),
             {name: at for at, name in enumerate(self._names) if name in made},
             self._makers,
+            frozenset(self._on_grid),
         )
 
     def _value_names(self) -> list[str]:
@@ -209,15 +229,17 @@ class _Emulator:
         if emulation is None:
             raise NoFormError("no emulation is written for it")
         body = self._body(facts, writes)
-        results = emulation.write(body)
-        body.finish([results] if isinstance(results, str) else results, rounds=not emulation.moves)
+        written = emulation.write(body)
+        results = [written] if isinstance(written, str) else written
+        body.finish(results, rounds=not emulation.moves)
+        made = [name for name, value in zip(writes, results, strict=True) if value]
         used = {value for each in body.nodes for value in _reads(each)}
         body.inputs = {at: name for at, name in body.inputs.items() if name in used}
         operands = [self._name(node.inputs[at]) for at in body.inputs]
         operands += [self._form(node, body, at) for at in range(len(body.repacked))]
         if self._flat:
             return body.nodes, operands
-        return [self._functions.call(facts, body, operands, writes)], operands
+        return [self._functions.call(facts, body, operands, made)], operands
 
     def _facts(self, node: OmNode) -> CompiledNode:
         """Return a node as emulations see it."""
@@ -237,6 +259,7 @@ class _Emulator:
             tuple(self._types[tensor] for tensor in node.outputs),
             read_attributes(row, node.attributes),
             constants,
+            frozenset(at for at, out in enumerate(node.outputs) if out not in self._read),
         )
 
     def _body(self, facts: CompiledNode, writes: Sequence[str]) -> Body:
@@ -259,9 +282,12 @@ class _Emulator:
         source = self._description.tensors[tensor]
         name = wanted.value if self._flat else f"{self._names[tensor]}/{wanted.form}"
         if name not in self._initializers and source.member is not None:
-            self._initializers[name] = Initializer.of(
-                name, wanted.make(self._model.array(source.member))
-            )
+            made = wanted.make(self._model.array(source.member))
+            self._initializers[name] = Initializer.of(name, made)
+            if made.size == 1 and made.dtype == np.float32:
+                narrow = self._types[tensor].dtype
+                if is_rounded(narrow) and made.astype(narrow.numpy).astype(made.dtype) == made:
+                    self._on_grid.add(name)
         return name
 
     def _aliases(self, made: set[str]) -> Iterator[NodeProto]:

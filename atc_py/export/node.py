@@ -34,6 +34,7 @@ class CompiledNode:
         outputs: types by position.
         attributes: by name, those of the row by default.
         constants: functions that return the data of inputs that are constants, by position.
+        unread: positions of the outputs that nothing reads; an emulation may leave those out.
     """
 
     row: TargetOp
@@ -42,6 +43,7 @@ class CompiledNode:
     outputs: tuple[TensorType, ...]
     attributes: Mapping[str, AttributeValue]
     constants: Mapping[int, Callable[[], NDArray[Any]]] = field(default_factory=dict)
+    unread: frozenset[int] = frozenset()
 
     @property
     def op(self) -> str:

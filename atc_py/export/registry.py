@@ -23,7 +23,8 @@ class Emulation:
     """An emulation as it is registered.
 
     Attributes:
-        write: writes the nodes into a body; returns the name of the result, or of each of them.
+        write: writes the nodes into a body; returns the name of the result, or of each of them,
+            empty where nothing reads it and it was left out.
         moves: it moves elements without arithmetic: operands and results are in their own dtypes.
             Else a 16-bit float is read as float32, and a result in float32 is rounded to the dtype
             that the model declares.

@@ -60,6 +60,8 @@ def export_model(
             on_stage("export")
         description = package.description
         emulated = emulate(package, flat=flat)
+        if flat:
+            emulated.drop_early_roundings()
         metadata = annotate(emulated, description)
         size, data = write_model(
             emulated, description.name, target, metadata, external=external_data

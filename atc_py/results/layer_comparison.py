@@ -149,6 +149,7 @@ class LayerComparison:
             for a file in the deploy form.
         semantics: the nodes that compute what a generation of CANN makes of them; None where all
             compute what ONNX defines.
+        device: the device that ran the compiled model.
     """
 
     model: Path
@@ -175,6 +176,7 @@ class LayerComparison:
     own_errors: tuple[OwnError, ...] = ()
     original_form: str = ""
     semantics: CannSemantics | None = None
+    device: str = "sim"
 
     @property
     def passed(self) -> bool | None:

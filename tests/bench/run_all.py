@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from tests.bench.checking import checking
 from tests.bench.comparing import comparing
 from tests.bench.emitting import emitting
+from tests.bench.exporting import exporting
 from tests.bench.growing import growing
 from tests.bench.integers import integers
 from tests.bench.measuring import MIB, ROUNDS, cheapest, measure, say, say_costs
@@ -54,6 +55,7 @@ def main() -> None:
         checking(Path(folder) / "deep.onnx")
         inference(Path(folder) / "resnet50.onnx")
     networks()
+    exporting()
     one_core()
     comparing()
     integers()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from atc_py.package.schema import OmModel
     from atc_py.tensor.shapes import Dims
 
-__all__ = ["OrtBackend"]
+__all__ = ["OrtBackend", "OrtModel", "onnxruntime"]
 
 _BESIDE = "constants"
 """Where the model says that its constants are; they are given to the session by name."""
@@ -40,21 +40,19 @@ class OrtModel:
         description: what was loaded.
     """
 
-    def __init__(
-        self, model: LoadedModel, onnxruntime: ModuleType, seen: Collection[int] = ()
-    ) -> None:
+    def __init__(self, model: LoadedModel, library: ModuleType, seen: Collection[int] = ()) -> None:
         """Export `model` and load what comes out.
 
         Args:
             model: a verified package.
-            onnxruntime: the library.
+            library: onnxruntime.
             seen: positions of tensors that `observe` returns.
 
         Raises:
             AtcError: NO_ONNX_FORM; DEVICE_FAILED or DEVICE_MEMORY where onnxruntime cannot load it.
         """
         self.description: OmModel = model.description
-        self._ort = onnxruntime
+        self._ort = library
         self._types = {port.name: self._type(port.tensor) for port in self.description.inputs}
         self._lock = Lock()
         self._constants: list[Any] = []
@@ -63,6 +61,7 @@ class OrtModel:
         self._outputs = [self._shown(emulated, name, tensor) for name, tensor in ports]
         wanted = [(name, tensor) for name, tensor in emulated.names.items() if tensor in seen]
         self._seen = {tensor: self._shown(emulated, name, tensor) for name, tensor in wanted}
+        emulated.drop_early_roundings()
         self._session: Any = self._loaded(emulated)
 
     def run(self, inputs: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
@@ -151,13 +150,30 @@ _ERRORS = 3
 _MEMORY = ("bad_alloc", "allocate memory", "bad allocation")
 
 
+def onnxruntime() -> ModuleType:
+    """Return the library.
+
+    Raises:
+        AtcError: NO_ONNXRUNTIME when it is not installed.
+    """
+    try:
+        import onnxruntime as library
+    except ImportError as error:
+        raise NO_ONNXRUNTIME.error(
+            f"the device `ort` needs onnxruntime, which cannot be imported: {error}",
+            help='install it with `pip install "atc-py[ort]"`, or use the device `sim`',
+        ) from None
+    found: ModuleType = library
+    return found
+
+
 class OrtBackend:
     """Executes offline models with onnxruntime; `DeviceBackend` has the contract."""
 
     name = "ort"
 
     def __init__(self) -> None:
-        self._onnxruntime: ModuleType | None = None
+        self._library: ModuleType | None = None
         self._models: list[OrtModel] = []
 
     def open(self) -> None:
@@ -166,14 +182,7 @@ class OrtBackend:
         Raises:
             AtcError: NO_ONNXRUNTIME when it is not installed.
         """
-        try:
-            import onnxruntime
-        except ImportError as error:
-            raise NO_ONNXRUNTIME.error(
-                f"the device `ort` needs onnxruntime, which cannot be imported: {error}",
-                help='install it with `pip install "atc-py[ort]"`, or use the device `sim`',
-            ) from None
-        self._onnxruntime = onnxruntime
+        self._library = onnxruntime()
 
     def load(self, model: LoadedModel) -> OrtModel:
         """Export a model and make a session of it.
@@ -182,9 +191,9 @@ class OrtBackend:
             AtcError: NO_ONNX_FORM with every node that has none; DEVICE_FAILED when the device is
                 not open or onnxruntime refuses the model.
         """
-        if self._onnxruntime is None:
+        if self._library is None:
             raise DEVICE_FAILED.error("device 'ort' is not open", help="call open() first")
-        loaded = OrtModel(model, self._onnxruntime)
+        loaded = OrtModel(model, self._library)
         self._models.append(loaded)
         return loaded
 
@@ -210,7 +219,7 @@ class OrtBackend:
     def close(self) -> None:
         """Let go of all models."""
         self._models.clear()
-        self._onnxruntime = None
+        self._library = None
 
     def _own(self, handle: DeviceModel) -> OrtModel:
         """Return `handle` as one of the models that are loaded here."""

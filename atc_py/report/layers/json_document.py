@@ -28,6 +28,7 @@ def layers_json(done: LayerComparison) -> dict[str, object]:
         "samples": done.samples,
         "stopped": done.stopped or None,
         "engines": list(done.engines),
+        "device": done.device,
         "original_form": done.original_form or None,
         "first_bad": None if first is None else first.node,
         "verdict": _verdict(done),

@@ -264,7 +264,7 @@ def _cost(done: LayerComparison) -> list[str]:
     engines += f" in its {done.original_form.upper()} form" if done.original_form else ""
     times = (
         f"samples {done.samples}; original {format_seconds(done.reference_seconds)} by {engines}, "
-        f"device {format_seconds(done.device_seconds)}, all {format_seconds(done.seconds)}"
+        f"device {done.device} {format_seconds(done.device_seconds)}, all {format_seconds(done.seconds)}"
     )
     memory = (
         f"of the original's inputs and results at most {format_bytes(done.peak_bytes)} of "

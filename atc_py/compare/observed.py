@@ -1,0 +1,121 @@
+"""Devices whose every result can be looked at: the simulator, and onnxruntime on the exported model."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from atc_py.device.sim.execution.session import SimModel
+from atc_py.diag.codes import BAD_OPTION
+from atc_py.tensor.dtypes import DType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from numpy.typing import NDArray
+
+    from atc_py.device.backend import LoadedModel
+    from atc_py.device.ort.backend import OrtModel
+
+    Arrays = Mapping[str, NDArray[Any]]
+    Observe = Callable[[int, NDArray[Any]], None]
+
+__all__ = ["DEVICES", "ObservedDevice", "observed_device"]
+
+DEVICES = ("sim", "ort")
+"""Devices that show every result; the first one by default."""
+
+_NARROW = frozenset({DType.FLOAT16.value, DType.BFLOAT16.value})
+
+
+class ObservedDevice(Protocol):
+    """A device with a model on it."""
+
+    @property
+    def seconds(self) -> float:
+        """Time of the last run, without the observer's own."""
+        ...
+
+    def run(self, inputs: Arrays, seen: Collection[int], observe: Observe) -> None:
+        """Run once.
+
+        Args:
+            inputs: arrays by name.
+            seen: positions of the tensors to show, the same in each run.
+            observe: called with position and data of each of them that a node makes; 16-bit floats
+                come as float32.
+
+        Raises:
+            AtcError: what the device raises.
+        """
+        ...
+
+    def close(self) -> None:
+        """Release the device."""
+        ...
+
+
+def observed_device(name: str, package: LoadedModel) -> ObservedDevice:
+    """Return the device called `name` with a model on it.
+
+    Raises:
+        AtcError: BAD_OPTION for a device that does not show its results; what loading raises.
+    """
+    if name == DEVICES[0]:
+        return _Simulated(package)
+    if name == DEVICES[1]:
+        return _Exported(package)
+    raise BAD_OPTION.error(
+        f"layers cannot be compared on device {name!r}, which shows outputs alone",
+        help=f"devices that show every layer are {' and '.join(DEVICES)}",
+    )
+
+
+class _Simulated:
+    """The simulator, which shows a result as soon as it is there."""
+
+    def __init__(self, package: LoadedModel) -> None:
+        self._model = SimModel(package, merged=False)
+        self._model.room.require_plan()
+
+    @property
+    def seconds(self) -> float:
+        return sum(each.seconds for each in self._model.profile)
+
+    def run(self, inputs: Arrays, seen: Collection[int], observe: Observe) -> None:
+        def shown(tensor: int, found: NDArray[Any]) -> None:
+            if tensor in seen:
+                observe(tensor, found)
+
+        self._model.run(inputs, shown)
+
+    def close(self) -> None:
+        self._model.close()
+
+
+class _Exported:
+    """onnxruntime, which shows all results when the run is over."""
+
+    def __init__(self, package: LoadedModel) -> None:
+        from atc_py.device.ort.backend import onnxruntime
+
+        self._package = package
+        self._runtime = onnxruntime()
+        self._model: OrtModel | None = None
+        self.seconds = 0.0
+
+    def run(self, inputs: Arrays, seen: Collection[int], observe: Observe) -> None:
+        from atc_py.device.ort.backend import OrtModel
+
+        if self._model is None:
+            self._model = OrtModel(self._package, self._runtime, seen)
+        started = time.perf_counter()
+        found = self._model.observe(inputs)
+        self.seconds = time.perf_counter() - started
+        for tensor, array in found.items():
+            observe(tensor, array.astype(np.float32) if array.dtype.name in _NARROW else array)
+
+    def close(self) -> None:
+        self._model = None

@@ -1,0 +1,62 @@
+"""Operands of float products, rounded to HF32 where a node asks for it.
+
+HF32 is float32 with 12 significant bits instead of 24. Rounding to it takes no bits apart: where p is
+x times a power of 2, p - x is rounded to the digits that p has, and p - (p - x) is x rounded to those.
+In float64, p has room for all that float32 holds: neither the largest numbers nor the smallest are
+special, but for the grid of the subnormal ones, which bounds p from below. Ties go to even.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from atc_py.target.hf32 import rounds_to_hf32
+from atc_py.tensor.dtypes import DType
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from atc_py.export.body import Body
+
+__all__ = ["factors", "rounded_to_hf32"]
+
+_SPLIT = 2.0**41 + 1
+"""Leaves 12 of float64's 53 bits."""
+
+_LEAST = 1.5 * 2.0 ** (52 - 137)
+"""Numbers of about this size are multiples of 2^-137, of which HF32's subnormal numbers are."""
+
+_MOST = 1e300
+"""Is subtracted from infinities instead of another infinity."""
+
+
+def factors(body: Body) -> list[str]:
+    """Return the two operands that a node multiplies, in HF32 where it asks for that."""
+    node = body.node
+    if node.dtype() is not DType.FLOAT32 or not rounds_to_hf32(node.attributes):
+        return [body.x(0), body.x(1)]
+    return [
+        body.form(at, "hf32", rounded_to_hf32) if at in node.constants else _rounded(body, at)
+        for at in range(2)
+    ]
+
+
+def rounded_to_hf32(array: NDArray[Any]) -> NDArray[np.float32]:
+    """Return float32 numbers rounded to HF32."""
+    wide = array.astype(np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        split = np.clip(np.abs(wide) * _SPLIT, _LEAST, _MOST)
+        rounded: NDArray[np.float32] = (split - (split - wide)).astype(np.float32)
+    return rounded
+
+
+def _rounded(body: Body, position: int) -> str:
+    """Return the nodes of `rounded_to_hf32` for an operand."""
+    wide = body.cast(body.own(position), DType.FLOAT64)
+    product = body.add("Mul", body.add("Abs", wide), body.const(_SPLIT, DType.FLOAT64))
+    limits = [body.const(limit, DType.FLOAT64) for limit in (_LEAST, _MOST)]
+    split = body.add("Clip", product, *limits)
+    rest = body.add("Sub", split, wide)
+    return body.cast(body.add("Sub", split, rest), DType.FLOAT32)

@@ -1,0 +1,137 @@
+"""Elementary functions of each element."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.export import doubles
+from atc_py.export.node import NoFormError
+from atc_py.export.numbers import carried, number, returned, truncated
+from atc_py.export.registry import emulates
+from atc_py.tensor.dtypes import DType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from atc_py.export.body import Body
+
+__all__: list[str] = []
+
+
+def _declare(
+    op: str, op_type: str | None = None, of_doubles: Callable[[Body, str], str] | None = None
+) -> None:
+    """Register the emulation of a function of floats that ONNX has.
+
+    Args:
+        op: the target operator.
+        op_type: ONNX's name of it; the same where left out.
+        of_doubles: writes it for float64, where runtimes have it for float32 alone.
+    """
+
+    @emulates(op)
+    def write(body: Body) -> str:
+        """Write the function of x."""
+        if of_doubles is not None and body.node.dtype() is DType.FLOAT64:
+            return of_doubles(body, body.own())
+        return body.add(op_type or op, body.x())
+
+
+_declare("Acos", of_doubles=doubles.acos)
+_declare("Acosh", of_doubles=doubles.acosh)
+_declare("Asin", of_doubles=doubles.asin)
+_declare("Asinh", of_doubles=doubles.asinh)
+_declare("Atan", of_doubles=doubles.atan)
+_declare("Atanh", of_doubles=doubles.atanh)
+_declare("Ceil")
+_declare("Cos")
+_declare("Cosh", of_doubles=doubles.cosh)
+_declare("Floor")
+_declare("Reciprocal")
+_declare("Sin")
+_declare("Sinh", of_doubles=doubles.sinh)
+_declare("Sqrt")
+_declare("Tanh")
+
+
+@emulates("Erf")
+def erf(body: Body) -> str:
+    """Write the Gauss error function."""
+    if body.node.dtype() is DType.FLOAT64:
+        raise NoFormError("ONNX's operator is computed in float32, and the data are float64")
+    return body.add("Erf", body.x())
+
+
+@emulates("Exp")
+def exp(body: Body) -> str:
+    """Write `e^x`."""
+    _require_natural(body)
+    return body.add("Exp", body.x())
+
+
+@emulates("Log")
+def log(body: Body) -> str:
+    """Write the natural logarithm."""
+    _require_natural(body)
+    return body.add("Log", body.x())
+
+
+def _require_natural(body: Body) -> None:
+    """Check that the base is e, and that nothing is done to x.
+
+    Raises:
+        NoFormError: it is not.
+    """
+    for name, expected in (("base", -1.0), ("scale", 1.0), ("shift", 0.0)):
+        if body.node.number(name) != expected:
+            raise NoFormError(
+                f"{name} is {body.node.number(name)}, and only {expected} is computed"
+            )
+
+
+@emulates("Abs")
+def absolute(body: Body) -> str:
+    """Write `|x|`; the least integer stays itself."""
+    if body.node.dtype().value.startswith("u"):
+        return body.own()
+    return returned(body, body.add("Abs", carried(body)))
+
+
+@emulates("Neg")
+def negative(body: Body) -> str:
+    """Write `-x`; integers wrap around."""
+    return returned(body, body.add("Neg", carried(body)))
+
+
+@emulates("Sign")
+def sign(body: Body) -> str:
+    """Write -1, 0 or 1; NaN stays NaN."""
+    if body.node.dtype() is DType.UINT64:
+        return body.cast(body.cast(body.own(), DType.BOOL), DType.UINT64)
+    return returned(body, body.add("Sign", carried(body)))
+
+
+@emulates("Round")
+def rounded(body: Body) -> str:
+    """Write the nearest integers, the even ones of two; integers stay as they are."""
+    if body.node.integer("decimals") != 0:
+        raise NoFormError(f"decimals is {body.node.integer('decimals')}, and only 0 is computed")
+    return body.add("Round", body.x()) if body.node.dtype().is_float else body.own()
+
+
+@emulates("Rsqrt")
+def rsqrt(body: Body) -> str:
+    """Write `1 / sqrt(x)`, the root rounded to the dtype that it is computed in."""
+    return body.add("Div", number(body, 1), body.add("Sqrt", body.x()))
+
+
+@emulates("Tan")
+def tan(body: Body) -> str:
+    """Write the tangent; that of int32 in float32, with its fraction cut off."""
+    dtype = body.node.dtype()
+    if dtype is DType.FLOAT64:
+        return body.add("Div", body.add("Sin", body.own()), body.add("Cos", body.own()))
+    if dtype.is_float:
+        return body.add("Tan", body.x())
+    tangent = body.add("Tan", body.cast(body.own(), DType.FLOAT32))
+    return truncated(body, tangent, DType.FLOAT32, dtype)

@@ -1,0 +1,80 @@
+"""Models of one operator, on the simulator and on onnxruntime."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tests.device.models import ModelBuilder, run_model
+from tests.export.twin import differences, run_on_ort
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atc_py.tensor.dtypes import DType
+    from tests.device.models import Array, Attributes, MemoryModel
+
+    Operands = Sequence[Array | None]
+    Types = Sequence[tuple[DType, Sequence[int | None]]]
+
+__all__ = ["agree", "one_operator"]
+
+
+def one_operator(
+    op: str,
+    inputs: Operands,
+    outputs: Types,
+    attributes: Attributes | None = None,
+    *,
+    constants: Sequence[int] = (),
+) -> tuple[MemoryModel, dict[str, Array]]:
+    """Return a model of one operator and what to feed it; inputs at `constants` are constants."""
+    builder, feeds, operands = ModelBuilder(), {}, []
+    for position, array in enumerate(inputs):
+        if array is None:
+            operands.append(-1)
+        elif position in constants:
+            operands.append(builder.constant(array))
+        else:
+            operands.append(builder.input(f"x{position}", array.dtype.name, array.shape))
+            feeds[f"x{position}"] = array
+    types = [(dtype.value, shape) for dtype, shape in outputs]
+    for index, made in enumerate(builder.node(op, operands, types, attributes)):
+        builder.output(f"y{index}", made)
+    return builder.build(), feeds
+
+
+def agree(
+    op: str,
+    inputs: Operands,
+    outputs: Types,
+    attributes: Attributes | None = None,
+    *,
+    constants: Sequence[int] = (),
+    exact: bool = True,
+) -> list[Array]:
+    """Check that both devices give the same and return it.
+
+    Args:
+        op: the operator.
+        inputs: its operands, None where absent.
+        outputs: dtypes and dims of its results.
+        attributes: its attributes.
+        constants: positions of the inputs that are constants.
+        exact: all numbers must be equal, else the bounds of `run --expect` hold.
+    """
+    model, feeds = one_operator(op, inputs, outputs, attributes, constants=constants)
+    expected = run_model(model, feeds)
+    found = run_on_ort(model, feeds)
+    assert found is not None
+    assert differences(model, found, expected) == []
+    if exact:
+        for name, array in expected.items():
+            np.testing.assert_array_equal(_comparable(found[name]), _comparable(array))
+    return [expected[name] for name in expected]
+
+
+def _comparable(array: Array) -> Array:
+    """Return bfloat16 as float32: numpy does not know its NaN."""
+    return array.astype(np.float32) if array.dtype.name == "bfloat16" else array
