@@ -18,7 +18,6 @@ from atc_py.export.axes import (
     with_nan,
 )
 from atc_py.export.integer_norms import integer_norm
-from atc_py.export.integer_sums import integer_sum
 from atc_py.export.registry import emulates
 from atc_py.tensor.dtypes import DType
 
@@ -61,11 +60,7 @@ def _totaled(
         value = body.add("Mul", value, value)
     elif before:
         value = body.add(before, value)
-    if dtype.is_integer and op_type == "ReduceSum" and axes:
-        wide = DType.INT64 if narrow else dtype
-        result = integer_sum(body, value, wide, body.ints(*axes), keep=keep)
-    else:
-        result = reduced(body, op_type, value, axes, keep=keep)
+    result = reduced(body, op_type, value, axes, keep=keep)
     return body.cast(result, dtype) if narrow else result
 
 
