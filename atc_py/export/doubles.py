@@ -105,11 +105,12 @@ def asinh(body: Body, x: str) -> str:
 
 
 def acosh(body: Body, x: str) -> str:
-    """Return the inverse hyperbolic cosine: `log(1 + d + sqrt(d * (x + 1)))` with `d = x - 1`."""
+    """Return the inverse hyperbolic cosine: `log(1 + d + sqrt(d) * sqrt(x + 1))`, `d = x - 1`."""
     one = _number(body, 1)
     held = body.add("Min", x, _number(body, _LARGE))
     rest = body.add("Sub", held, one)
-    root = body.add("Sqrt", body.add("Mul", rest, body.add("Add", held, one)))
+    roots = (body.add("Sqrt", each) for each in (rest, body.add("Add", held, one)))
+    root = body.add("Mul", *roots)
     return _or_of_large(body, logarithm_of_1_more(body, body.add("Add", rest, root)), x)
 
 
@@ -122,6 +123,7 @@ def _or_of_large(body: Body, found: str, x: str) -> str:
 def atanh(body: Body, x: str) -> str:
     """Return the inverse hyperbolic tangent: `log(1 + 2 a / (1 - a)) / 2` of `a = |x|`."""
     one, size = _number(body, 1), body.add("Abs", x)
-    ratio = body.add("Div", body.add("Add", size, size), body.add("Sub", one, size))
+    held = body.add("Min", size, _number(body, 2))
+    ratio = body.add("Div", body.add("Add", held, held), body.add("Sub", one, held))
     half = body.add("Mul", logarithm_of_1_more(body, ratio), _number(body, 0.5))
     return body.add("Mul", half, body.add("Sign", x))

@@ -34,6 +34,7 @@ def logarithm_of_1_more(body: Body, x: str) -> str:
     """Return `log(1 + x)` for x of 0 and more, infinity included.
 
     Of float32 it is `2 atanh(x / (2 + x))` up to 1, of float64 `log(w) * x / (w - 1)`
+    with `w = 1 + x`, whose rounding is in both factors.
     """
     one = number(body, 1)
     if body.node.dtype() is not DType.FLOAT64:
@@ -43,7 +44,7 @@ def logarithm_of_1_more(body: Body, x: str) -> str:
     more = body.add("Add", x, one)
     logarithm = body.add("Log", more)
     rest = body.add("Sub", more, one)
-    lost = body.add("Equal", rest, number(body, 0))
+    lost = body.add("Or", body.add("Equal", rest, number(body, 0)), body.add("IsInf", x))
     quotient = body.add("Div", x, body.add("Where", lost, one, rest))
     scaled = body.add("Mul", logarithm, quotient)
     return body.add("Where", lost, x, scaled)

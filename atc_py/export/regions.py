@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from atc_py.export.body import Body
 
-__all__ = ["elsewhere", "images_of", "real_of"]
+__all__ = ["align_regions", "elsewhere", "images_of", "real_of"]
 
 _FAR = -1e6
 """A coordinate that is on no map."""
@@ -40,3 +40,41 @@ def elsewhere(body: Body, corners: str, dtype: DType, *, infinite: bool = False)
     wrong = body.cast(body.add("IsNaN", one), DType.INT32)
     any_wrong = body.cast(body.add("ReduceMax", wrong, body.ints(1)), DType.BOOL)
     return body.add("Where", any_wrong, body.const(_FAR, dtype), corners)
+
+
+def align_regions(
+    body: Body,
+    features: str,
+    corners: str,
+    images: str,
+    *,
+    moved: bool,
+    samples: int,
+    **attributes: Any,
+) -> str:
+    """Write bilinear samples of regions, pooled; regions that are not finite are 0.
+
+    Args:
+        body: where nodes are written.
+        features: the maps [images, channels, height, width].
+        corners: of the regions [regions, 4].
+        images: of the regions [regions].
+        moved: by half a pixel; else regions have at least one pixel.
+        samples: along each side of a cell; 0 for one per pixel.
+        **attributes: further ones of ONNX's RoiAlign.
+    """
+    dtype = real_of(body)
+    if moved and samples <= 0:  # the runtime counts samples of a region that is inside out
+        low, high = body.several("Split", 2, corners, axis=1, num_outputs=2)
+        inverted = body.cast(body.add("Less", high, low), DType.INT32)
+        wrong = body.cast(body.add("ReduceMax", inverted, body.ints(1)), DType.BOOL)
+        corners = body.add("Where", wrong, body.const(_FAR, dtype), corners)
+    return body.add(
+        "RoiAlign",
+        features,
+        elsewhere(body, corners, dtype),
+        images,
+        coordinate_transformation_mode="half_pixel" if moved else "output_half_pixel",
+        sampling_ratio=max(samples, 0),
+        **attributes,
+    )

@@ -170,3 +170,18 @@ def test_bfloat16_is_rounded_at_the_boundary() -> None:
     x = random_array(6, (100,), DType.BFLOAT16)
     (y,) = run_operator("Muls", [x], [(DType.BFLOAT16, (100,))], {"value": 1.1})
     assert_close(y, x.astype(np.float32) * np.float32(1.1), DType.BFLOAT16)
+
+
+@pytest.mark.parametrize(
+    ("x", "expected"),
+    [
+        (np.array([1 + 2.0**-8 + 2.0**-40, 1 + 2.0**-8], np.float64), [1 + 2.0**-7, 1.0]),
+        (np.array([-1 - 2.0**-8 - 2.0**-40, 3.3961775e38], np.float64), [-1 - 2.0**-7, 3.3895e38]),
+        (np.array([np.inf, 1e300], np.float64), [np.inf, np.inf]),
+        (np.array([2**30 + 2**22 + 1, 2**30 + 2**22], np.int32), [2**30 + 2**23, 2**30]),
+        (np.array([2**62 + 2**54 + 2**10, -7], np.int64), [2**62 + 2**55, -7]),
+    ],
+)
+def test_cast_rounds_to_bfloat16_in_one_step(x: Array, expected: list[float]) -> None:
+    (y,) = run_operator("Cast", [x], [(DType.BFLOAT16, x.shape)], {"dst_type": "bfloat16"})
+    np.testing.assert_allclose(y.astype(np.float64), expected, rtol=1e-4)

@@ -227,3 +227,18 @@ def test_selected_elements_keep_their_bits() -> None:
     (y,) = run_operator("SelectV2", [condition, then, other], [(F32, (2, 2))])
     assert np.isnan(y[0]).all()
     assert (np.signbit(y[1]).tolist(), y[1].tolist()) == ([True, False], [0.0, np.inf])
+
+
+@pytest.mark.parametrize("dtype", [F16, F32, F64])
+def test_power_of_one_half_is_the_same_for_one_exponent_and_for_many(dtype: DType) -> None:
+    x = np.array([-np.inf, -0.0, 0.0, 4.0, -4.0, np.inf], dtype.numpy)
+    half = np.full(6, 0.5, dtype.numpy)
+    shape = [(dtype, (6,))]
+    expected = [np.inf, 0.0, 0.0, 2.0, np.nan, np.inf]
+    for found in (
+        run_operator("Pow", [x, half], shape),
+        run_operator("Pow", [x, half[:1]], shape),
+        run_operator("Power", [x], shape, {"power": 0.5}),
+    ):
+        np.testing.assert_array_equal(found[0], expected)
+        assert not np.signbit(found[0][:4]).any()

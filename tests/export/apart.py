@@ -70,7 +70,8 @@ def apart(
     expected = run_model(model, feeds)
     found = run_on_ort(model, feeds)
     assert found is not None, f"{op} has no ONNX form"
-    assert differences(model, found, expected) == []
+    wrong = differences(model, found, expected)
+    assert wrong == [], wrong
     return max((spread(found[name], expected[name]) for name in expected), default=0.0)
 
 

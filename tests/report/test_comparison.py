@@ -239,3 +239,27 @@ def test_last_rounding_of_bfloat16_is_larger() -> None:
     assert not compare("y", rounded + np.float32(2 * share * 0.3), expected, share).passed
     float16 = described("LogSoftmaxV2", "float16", "float32")
     assert not compare("y", rounded, expected, explained_share(float16, "y", expected)).passed
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_last_rounding_counts_twice_where_expected_data_were_rounded_too(dtype: str) -> None:
+    grid, kind = GRIDS[dtype], DType.parse(dtype).numpy
+    far = 100 + np.linspace(0, 0.5, 50)
+    model = chain("Add", dtype=dtype)
+    once, rounded = explained_share(model, "y", far), far.astype(kind).astype(np.float64)
+    rounded[0], rounded[-1] = 100, 101  # so that it has a range
+    twice = explained_share(model, "y", rounded)
+    share = default_tolerance(model)
+    assert once == pytest.approx(share + grid.half_spacing(100.5) / 0.5)
+    assert twice == pytest.approx(share + 2 * grid.half_spacing(101))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_grid_has_the_numbers_of_its_dtype_and_no_others(dtype: str) -> None:
+    grid, kind = GRIDS[dtype], DType.parse(dtype).numpy
+    with np.errstate(invalid="ignore"):
+        bits = np.arange(2**16, dtype=np.uint16).view(kind).astype(np.float64)
+    assert grid.has_all(bits)
+    finite = bits[np.isfinite(bits) & (bits != 0)]
+    for value in np.random.default_rng(0).choice(finite, 200):
+        assert not grid.has_all(np.array([np.nextafter(value, np.inf)]))

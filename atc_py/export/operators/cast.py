@@ -19,6 +19,9 @@ __all__: list[str] = []
 _BEYOND = {DType.FLOAT16: 65520.0, DType.BFLOAT16: 2.0**128 - 2.0**119}
 """The least number that is rounded to infinity, by 16-bit dtype."""
 
+_LONG = frozenset({DType.INT32, DType.INT64, DType.UINT32, DType.UINT64})
+"""Integers that float32 does not hold, but for those that float16 has as infinity."""
+
 
 @emulates("Cast")
 def cast(body: Body) -> str:
@@ -28,21 +31,24 @@ def cast(body: Body) -> str:
     Integers to integers: the low bits. To bool: whether x is not 0.
     """
     source, target = body.node.dtype(), body.node.outputs[0].dtype
+    if source is DType.FLOAT64 and is_rounded(target):
+        return _narrowed(body, body.own(), target)
+    if target is DType.BFLOAT16 and source in _LONG:
+        return _narrowed(body, body.cast(body.own(), DType.FLOAT64), target)
     if is_rounded(target):
-        return _narrowed(body, target) if source is DType.FLOAT64 else body.x()
+        return body.x()
     wide = DType.FLOAT32 if is_rounded(source) else source
     if source.is_float and target.is_integer:
         return truncated(body, body.x(), wide, target)
     return body.x() if target is wide else body.cast(body.x(), target)
 
 
-def _narrowed(body: Body, dtype: DType) -> str:
-    """Return float32 numbers that round to the 16-bit dtype as the float64 operand does.
+def _narrowed(body: Body, x: str, dtype: DType) -> str:
+    """Return float32 numbers that round to the 16-bit dtype as float64 `x` does.
 
     float32 in between rounds once too often where its number is halfway between two of the dtype
-    and the operand is not: then the neighbor is right that the operand is nearer to.
+    and x is not: then the neighbor is right that x is nearer to.
     """
-    x = body.own()
     wide = body.cast(x, DType.FLOAT32)
     beyond = np.float32(_BEYOND[dtype])
     last = np.nextafter(beyond, np.float32(0))
@@ -59,4 +65,5 @@ def _narrowed(body: Body, dtype: DType) -> str:
         body.const(0, DType.FLOAT64),
     )
     halfway = body.add("Equal", other, body.rounded(other, dtype))
-    return body.add("Where", body.add("And", further, halfway), other, near)
+    moved = body.add("And", inside, body.add("And", further, halfway))
+    return body.add("Where", moved, other, near)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.export.node import NoFormError
-from atc_py.export.regions import elsewhere, images_of, real_of
+from atc_py.export.regions import align_regions, elsewhere, images_of, real_of
 from atc_py.export.registry import emulates
 from atc_py.tensor.dtypes import DType
 
@@ -19,8 +19,8 @@ __all__: list[str] = []
 _HALF_PIXEL = 2
 """The value of roi_end_mode that moves regions by half a pixel."""
 
-_FURTHEST = float(2**29)
-"""Bound of pixels; differences of such fit in 32 bits."""
+_FIRST, _LAST = float(-(2**30)), float(2**30 - 256)
+"""Bounds of pixels: the size of a region from one to the other is a float32 and fits in 32 bits."""
 
 _NONE, _SOME, _NAN = 1.0, 2.0, 3.0
 """What a pixel is: minus infinity, another number, none at all."""
@@ -29,19 +29,18 @@ _NONE, _SOME, _NAN = 1.0, 2.0, 3.0
 @emulates("ROIAlign")
 def roi_align(body: Body) -> str:
     """Write the mean or largest of bilinear samples of each cell; not finite regions are 0."""
-    node, dtype = body.node, real_of(body)
+    node = body.node
     images, corners = images_of(body, body.x(1))
-    moved = node.integer("roi_end_mode") == _HALF_PIXEL
-    return body.add(
-        "RoiAlign",
+    return align_regions(
+        body,
         body.x(),
-        elsewhere(body, corners, dtype),
+        corners,
         images,
-        coordinate_transformation_mode="half_pixel" if moved else "output_half_pixel",
+        moved=node.integer("roi_end_mode") == _HALF_PIXEL,
+        samples=node.integer("sample_num"),
         mode=node.text("pool_mode"),
         output_height=node.integer("pooled_height"),
         output_width=node.integer("pooled_width"),
-        sampling_ratio=node.integer("sample_num"),
         spatial_scale=node.number("spatial_scale"),
     )
 
@@ -76,8 +75,7 @@ def _pixels(body: Body) -> str:
     image, corners = body.several("Split", 2, rois, body.ints(1, 4), axis=1)
     scaled = body.add("Mul", corners, body.const([[across, down, across, down]]))
     scaled = elsewhere(body, scaled, DType.FLOAT32, infinite=True)
-    bound = body.const(_FURTHEST)
-    scaled = body.add("Clip", scaled, body.const(-_FURTHEST), bound)
+    scaled = body.add("Clip", scaled, body.const(_FIRST), body.const(_LAST))
     size = body.add("Floor", body.add("Add", body.add("Abs", scaled), body.const(0.5)))
     return body.add("Concat", image, body.add("Mul", size, body.add("Sign", scaled)), axis=1)
 

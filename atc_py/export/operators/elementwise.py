@@ -99,10 +99,20 @@ def relu(body: Body) -> str:
 @emulates("ClipByValue")
 def clip_by_value(body: Body) -> str:
     """Write `y = min(max(x, clip_value_min), clip_value_max)`; NaN stays NaN."""
+    if body.node.dtype() is DType.UINT64:
+        low, high = body.own(1), body.own(2)
+        raised = body.add("Max", body.own(), low)
+        return body.add("Reshape", body.add("Min", raised, high), body.add("Shape", body.own()))
     low, high = scalar(body, 1), scalar(body, 2)
-    if {1, 2} <= body.node.constants.keys():
+    if _are_numbers(body, 1) and _are_numbers(body, 2):
         return returned(body, body.add("Clip", carried(body), low, high))
     return returned(body, body.add("Min", body.add("Max", carried(body), low), high))
+
+
+def _are_numbers(body: Body, position: int) -> bool:
+    """Return True of a constant without NaN, which runtimes' Clip does not heed."""
+    found = body.node.constant(position)
+    return found is not None and not bool((found != found).any())  # noqa: PLR0124
 
 
 @emulates("ExpandD", moves=True)

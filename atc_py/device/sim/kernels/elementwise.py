@@ -29,6 +29,9 @@ _ROW = 4096
 _SQUARE = 2
 """The exponent for which multiplication does, at a fraction of the time."""
 
+_ROOT = 0.5
+"""The exponent for which numpy takes the square root."""
+
 
 @kernel(
     "Add",
@@ -109,7 +112,22 @@ def power(call: Call) -> None:
     elif exponent.size == 1 and exponent.reshape(-1)[0] == _SQUARE:
         np.multiply(base, base, out=call.out)
     else:
-        np.power(base, exponent, out=call.out)
+        _raise(base, exponent, call.out)
+
+
+def _raise(base: NDArray[Any], exponent: NDArray[Any], out: NDArray[Any]) -> None:
+    """Raise floats to powers; `out` may be the memory of `base`.
+
+    Of one exponent of 1 / 2 numpy takes the square root, NaN of -inf and -0 of -0, where the power
+    is inf and 0, as it is among other exponents.
+    """
+    if exponent.size != 1 or exponent.reshape(-1)[0] != _ROOT:
+        np.power(base, exponent, out=out)
+        return
+    np.add(base, 0, out=out)
+    infinite = out == -np.inf
+    np.sqrt(out, out=out)
+    out[infinite] = np.inf
 
 
 def _integer_power(base: NDArray[Any], exponent: NDArray[Any], out: NDArray[Any]) -> None:
@@ -137,13 +155,13 @@ def muls(call: Call) -> None:
 def power_of_affine(call: Call) -> None:
     """Compute `y = (scale * x + shift)^power`, NaN of what is negative unless power is whole."""
     factor, addend, exponent = (
-        call.x.dtype.type(call.node.number(name)) for name in ("scale", "shift", "power")
+        np.array(call.node.number(name), call.x.dtype) for name in ("scale", "shift", "power")
     )
 
     def formula(x: NDArray[Any], out: NDArray[Any], _: object) -> None:
         np.multiply(x, factor, out=out)
         np.add(out, addend, out=out)
-        np.power(out, exponent, out=out)
+        _raise(out, exponent, out)
 
     by_blocks(call, formula)
 
@@ -265,13 +283,29 @@ def _cast(call: Call) -> None:
     if source is target:
         np.copyto(call.out, call.x)
     elif is_rounded(target):
-        np.copyto(call.out, call.x.astype(target.numpy), casting="unsafe")
+        wide = call.x if target is DType.FLOAT16 else _odd_where_inexact(call.x)
+        np.copyto(call.out, wide.astype(target.numpy), casting="unsafe")
     elif source.is_float and target.is_integer:
         _truncate(call.x, call.out)
     elif target is DType.BOOL:
         np.not_equal(call.x, 0, out=call.out)
     else:
         np.copyto(call.out, call.x, casting="unsafe")
+
+
+def _odd_where_inexact(x: NDArray[Any]) -> NDArray[np.float32]:
+    """Return x as float32 that rounds to bfloat16 as x does, which is rounded once then.
+
+    What float32 does not hold is cut off and made odd, so that it is nowhere halfway between two
+    numbers of bfloat16.
+    """
+    exact = x.astype(np.float64)
+    with np.errstate(over="ignore"):
+        found: NDArray[np.float32] = exact.astype(np.float32)
+    bits = found.view(np.uint32)
+    bits -= np.abs(found) > np.abs(exact)
+    bits |= (found != exact) & ~np.isnan(exact)
+    return found
 
 
 def _truncate(x: NDArray[Any], out: NDArray[Any]) -> None:
