@@ -7,7 +7,7 @@ OUT ?= out
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all mutations check bench kernels fmt docs conformance networks trained deviations exports fuzz agree clean \
+.PHONY: help demo test test-all mutations check bench kernels fmt docs conformance networks trained deviations exports netron twin fuzz agree clean \
         kill-sweep
 
 help: ## List the targets
@@ -93,6 +93,12 @@ $(TORCH_VENV)/.installed: $(VENV)/bin/python
 exports: $(VENV)/.dev $(TORCH_VENV)/.installed ## Export networks with PyTorch; write docs/fixed-models.md again
 	$(TORCH_VENV)/bin/python tests/trained/export.py
 	$(BIN)/python -m tests.trained.fixed_page --write
+
+netron: $(VENV)/.dev ## Export the shared and quantized networks; open each with Netron's own loader, under Node
+	$(BIN)/python -m tests.export.netron
+
+twin: $(VENV)/.dev ## Repeat every simulated run of the device's, networks' and conformance tests in onnxruntime
+	$(PYTEST) -m "" -p tests.export.twin tests/device tests/networks tests/conformance
 
 # FUZZ_COUNT, FUZZ_SEED and FUZZ_SECONDS choose the round; with atheris, coverage guides a second one.
 fuzz: $(VENV)/.dev ## Try mutated models; print failures, their seeds, and the codes given

@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from atc_py.diag import AtcError
     from atc_py.pipeline.export import export_model
     from atc_py.pipeline.profile import profile_model
+    from atc_py.session.session import InferenceSession
     from atc_py.system.memory_limit import limited_memory
 
 __all__ = [
     "AtcError",
+    "InferenceSession",
     "Model",
     "__version__",
     "check_models",
@@ -63,6 +65,10 @@ def __getattr__(name: str) -> Any:
         from atc_py.system import memory_limit
 
         return memory_limit.limited_memory
+    if name == "InferenceSession":
+        from atc_py.session import session
+
+        return session.InferenceSession
     if name == "AtcError":
         from atc_py import diag
 

@@ -25,8 +25,8 @@ LEVELS = {
             "export",
             "lowering emit device results fix",
             "pipeline running",
-            "compare kernels",
-            "api report",
+            "compare kernels session",
+            "api report exec",
             "__init__ backend cli",
             "__main__",
         )

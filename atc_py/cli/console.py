@@ -77,12 +77,12 @@ def print_json(value: object) -> None:
     print_line(text)
 
 
-def print_tables(tables: Iterable[Table]) -> None:
-    """Print tables with an empty line between them."""
+def print_tables(tables: Iterable[Table], *, err: bool = False) -> None:
+    """Print tables with an empty line between them, to standard output or standard error."""
     for position, table in enumerate(tables):
         if position:
-            print_line()
-        _print_table(table)
+            click.echo(err=err)
+        _print_table(table, err=err)
 
 
 def print_diagnostics(diagnostics: Iterable[Diagnostic], *, as_json: bool) -> None:
@@ -140,11 +140,11 @@ def _paced_printer(clock: Callable[[], float]) -> Callable[[str], None]:
     return show
 
 
-def _print_table(table: Table) -> None:
+def _print_table(table: Table, *, err: bool) -> None:
     """Print one table, drawn by rich on a terminal."""
-    if not sys.stdout.isatty():
+    if not (sys.stderr if err else sys.stdout).isatty():
         for line in plain_lines(table):
-            print_line(line)
+            click.echo(line, err=err)
         return
     from rich.box import SIMPLE
     from rich.console import Console
@@ -160,4 +160,4 @@ def _print_table(table: Table) -> None:
         drawn.add_column(name, justify="right" if right else "left", overflow="fold")
     for row in table.rows:
         drawn.add_row(*(Text(cell) for cell in row))
-    Console().print(drawn)
+    Console(stderr=err).print(drawn)

@@ -14,6 +14,7 @@ from atc_py.cli.check import check
 from atc_py.cli.compare import compare
 from atc_py.cli.console import print_diagnostics, print_error, show_help_of_bare_group
 from atc_py.cli.convert import convert
+from atc_py.cli.exec import program
 from atc_py.cli.exhaustion import exhaustion
 from atc_py.cli.explain import explain
 from atc_py.cli.export import export
@@ -72,19 +73,9 @@ def cli(context: click.Context) -> None:
 
 
 for _command in (
-    convert,
-    check,
-    compare,
-    run,
-    export,
-    info,
-    kernels,
-    profile,
-    quantize,
-    fix,
-    ops,
+    convert, check, compare, run, program, export, info, kernels, profile, quantize, fix, ops,
     explain,
-):
+):  # fmt: skip
     cli.add_command(_command)
 
 
@@ -125,7 +116,12 @@ def _signal_status(error: BaseException) -> int:
 
 
 def _wants_json(args: Sequence[str]) -> bool:
-    """Return True if the command line asks for JSON, in either spelling."""
+    """Return True if the command line asks for JSON, in either spelling.
+
+    Standard output of `exec` is the program's, and so may be a --json in its line.
+    """
+    if program.name in args[:1]:
+        return False
     pairs = pairwise(args)
     return "--json" in args or "--format=json" in args or ("--format", "json") in pairs
 

@@ -167,6 +167,10 @@ class AtcError(Exception):
         super().__init__("; ".join(f"{d.code.id}: {d.message}" for d in diagnostics))
         self.diagnostics = diagnostics
 
+    def __reduce__(self) -> tuple[type[AtcError], tuple[Diagnostic, ...]]:
+        """Return what another process makes the error of; it has the diagnostics alone."""
+        return AtcError, self.diagnostics
+
     @property
     def exit_code(self) -> ExitCode:
         """Exit status of the first error among the diagnostics."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from onnx import GraphProto, NodeProto, TensorProto, helper
+from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, helper
 
 from atc_py.export.elements import bytes_of, element_type, held_dtype
 from atc_py.export.node import NoFormError
@@ -130,6 +130,26 @@ class Body:
             )
             self._constants[key] = self.add("Constant", value=tensor)
         return self._constants[key]
+
+    def attribute(self, name: str, dtype: DType) -> str:
+        """Return an attribute of type float, rounded to `dtype`, as a float32 scalar.
+
+        A function refers to the attribute of the node that calls it, so that nodes which differ in
+        it alone have one function. ONNX holds it in float32; one that needs more is written out.
+        """
+        value = self.node.number(name)
+        with np.errstate(over="ignore"):
+            held = np.float32(value)
+        if self._prefix or float(held) != value:
+            with np.errstate(over="ignore"):
+                return self.const(np.float64(value).astype(dtype.numpy).astype(np.float32))
+        key = ("attribute", name)
+        if key not in self._constants:
+            (made,) = self.several("Constant", 1)
+            reference = self.nodes[-1].attribute.add(name="value_float", ref_attr_name=name)
+            reference.type = AttributeProto.FLOAT
+            self._constants[key] = made
+        return self.rounded(self._constants[key], dtype)
 
     def ints(self, *values: int) -> str:
         """Return int64 [n], as axes, shapes and indices are given."""

@@ -47,24 +47,40 @@ class Unit:
     nodes: list[NodeProto] = field(default_factory=list)
 
 
-def with_branches(units: Sequence[Unit]) -> list[NodeProto]:
+def with_branches(units: Sequence[Unit], outputs: Iterable[str]) -> list[NodeProto]:
     """Return the nodes of `units`, which are in order, with an If for each condition.
 
+    Args:
+        units: the operators.
+        outputs: names of the values that a run returns.
+
     Raises:
-        NoFormError: sides of a Merge do not differ in one condition.
+        NoFormError: sides of a Merge do not differ in one condition alone, or an output is not
+            computed on both sides.
     """
     if not any(unit.op in {"Switch", "Merge"} for unit in units):
         return [node for unit in units for node in unit.nodes]
-    return _Branches(units).nodes()
+    branches = _Branches(units)
+    for output in outputs:
+        branches.require_alive(output)
+    return branches.nodes()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _If:
-    """Merges that become one If."""
+    """Merges that become one If.
+
+    Attributes:
+        condition: name of the condition.
+        merges: the units; each is a result.
+        sides: values of each where the condition holds and where not.
+        after: those whose results the values and the condition need.
+    """
 
     condition: str
     merges: list[Unit] = field(default_factory=list)
     sides: list[tuple[str, str]] = field(default_factory=list)
+    after: set[_If] = field(default_factory=set)
 
 
 class _Branches:
@@ -74,40 +90,65 @@ class _Branches:
         self._sides: dict[str, Sides] = {}
         self._same: dict[str, str] = {}
         self._units: dict[Sides, list[Unit]] = defaultdict(list)
-        self._ifs: dict[tuple[object, ...], _If] = {}
+        self._levels: dict[Sides, list[NodeProto]] = {}
+        self._ifs: dict[tuple[object, ...], list[_If]] = defaultdict(list)
         self._if_of: dict[str, _If] = {}
+        self._after: dict[str, frozenset[_If]] = {}
         for unit in units:
             if unit.op == "Switch":
                 self._switch(unit)
             elif unit.op == "Merge":
                 self._merge(unit)
             else:
-                sides = frozenset[tuple[str, bool]]().union(*map(self._of, unit.reads))
-                self._place(unit, sides)
+                self._place(unit, self._around(unit.reads))
 
     def nodes(self) -> list[NodeProto]:
         """Return the nodes that run whatever the conditions are."""
         return self._level(frozenset())
 
+    def require_alive(self, value: str) -> None:
+        """Check that `value` is computed whatever the conditions are.
+
+        Raises:
+            NoFormError: it is not.
+        """
+        if self._of(value):
+            raise NoFormError(f"output {value!r} is computed on one side of a condition only")
+
     def _of(self, value: str) -> Sides:
         return self._sides.get(value, frozenset())
 
+    def _around(self, values: Iterable[str]) -> Sides:
+        """Return the sides on which all values are alive."""
+        return frozenset[tuple[str, bool]]().union(*map(self._of, values))
+
+    def _needed_ifs(self, values: Iterable[str]) -> frozenset[_If]:
+        """Return the Ifs of which values are made, without those that others of them need."""
+        return frozenset[_If]().union(*(self._after.get(value, frozenset()) for value in values))
+
     def _place(self, unit: Unit, sides: Sides) -> None:
-        """Put a unit with those of its sides."""
+        """Put a unit with those of its sides; what is dead always runs nowhere."""
         self._units[sides].append(unit)
+        after = self._needed_ifs(unit.reads)
         for value in unit.writes:
             self._sides[value] = sides
+            self._after[value] = after
 
     def _switch(self, unit: Unit) -> None:
         """Note that each output of a Switch is its data, on one side of its condition."""
         data, condition = unit.reads[0], self._real(unit.reads[1])
-        around = self._of(unit.reads[0]) | self._of(unit.reads[1])
+        around, after = self._around(unit.reads), self._needed_ifs(unit.reads)
         for truth, value in enumerate(unit.writes):
             self._same[value] = data
             self._sides[value] = around | {(condition, bool(truth))}
+            self._after[value] = after
 
     def _merge(self, unit: Unit) -> None:
         """Note a Merge, and which value it takes on which side."""
+        alive = [value for value in unit.reads if not _is_dead(self._of(value))]
+        if len(alive) != len(unit.reads):
+            self._pass_on(unit, (alive or list(unit.reads))[0])
+            return
         (one, other) = unit.reads
         differing = {
             (condition, truth)
@@ -115,17 +156,38 @@ class _Branches:
             if (condition, not truth) in self._of(other)
         }
         if len(differing) != 1:
-            raise NoFormError("its two values do not differ in one condition")
+            raise NoFormError("the two values of a Merge do not differ in one condition")
         ((condition, truth),) = differing
-        outer = (self._of(one) | self._of(other)) - {(condition, True), (condition, False)}
-        key = (condition, outer, unit.origin)
-        found = self._ifs.get(key)
-        if found is None:
-            found = self._ifs[key] = _If(condition)
+        outer = self._of(one) - {(condition, truth)}
+        if outer != self._of(other) - {(condition, not truth)}:
+            raise NoFormError("the two values of a Merge differ in several conditions")
+        found = self._joined((condition, outer, unit.origin), unit.reads, condition)
         found.merges.append(unit)
         found.sides.append((one, other) if truth else (other, one))
         self._if_of[unit.writes[0]] = found
         self._place(unit, outer)
+        self._after[unit.writes[0]] = frozenset({found})
+
+    def _joined(self, key: tuple[object, ...], values: Sequence[str], condition: str) -> _If:
+        """Return the If that a Merge of `values` becomes a result of, a new one where none can be.
+
+        An If has all its results at once: none of them can go into another.
+        """
+        after = self._needed_ifs([*values, condition])
+        for found in self._ifs[key]:
+            if not _reaches(after, found):
+                break
+        else:
+            found = _If(condition)
+            self._ifs[key].append(found)
+        found.after |= after
+        return found
+
+    def _pass_on(self, unit: Unit, value: str) -> None:
+        """Have a Merge, of which one value is always dead, be the other."""
+        made = helper.make_node("Identity", [value], [unit.writes[0]], unit.name)
+        sides = self._of(value)
+        self._place(Unit("Identity", unit.name, unit.origin, [value], unit.writes, [made]), sides)
 
     def _real(self, value: str) -> str:
         """Return the value that a Switch passes on."""
@@ -135,16 +197,22 @@ class _Branches:
 
     def _level(self, sides: Sides) -> list[NodeProto]:
         """Return the nodes of one set of sides, an If where its first result is."""
+        if sides not in self._levels:
+            self._levels[sides] = self._written(sides)
+        return self._levels[sides]
+
+    def _written(self, sides: Sides) -> list[NodeProto]:
+        """Return the nodes of one set of sides, as `_level` does."""
         made: list[tuple[list[NodeProto], set[str], set[str]]] = []
-        done: set[int] = set()
+        done: set[_If] = set()
         for unit in self._units[sides]:
             if unit.op != "Merge":
                 nodes = [self._renamed(node) for node in unit.nodes]
-            elif id(self._if_of[unit.writes[0]]) in done:
+            elif self._if_of[unit.writes[0]] in done:
                 continue
             else:
                 found = self._if_of[unit.writes[0]]
-                done.add(id(found))
+                done.add(found)
                 nodes = [self._branching(found, sides)]
             writes = {value for node in nodes for value in node.output}
             made.append((nodes, _read_by(nodes), writes))
@@ -177,7 +245,31 @@ class _Branches:
         for index, value in enumerate(node.input):
             if value in self._same:
                 node.input[index] = self._real(value)
+        for attribute in node.attribute:
+            for inner in attribute.g.node:
+                self._renamed(inner)
+            for output in attribute.g.output:
+                output.name = self._real(output.name)
         return node
+
+
+def _is_dead(sides: Sides) -> bool:
+    """Return True if nothing is alive there: a condition would have to hold and not to hold."""
+    return any((condition, not truth) in sides for condition, truth in sides)
+
+
+def _reaches(starts: Iterable[_If], wanted: _If) -> bool:
+    """Return True if `wanted` is one of `starts` or of what those need."""
+    seen: set[_If] = set()
+    waiting = list(starts)
+    while waiting:
+        found = waiting.pop()
+        if found is wanted:
+            return True
+        if found not in seen:
+            seen.add(found)
+            waiting += found.after
+    return False
 
 
 def _needed(nodes: Sequence[NodeProto], results: Iterable[str]) -> list[NodeProto]:

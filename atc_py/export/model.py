@@ -132,7 +132,9 @@ class _Emulator:
         units = [unit for unit in map(self._unit, range(len(self._description.nodes))) if unit]
         self._sink.raise_errors()
         try:
-            nodes = with_branches(units)
+            nodes = with_branches(
+                units, [self._name(port.tensor) for port in self._description.outputs]
+            )
         except NoFormError as error:
             raise NO_ONNX_FORM.error(
                 f"control flow has no ONNX form: {error}", help=_HELP

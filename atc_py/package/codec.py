@@ -12,6 +12,7 @@ from atc_py.diag.codes import NOT_OM, OM_CONTENT, OM_VERSION
 from atc_py.package.names import MODEL, REPORT
 from atc_py.package.schema import FORMAT, READ_VERSIONS, OmModel
 from atc_py.system.json_text import MAX_DEPTH, is_deep
+from atc_py.system.struct_types import ready_for_threads
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +29,9 @@ class _Probe(msgspec.Struct):
 
     format: str
     format_version: int
+
+
+ready_for_threads(_Probe, OmModel)
 
 
 def encode_model(model: OmModel) -> bytes:

@@ -75,19 +75,19 @@ def compile_model(
     output: Path,
     options: CompileOptions,
     on_stage: Callable[[str], None] | None = None,
+    read: Callable[[Path], OnnxFile] = read_model,
 ) -> Conversion:
-    """Compile `model` to the offline model `output`; `on_stage` is called at the start of each stage.
+    """Compile `model`, as `read` returns it, to `output`; call `on_stage` where a stage starts.
 
     Raises:
-        AtcError: with every finding of the failing stage; the previous file at `output` is then
-            unchanged.
+        AtcError: with every finding of the failing stage; a file at `output` is then unchanged.
     """
     soc = _soc(options)
     specs = specifications(options.op_specs, options.precision.operator_list)
     switches = _switches(options)
     clock = _Clock(on_stage)
     with clock.stage("read"):
-        file = read_model(model)
+        file = read(model)
     judge = judge_of(options, soc, specs)
     file, options, fixed = _fixed(file, options, judge, clock)
     file, semantics = _with_semantics(file, options, judge, clock)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from atc_py.results.conversion import Conversion
 
-__all__ = ["convert"]
+__all__ = ["compile_options", "convert"]
 
 
 def convert(  # noqa: PLR0913  (the options of the tool's main job)
@@ -60,21 +61,38 @@ def convert(  # noqa: PLR0913  (the options of the tool's main job)
     from atc_py.pipeline.compile import compile_model
 
     reject_unknown("convert", choice, ConvertChoice)
+    options = replace(
+        compile_options("convert", choice, soc, input_shape),
+        kernels=output_folder("kernels", kernels),
+        templates=optional_path(templates),
+        op_specs=optional_path(op_specs),
+    )
+    return compile_model(Path(model), default_output(Path(model), output), options, on_stage)
+
+
+def compile_options(
+    function: str,
+    choice: ConvertChoice,
+    soc: str,
+    input_shape: str | Mapping[str, Sequence[int]],
+) -> CompileOptions:
+    """Return the options that keywords of `function` say.
+
+    Raises:
+        TypeError: a key of `fix` is unknown.
+        AtcError: an option has no meaning.
+    """
     rules = choice.get("fix")
-    options = CompileOptions(
+    return CompileOptions(
         soc=soc,
         precision_mode=chosen_mode(choice),
         input_shapes=input_shapes(input_shape),
         disabled_passes=frozenset(choice.get("disable_pass", ())),
         fusion_switch_file=optional_path(choice.get("fusion_switch_file")),
         dump_ir=output_folder("dump_ir", choice.get("dump_ir")),
-        kernels=output_folder("kernels", kernels),
-        templates=optional_path(templates),
         verify=choice.get("verify", False),
         reuse_memory=not choice.get("disable_reuse_memory", False),
         small_channel=choice.get("enable_small_channel", False),
-        op_specs=optional_path(op_specs),
         precision=precision_options(choice),
-        fix=None if rules is None else chosen_rules("convert", rules),
+        fix=None if rules is None else chosen_rules(function, rules),
     )
-    return compile_model(Path(model), default_output(Path(model), output), options, on_stage)

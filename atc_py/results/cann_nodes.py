@@ -9,6 +9,7 @@ import msgspec
 
 from atc_py.diag import Place
 from atc_py.diag.codes import OM_CONTENT
+from atc_py.system.struct_types import ready_for_threads
 
 __all__ = ["CannDeviation", "CannNode", "CannSemantics", "read_semantics"]
 
@@ -67,6 +68,9 @@ class CannSemantics:
     def as_json(self) -> dict[str, object]:
         """Return the entry of a report."""
         return {_KEY: msgspec.to_builtins(self)}
+
+
+ready_for_threads(CannSemantics)
 
 
 def read_semantics(report: Mapping[str, object], file: str) -> CannSemantics | None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from atc_py.device.backend import NodeProfile
+    from atc_py.device.backend import DeviceBackend, NodeProfile
     from atc_py.package.schema import OmModel, OmPort
     from atc_py.results.cann_nodes import CannSemantics
     from atc_py.tensor.shapes import Dims
@@ -58,6 +58,8 @@ class Model:
         from atc_py.device.supervised import backend_for
         from atc_py.package.reader import open_model
 
+        self._choice = device, storage, timeout
+        self._inherited: list[DeviceBackend] = []
         self._backend = backend_for(device, timeout)
         self._package = open_model(path)
         try:
@@ -95,6 +97,23 @@ class Model:
                 help=f"the model's inputs are {', '.join(port.name for port in self.inputs)}",
             )
         return self._backend.run(self._handle, inputs)
+
+    def reload(self) -> None:
+        """Load the model again in a process that was forked, where it has neither threads nor locks.
+
+        What the other process loaded is not released: that may wait for its threads.
+
+        Raises:
+            AtcError: as the constructor does, of the device.
+        """
+        from atc_py.device.backend import load_stored
+        from atc_py.device.supervised import backend_for
+
+        device, storage, timeout = self._choice
+        self._inherited.append(self._backend)
+        self._backend = backend_for(device, timeout)
+        self._backend.open()
+        self._handle = load_stored(self._backend, self._package, storage)
 
     def profile(self) -> Sequence[NodeProfile]:
         """Return the time of each node in the last run."""

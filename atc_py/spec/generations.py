@@ -11,6 +11,7 @@ from atc_py.options.compile_options import NEWEST_CANN
 from atc_py.spec.deviations import Certainty, Effect
 from atc_py.spec.document import read_document
 from atc_py.system.resources import op_specs_dir
+from atc_py.system.struct_types import ready_for_threads
 
 __all__ = ["NEWEST_CANN", "Edition", "Generation", "editions", "find_generation", "generations"]
 
@@ -49,6 +50,9 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     editions: tuple[Edition, ...]
     generations: tuple[Generation, ...]
+
+
+ready_for_threads(_File)
 
 
 @cache

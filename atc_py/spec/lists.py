@@ -12,6 +12,7 @@ from atc_py.diag.suggestions import nearest
 from atc_py.options.compile_options import DEFAULT_LIST
 from atc_py.spec.document import read_document
 from atc_py.system.resources import op_specs_dir
+from atc_py.system.struct_types import ready_for_threads
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,6 +44,9 @@ class OperatorList(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def folder(self) -> Path:
         """The folder of its files."""
         return op_specs_dir() / self.name
+
+
+ready_for_threads(OperatorList)
 
 
 @cache

@@ -17,6 +17,7 @@ from msgspec import inspect
 from atc_py.diag import AtcError
 from atc_py.spec.document import spec_error
 from atc_py.spec.model import OpSpec
+from atc_py.system.struct_types import ready_for_threads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from atc_py.spec.document import DataPath, Document
 
 __all__ = ["convert"]
+
+ready_for_threads(OpSpec)
 
 _AT = re.compile(r"^(.*?)(?: - at (`key` in )?`\$(.*)`)?$", re.DOTALL)
 _STEP = re.compile(r"\.(?P<key>[A-Za-z_@][A-Za-z0-9_]*)|\[(?P<index>[0-9]+)\]")

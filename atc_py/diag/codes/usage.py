@@ -17,6 +17,8 @@ __all__ = [
     "NO_BFLOAT16",
     "OPTIONS_EXCLUDE",
     "REQUIRED_PASS",
+    "SESSION_OPTION_WITHOUT_EFFECT",
+    "SESSION_UNSUPPORTED",
     "UNKNOWN_NAME",
     "UNKNOWN_PASS",
     "UNKNOWN_SOC",
@@ -130,5 +132,23 @@ INPUT_NOT_FINITE = add_code(
     "Data given for an input contains NaN or infinities. The model runs on it; the outputs are "
     "most likely NaN or infinite for that reason alone.",
     "Look at the element that the message names, and at the tool that wrote the file.",
+    Severity.WARNING,
+)
+SESSION_UNSUPPORTED = add_code(
+    1040,
+    "session-unsupported",
+    ExitCode.USAGE,
+    "A program asked an `InferenceSession` for something that onnxruntime has and the device does "
+    "not: a library of custom operators, other initializers, a model in onnxruntime's own format, "
+    "memory of another device, or a member that docs/inference-session.md lists as refused.",
+    "Leave the option out, or run this model in onnxruntime itself.",
+)
+SESSION_OPTION_WITHOUT_EFFECT = add_code(
+    1041,
+    "session-option-without-effect",
+    ExitCode.DONE,
+    "A program gave an `InferenceSession` an execution provider or an option that has no effect "
+    "there. In onnxruntime it would change numbers or write a file.",
+    "Leave it out to silence the warning; the session computes what the compiled model computes.",
     Severity.WARNING,
 )

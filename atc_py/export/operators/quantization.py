@@ -30,24 +30,24 @@ def ascend_quant(body: Body) -> str:
     if node.dtype() is F32:
         values = body.rounded(values, compute)
     for scale in _factors(body, compute):
-        values = body.rounded(body.add("Mul", values, body.const(scale)), compute)
-    offset = _held(node.number("offset"), compute)
-    if offset:
-        values = body.rounded(body.add("Add", values, body.const(offset)), compute)
+        values = body.rounded(body.add("Mul", values, scale), compute)
+    if _held(node.number("offset"), compute):
+        offset = body.attribute("offset", compute)
+        values = body.rounded(body.add("Add", values, offset), compute)
     rounding = _ROUNDINGS[node.text("round_mode")]
     if rounding:
         values = body.add(rounding, values)
     return saturated(body, values, node.dtype_named("dst_type"), nan=True)
 
 
-def _factors(body: Body, compute: DType) -> list[np.float32]:
+def _factors(body: Body, compute: DType) -> list[str]:
     """Return what x is multiplied by, one after the other; of float32 the root is squared first."""
-    scale = _held(body.node.number("scale"), compute)
-    if scale == 1:
+    if _held(body.node.number("scale"), compute) == 1:
         return []
+    scale = body.attribute("scale", compute)
     if not body.node.flag("sqrt_mode"):
         return [scale]
-    return [scale, scale] if compute is F16 else [scale * scale]
+    return [scale, scale] if compute is F16 else [body.add("Mul", scale, scale)]
 
 
 def _held(value: float, compute: DType) -> np.float32:
@@ -61,12 +61,12 @@ def ascend_anti_quant(body: Body) -> str:
     """Write `y = (x + offset) * scale`, every step rounded to float16, with sqrt_mode scale twice."""
     node = body.node
     values = body.cast(body.own(), F32)
-    offset, scale = (_held(node.number(name), F16) for name in ("offset", "scale"))
-    if offset:
-        values = body.rounded(body.add("Add", values, body.const(offset)), F16)
-    values = body.add("Mul", values, body.const(scale))
+    if _held(node.number("offset"), F16):
+        values = body.rounded(body.add("Add", values, body.attribute("offset", F16)), F16)
+    scale = body.attribute("scale", F16)
+    values = body.add("Mul", values, scale)
     if node.flag("sqrt_mode"):
-        values = body.add("Mul", body.rounded(values, F16), body.const(scale))
+        values = body.add("Mul", body.rounded(values, F16), scale)
     return _last(body, values)
 
 

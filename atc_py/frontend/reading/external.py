@@ -34,6 +34,11 @@ class ExternalFiles:
         self._folder = model.parent
         self._files: dict[Path, MappedFile] = {}
 
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files that are mapped."""
+        return tuple(self._files)
+
     def locate(self, entries: Mapping[str, str], wanted: int, place: Place) -> ByteRange:
         """Return where a tensor of `wanted` bytes is stored, by its external_data entries.
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import numpy.typing as npt
+    from typing_extensions import Self
 
     from atc_py.tensor.shapes import Shape
 
@@ -54,6 +55,13 @@ class MappedFile:
                 self.data = mmap.mmap(handle, self.size, access=mmap.ACCESS_READ)
         finally:
             os.close(handle)
+
+    @classmethod
+    def holding(cls, data: bytes) -> Self:
+        """Return bytes that are in memory already, as if they were a file."""
+        made = cls.__new__(cls)
+        made.data, made.size = data, len(data)
+        return made
 
     def release(self, start: int, size: int) -> None:
         """Let the system take back the pages of a range; they are read again on access."""

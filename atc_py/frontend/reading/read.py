@@ -15,7 +15,7 @@ from atc_py.frontend.reading.contents import locate_contents
 from atc_py.frontend.reading.declared import declared_input, type_of_proto
 from atc_py.frontend.reading.external import ExternalFiles
 from atc_py.frontend.reading.functions import inline_functions
-from atc_py.frontend.reading.mapped import open_model_file
+from atc_py.frontend.reading.mapped import MappedFile, open_model_file
 from atc_py.frontend.reading.onnx_file import OnnxFile
 from atc_py.frontend.reading.signatures import signature_faults
 from atc_py.frontend.reading.tensors import TensorReader
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from atc_py.frontend.folding.graph import ValueType, WorkNode
-    from atc_py.frontend.reading.mapped import MappedFile
     from atc_py.frontend.reading.wire import Slimmed
 
 __all__ = ["read_model"]
@@ -48,11 +47,13 @@ _MAX_OPSET = 2**31 - 1
 _FIRST_IR_WITH_OPSETS = 3
 
 
-def read_model(path: Path, *, lenient: bool = False) -> OnnxFile:
+def read_model(path: Path, *, lenient: bool = False, data: bytes | None = None) -> OnnxFile:
     """Return the model in the file at `path`; its weights stay where they are.
 
     Args:
         path: the file.
+        data: the model's bytes, if they are not in the file; `path` is its name then, and weights in
+            other files are in that folder.
         lenient: keep a model that breaks ONNX's structural rules, as far as it still is a graph;
             what it breaks is then in `faults`.
 
@@ -61,7 +62,7 @@ def read_model(path: Path, *, lenient: bool = False) -> OnnxFile:
             for one that breaks ONNX's structural rules; BAD_TENSOR, EXTERNAL_DATA_MISSING and
             EXTERNAL_DATA_OUTSIDE for its tensors. Findings of one kind come all together.
     """
-    file = open_model_file(path)
+    file = open_model_file(path) if data is None else MappedFile.holding(data)
     slimmed = _without_large_tensors(file, path)
     model = _parse(slimmed.data, path)
     file_nodes = len(model.graph.node)

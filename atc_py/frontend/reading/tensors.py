@@ -20,6 +20,7 @@ from atc_py.tensor.shapes import MAX_RANK, element_count, format_shape, is_addre
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     import numpy.typing as npt
 
@@ -182,6 +183,11 @@ class TensorReader:
         self._file = file
         self._slimmed = slimmed
         self._external = external
+
+    @property
+    def weight_files(self) -> tuple[Path, ...]:
+        """The files beside the model that tensors were found in."""
+        return self._external.paths
 
     def const(self, tensor: TensorProto, place: Place) -> ConstData:
         """Return the tensor as a constant; large data stays in its file.

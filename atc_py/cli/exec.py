@@ -1,0 +1,200 @@
+"""`atc-py exec`: run a program with its onnxruntime sessions on the simulated NPU."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from atc_py.cli import options
+from atc_py.cli.console import print_diagnostics, print_error, print_tables
+from atc_py.options.compile_options import PrecisionMode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from typing_extensions import Unpack
+
+    from atc_py.exec.launch import Notice
+    from atc_py.options.choices import ConvertChoice
+    from atc_py.results.program_run import ProgramRun
+
+__all__ = ["program"]
+
+_DEVICES = ("sim", "ort")
+_SUFFIXES = (".json", ".html")
+
+
+@click.command("exec", context_settings={"allow_interspersed_args": False})
+@click.argument("command", metavar="-- PROGRAM...", nargs=-1, type=click.UNPROCESSED)
+@options.SOC
+@options.precision_mode(PrecisionMode, default=None)
+@options.precision_controls
+@options.semantics
+@options.fix_rules
+@click.option("--disable-pass", multiple=True, metavar="NAME", help="Leave out an optional pass.")
+@options.OP_SPECS
+@click.option(
+    "--device", type=click.Choice(_DEVICES), default=_DEVICES[0], show_default=True,
+    help="Back end that sessions run on.",
+)  # fmt: skip
+@click.option(
+    "--keep", type=click.IntRange(min=1), metavar="N",
+    help="Sets of shapes that each session keeps compiled; 4 by default.",
+)  # fmt: skip
+@click.option(
+    "--strict", is_flag=True,
+    help="End the program where a model cannot be compiled, instead of running it in onnxruntime.",
+)  # fmt: skip
+@click.option("--shadow", is_flag=True, help="Run each model in onnxruntime, too, and compare.")
+@click.option(
+    "--shadow-return", type=click.Choice(["npu", "onnxruntime"]), default="npu", show_default=True,
+    help="With --shadow, whose results the program gets.",
+)  # fmt: skip
+@click.option(
+    "--report", "reports", multiple=True, type=click.Path(), metavar="FILE.json|FILE.html",
+    help="File for the report; may be repeated.",
+)  # fmt: skip
+@click.option(
+    "--max-memory", metavar="SIZE",
+    help="Refuse compilations and runs that need more memory, such as 4G; by default three "
+    "quarters of what the machine leaves each process.",
+)  # fmt: skip
+@click.pass_context
+def program(  # noqa: PLR0913  (one parameter an option)
+    context: click.Context,
+    *,
+    command: tuple[str, ...],
+    soc: str,
+    op_specs: Path | None,
+    device: str,
+    keep: int | None,
+    strict: bool,
+    shadow: bool,
+    shadow_return: str,
+    reports: tuple[str, ...],
+    max_memory: str | None,
+    **choice: Unpack[ConvertChoice],
+) -> None:
+    """Run PROGRAM; each onnxruntime session in it and its children is the simulated NPU.
+
+    The program is not changed: `atc-py exec -- python evaluate.py data`. What the list refuses runs
+    in onnxruntime. Tables on standard error say at the end which models ran where.
+
+    Exit status: that of PROGRAM, 128 + N if signal N ended it; with --strict, that of `convert` for
+    a model that cannot be compiled. Before PROGRAM starts: 2 the command was called wrongly, 3 a
+    file cannot be read or written.
+    """
+    if not command:
+        raise click.UsageError("Missing argument 'PROGRAM', such as `-- python evaluate.py`.")
+    from click.core import ParameterSource
+
+    given = context.get_parameter_source("shadow_return") is ParameterSource.COMMANDLINE
+    if given and not shadow:
+        raise click.UsageError("--shadow-return has no effect without --shadow")
+    paths = _report_files(reports)
+    _require_sense(soc, op_specs, max_memory, choice)
+    from atc_py.exec.run import run_program
+
+    session = _session(choice, soc=soc, op_specs=op_specs, device=device, keep=keep)
+    done = run_program(
+        command,
+        session,
+        _say,
+        strict=strict,
+        shadow=shadow,
+        returned=shadow_return,
+        max_memory=max_memory,
+    )
+    _write(done, paths)
+    _print(done)
+    context.exit(done.status)
+
+
+def _report_files(given: Sequence[str]) -> list[Path]:
+    """Return the files for reports.
+
+    Raises:
+        AtcError: BAD_OPTION or CANNOT_WRITE for a path that cannot be a report.
+    """
+    from atc_py.diag.codes import BAD_OPTION
+    from atc_py.options.output_paths import report_output
+
+    paths = [report_output("--report", each, []) for each in given]
+    for path in paths:
+        if path.suffix.lower() not in _SUFFIXES:
+            raise BAD_OPTION.error(
+                f"--report {path}: the suffix says the format, and {path.suffix!r} is none",
+                help=f"use {' or '.join(_SUFFIXES)}",
+            )
+    if len({path.absolute() for path in paths}) < len(paths):
+        raise BAD_OPTION.error("--report names the same file twice", help="give each its own file")
+    return [path.absolute() for path in paths]
+
+
+def _require_sense(
+    soc: str, op_specs: Path | None, max_memory: str | None, choice: ConvertChoice
+) -> None:
+    """Refuse options here that every session would refuse.
+
+    Raises:
+        AtcError: UNKNOWN_SOC, BAD_OPTION, OPTIONS_EXCLUDE, UNKNOWN_PASS and errors of files.
+    """
+    from atc_py.exec.options import require_sense
+
+    require_sense(soc, op_specs, max_memory, choice)
+
+
+def _session(choice: ConvertChoice, **others: Any) -> dict[str, Any]:
+    """Return the keywords of each session: paths do not depend on the program's folder."""
+    given = {**choice, **{name: value for name, value in others.items() if value is not None}}
+    return {
+        name: os.path.abspath(value) if isinstance(value, Path) else value  # noqa: PTH100
+        for name, value in given.items()
+    }
+
+
+def _say(notice: Notice) -> None:
+    """Print what a process of the program wants said."""
+    from atc_py.report.escape import clipped
+    from atc_py.report.exec.findings import finding_text
+
+    finding = notice.finding
+    if notice.status is None:
+        print_error(
+            clipped(f"atc-py: {finding['severity']}[{finding['code']}]: {finding['message']}")
+        )
+        return
+    for each in notice.more:
+        print_error(finding_text(each))
+    print_error(clipped(f"atc-py: --strict ends the program: {finding['message']}"))
+
+
+def _write(done: ProgramRun, paths: Sequence[Path]) -> None:
+    """Write the reports, or none of them if one cannot be opened."""
+    if not paths:
+        return
+    from atc_py.report.exec.html_page import program_html
+    from atc_py.report.exec.json_document import program_json
+    from atc_py.system.atomic_files import atomic_write
+
+    texts = [
+        program_html(done) if path.suffix.lower() == ".html" else program_json(done)
+        for path in paths
+    ]
+    with ExitStack() as stack:
+        for path, text in zip(paths, texts, strict=True):
+            stack.enter_context(atomic_write(path)).write(text.encode("utf-8"))
+
+
+def _print(done: ProgramRun) -> None:
+    """Print tables and findings to standard error; standard output is the program's."""
+    from atc_py.report.exec.findings import finding_text
+    from atc_py.report.exec.tables import program_tables
+
+    print_tables(program_tables(done), err=True)
+    for each in done.diagnostics:
+        print_error(finding_text(each))

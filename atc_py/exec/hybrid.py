@@ -1,0 +1,264 @@
+"""A session that runs on the simulated NPU, in onnxruntime where that cannot be, or on both."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from atc_py.diag.codes import SESSION_IN_ONNXRUNTIME
+from atc_py.exec.records import CompilationRecord, RefusalRecord
+from atc_py.exec.simulated import as_refusal, simulate, simulated_work
+from atc_py.exec.strict import end_program
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from atc_py.diag import AtcError
+    from atc_py.exec.recorder import Recorder
+    from atc_py.exec.simulated import SimulatedSession
+
+__all__ = ["Hybrid"]
+
+_MOST_REFUSALS = 100
+"""Reasons that a process records of one model; each set of shapes may have one."""
+
+
+class Hybrid:
+    """The two sides of a session of the program.
+
+    Attributes:
+        npu: the simulated side; None where the model cannot be compiled.
+    """
+
+    def __init__(
+        self, real: Any, args: tuple[Any, ...], kwargs: dict[str, Any], recorder: Recorder
+    ) -> None:
+        """Keep what onnxruntime's side is opened with.
+
+        Args:
+            real: onnxruntime's own class.
+            args: the program's arguments.
+            kwargs: its keywords.
+            recorder: of this process.
+        """
+        self.npu: SimulatedSession | None = None
+        self._real, self._args, self._kwargs = real, args, kwargs
+        self._recorder = recorder
+        self._settings = recorder.settings
+        self._key = ("", "")
+        self._lock = threading.RLock()
+        self._has_other = False
+        self._refused: set[str] = set()
+        self._compiled = 0
+        _HYBRIDS.add(self)
+
+    def open(self, session: Any, model: str | bytes, arguments: Mapping[str, Any]) -> None:
+        """Open the simulated side, and onnxruntime's if it is needed.
+
+        Args:
+            session: the program's object, which is onnxruntime's side.
+            model: path or bytes.
+            arguments: the others that concern the simulated side.
+        """
+        digest, size = self._recorder.digest(model)
+        self._key = (_shown(model), digest)
+        refusal = None
+        try:
+            with simulated_work(self._settings):
+                self.npu = simulate(model, arguments, self._settings)
+        except Exception as error:  # noqa: BLE001  (a bug of atc-py's is no end of the program)
+            self.need_other(session)
+            refusal = as_refusal(error)
+        if self._settings.shadow:
+            self.need_other(session)
+        with self._recorder.change(self._key, now=True) as record:
+            record.size = size
+            record.sessions += 1
+        self._count_compilations()
+        if refusal is not None:
+            self._refuse(refusal, None)
+
+    def need_other(self, session: Any) -> None:
+        """Open onnxruntime's side, once.
+
+        Raises:
+            Exception: what onnxruntime's constructor raises.
+        """
+        with self._lock:
+            if not self._has_other:
+                self._real.__init__(session, *self._args, **self._kwargs)
+                self._has_other = True
+                self._args, self._kwargs = (), {}
+
+    def name(self, text: str) -> None:
+        """Record the name of the model's graph."""
+        with self._recorder.change(self._key) as record:
+            record.name = text
+
+    def run(self, session: Any, names: Any, feeds: Any, options: Any) -> Any:
+        """Return the outputs of a run.
+
+        Args:
+            session: the program's object.
+            names: of the outputs, None for all.
+            feeds: arrays by name of input.
+            options: onnxruntime's run options.
+        """
+        if self.npu is None or (self._refused and repr(_shapes(feeds)) in self._refused):
+            return self.elsewhere(session, self._real.run, names, _arrays(feeds), options)
+        start = time.perf_counter()
+        try:
+            with simulated_work(self._settings):
+                ours = self.npu.run(names, feeds, options)
+        except Exception as error:  # noqa: BLE001  (what is wrong with the feeds, onnxruntime says)
+            self._count_compilations()
+            theirs = self.elsewhere(session, self._real.run, names, _arrays(feeds), options)
+            shapes = _shapes(feeds)
+            self._refused.add(repr(shapes))
+            self._refuse(as_refusal(error), shapes)
+            return theirs
+        seconds = time.perf_counter() - start - self._count_compilations()
+        with self._recorder.change(self._key) as record:
+            record.npu.add(max(seconds, 0.0))
+        if not self._settings.shadow:
+            return ours
+        theirs = self._run_shadow(session, names, feeds, options)
+        if theirs is None:
+            return ours
+        self._compare(names, ours, theirs)
+        return theirs if self._settings.returned == "onnxruntime" else ours
+
+    def run_bound(self, session: Any, binding: Any, options: Any) -> None:
+        """Run with inputs and outputs that are bound; onnxruntime's own bindings run there."""
+        if hasattr(binding, "take"):
+            binding.take(self.run(session, binding.wanted or None, binding.feeds, options))
+        else:
+            self.elsewhere(session, self._real.run_with_iobinding, binding, options)
+
+    def elsewhere(self, session: Any, method: Callable[..., Any], *given: Any) -> Any:
+        """Return what a method of onnxruntime's that runs the model returns, and record the run."""
+        self.need_other(session)
+        start = time.perf_counter()
+        found = method(session, *given)
+        seconds = time.perf_counter() - start
+        with self._recorder.change(self._key) as record:
+            record.onnxruntime.add(seconds)
+        return found
+
+    def _run_shadow(self, session: Any, names: Any, feeds: Any, options: Any) -> Any:
+        """Run in onnxruntime too; None where it fails."""
+        start = time.perf_counter()
+        try:
+            found = self._real.run(session, names, _arrays(feeds), options)
+        except Exception:  # noqa: BLE001  (the program has a result already)
+            return None
+        seconds = time.perf_counter() - start
+        with self._recorder.change(self._key) as record:
+            record.shadow.add(seconds)
+        return found
+
+    def _compare(self, names: Any, ours: Any, theirs: Any) -> None:
+        """Record the comparison of two results."""
+        from atc_py.exec.comparing import add_comparison
+
+        listed: Any = self.npu
+        names = names or [each.name for each in listed.get_outputs()]
+        with self._recorder.change(self._key) as record:
+            for name, our, their in zip(names, ours, theirs, strict=False):
+                add_comparison(record.outputs, name, our, their)
+
+    def _count_compilations(self) -> float:
+        """Record the compilations that are new; return their seconds."""
+        if self.npu is None:
+            return 0.0
+        with self._lock:
+            new = list(self.npu.compilations[self._compiled :])
+            self._compiled += len(new)
+        if new:
+            with self._recorder.change(self._key, now=True) as record:
+                record.compilations += [
+                    CompilationRecord({k: list(v) for k, v in each.shapes.items()}, each.seconds)
+                    for each in new
+                ]
+        return sum(each.seconds for each in new)
+
+    def _refuse(self, error: AtcError, shapes: dict[str, list[int]] | None) -> None:
+        """Record that the model, or one set of shapes, runs in onnxruntime; in strict mode, end."""
+        findings = [found.as_json() for found in error.diagnostics]
+        where = "" if shapes is None else f" for {_shapes_text(shapes)}"
+        finding = SESSION_IN_ONNXRUNTIME.diagnostic(
+            f"{self._key[0] or 'a model of bytes'} runs in onnxruntime{where}: {_reasons(error)}"
+        ).as_json()
+        refusal = RefusalRecord(findings, shapes)
+        with self._recorder.change(self._key, now=True) as record:
+            known = [each.findings for each in record.refusals]
+            if refusal not in record.refusals and len(record.refusals) < _MOST_REFUSALS:
+                record.refusals.append(refusal)
+        if self._settings.strict:
+            end_program(self._recorder, finding, int(error.exit_code), findings)
+        if findings not in known:
+            self._recorder.say(finding)
+
+
+_HYBRIDS: weakref.WeakSet[Hybrid] = weakref.WeakSet()
+"""The sessions of this process."""
+
+
+def _new_locks() -> None:
+    """Make locks for a process that was forked: threads that held them are not in it."""
+    for each in list(_HYBRIDS):
+        each._lock = threading.RLock()  # noqa: SLF001  (a function of this class's module)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_new_locks)
+
+
+def _shown(model: str | bytes) -> str:
+    """Return the file of a model as the report names it; empty for bytes."""
+    return "" if isinstance(model, bytes) else os.path.abspath(model)  # noqa: PTH100  (text in, text out)
+
+
+def _arrays(feeds: Any) -> Any:
+    """Return what a program feeds, with arrays in place of OrtValues of tensors."""
+    if not isinstance(feeds, dict):
+        return feeds
+    return {
+        name: each.numpy() if getattr(each, "is_tensor", bool)() else each
+        for name, each in feeds.items()
+    }
+
+
+def _shapes(feeds: Any) -> dict[str, list[int]]:
+    """Return the shapes of what a program feeds, as far as it has any."""
+    if not isinstance(feeds, dict):
+        return {}
+    return {str(name): _shape(each) for name, each in feeds.items()}
+
+
+def _shape(value: Any) -> list[int]:
+    """Return the dims of an array, an OrtValue or nested lists."""
+    found = getattr(value, "shape", None)
+    if found is None:
+        import numpy as np
+
+        found = np.shape(value)
+    return [int(each) for each in (found() if callable(found) else found)]
+
+
+def _shapes_text(shapes: Mapping[str, list[int]]) -> str:
+    """Return shapes as --input-shape spells them."""
+    return ";".join(f"{name}:{','.join(map(str, dims))}" for name, dims in shapes.items())
+
+
+def _reasons(error: AtcError) -> str:
+    """Return the codes of an error and the first message, on one line."""
+    counts: dict[str, int] = {}
+    for found in error.diagnostics:
+        counts[found.code.id] = counts.get(found.code.id, 0) + 1
+    codes = ", ".join(code if n == 1 else f"{n} x {code}" for code, n in counts.items())
+    first = error.diagnostics[0].message if error.diagnostics else "no reason is known"
+    return " ".join(f"{codes}: {first}".split())

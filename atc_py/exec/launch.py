@@ -1,0 +1,142 @@
+"""The launcher: the program as a child process, with its streams, signals and exit status."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from atc_py.diag.codes import PROGRAM_NOT_STARTED
+from atc_py.exec.settings import NOTICES
+from atc_py.exec.startup._atc_py_environment import hooked
+from atc_py.exec.terminate import end_processes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+__all__ = ["Notice", "launch"]
+
+_WATCHED = ("INT", "QUIT", "TERM", "HUP", "USR1", "USR2", "WINCH", "CONT", "TSTP", "CHLD")
+"""Signals that the launcher waits for; each but the last goes on to the program."""
+
+_PYTHON_IGNORES = ("PIPE", "XFSZ")
+"""Signals that Python ignores, and that a program finds as the system has them."""
+
+_PAUSE = 0.5
+"""Seconds after which the launcher looks at the program without a signal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """What a process wants said at once.
+
+    Attributes:
+        finding: a finding as JSON values.
+        status: the exit status with which the program is to end for it; None where it goes on.
+        more: findings that are the reason.
+    """
+
+    finding: dict[str, Any]
+    status: int | None
+    more: list[dict[str, Any]]
+
+
+def launch(command: Sequence[str], run: Path, on_notice: Callable[[Notice], None]) -> int:
+    """Run a program with the hook; return the status that a shell would give it.
+
+    It has the launcher's streams, and is in its process group: what the terminal sends goes to both.
+
+    Args:
+        command: the program and its arguments.
+        run: folder of the run, with its settings.
+        on_notice: called with what processes want said.
+
+    Raises:
+        AtcError: PROGRAM_NOT_STARTED where the system does not start it.
+    """
+    seen: set[str] = set()
+    with _held_signals() as before:
+        child = _start(command, run, before)
+        while True:
+            _pass_on(child)
+            status = _ended(child)
+            ending = _say_notices(run, seen, on_notice)
+            if ending is not None:
+                end_processes(child)
+                return ending
+            if status is not None:
+                return status
+
+
+@contextmanager
+def _held_signals() -> Iterator[set[signal.Signals]]:
+    """Hold back the signals that are waited for; give the mask that was."""
+    watched = {getattr(signal, f"SIG{name}") for name in _WATCHED}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, watched)
+    try:
+        yield {signal.Signals(each) for each in before}
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _start(command: Sequence[str], run: Path, mask: set[signal.Signals]) -> int:
+    """Start the program; return its process id."""
+    environment = {**os.environ, **hooked(str(run), os.environ.get("PYTHONPATH"))}
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    try:
+        return os.posix_spawnp(
+            command[0],
+            list(command),
+            environment,
+            setsigmask=mask,
+            setsigdef=[getattr(signal, f"SIG{name}") for name in _PYTHON_IGNORES],
+        )
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise PROGRAM_NOT_STARTED.error(f"cannot start {command[0]!r}: {reason}") from error
+
+
+def _pass_on(child: int) -> None:
+    """Wait for a signal, for a moment at most, and pass it on if the program does not have it."""
+    watched = {getattr(signal, f"SIG{name}") for name in _WATCHED}
+    found = signal.sigtimedwait(watched, _PAUSE)
+    if found is None or found.si_signo == signal.SIGCHLD:
+        return
+    # A process id of 0: the terminal sent it, to the whole group.
+    if found.si_pid not in {0, child}:
+        with suppress(ProcessLookupError):
+            os.kill(child, found.si_signo)
+
+
+def _ended(child: int) -> int | None:
+    """Return the status of the program; None while it runs. The launcher stops where it stops."""
+    found, status = os.waitpid(child, os.WNOHANG | os.WUNTRACED)
+    if found == 0:
+        return None
+    if os.WIFSTOPPED(status):
+        os.kill(os.getpid(), signal.SIGSTOP)
+        with suppress(ProcessLookupError):
+            os.kill(child, signal.SIGCONT)
+        return None
+    return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+
+
+def _say_notices(run: Path, seen: set[str], on_notice: Callable[[Notice], None]) -> int | None:
+    """Say what is new; return the status with which the program is to end, if it is."""
+    ending = None
+    for file in sorted(run.glob(f"{NOTICES}*.json")):
+        if file.name in seen:
+            continue
+        seen.add(file.name)
+        # Any process of the program may have put something else there.
+        with suppress(OSError, ValueError, TypeError):
+            notice = Notice(**json.loads(file.read_text(encoding="utf-8")))
+            on_notice(notice)
+            ending = notice.status if ending is None else ending
+    return ending

@@ -1,0 +1,73 @@
+"""Options of all sessions of a program, held to sense before it starts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.options.choices import chosen_mode, chosen_rules, optional_path, precision_options
+from atc_py.options.compile_options import DEFAULT_LIST
+from atc_py.system.memory_limit import parse_size
+
+if TYPE_CHECKING:
+    import os
+
+    from atc_py.options.choices import ConvertChoice
+    from atc_py.options.compile_options import PrecisionMode
+
+__all__ = ["require_sense"]
+
+
+def require_sense(
+    soc: str,
+    op_specs: str | os.PathLike[str] | None,
+    max_memory: str | None,
+    choice: ConvertChoice,
+) -> None:
+    """Refuse options that every session would refuse.
+
+    Args:
+        soc: name of the SoC.
+        op_specs: folder of specifications, or None.
+        max_memory: a size such as 4G, or None.
+        choice: options of `convert`.
+
+    Raises:
+        AtcError: UNKNOWN_SOC, NO_BFLOAT16, BAD_OPTION, OPTIONS_EXCLUDE, UNKNOWN_PASS, BAD_SPEC,
+            BAD_CONTROL_FILE, and errors of files.
+    """
+    mode, precision = chosen_mode(choice), precision_options(choice)
+    _require_target(soc, mode)
+    if max_memory is not None:
+        parse_size(max_memory)
+    # What is left out is sensible, and what it is compared with takes long to import.
+    if op_specs is not None or precision.operator_list != DEFAULT_LIST:
+        from atc_py.spec import specifications
+
+        specifications(optional_path(op_specs), precision.operator_list)
+    if choice.get("disable_pass"):
+        from atc_py.passes.manager import find_passes
+
+        find_passes(choice["disable_pass"])
+    rules = choice.get("fix")
+    if rules is not None:
+        from atc_py.fix.registry import check_rules
+
+        chosen = chosen_rules("exec", rules)
+        check_rules(chosen.only | chosen.skip)
+    if precision.given():
+        from atc_py.passes.precision.control_files import find_controls
+        from atc_py.passes.precision.model_names import ModelNames
+
+        find_controls(precision, mode, ModelNames({}, frozenset(), (), ()))
+
+
+def _require_target(soc: str, mode: PrecisionMode) -> None:
+    """Refuse a SoC that there is not, and a mode that it does not have.
+
+    Raises:
+        AtcError: UNKNOWN_SOC, NO_BFLOAT16.
+    """
+    from atc_py.passes.precision.model_names import check_soc
+    from atc_py.target import find_soc
+
+    check_soc(mode, find_soc(soc))

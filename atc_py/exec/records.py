@@ -1,0 +1,166 @@
+"""Records of one process: the models of its sessions, where they ran, and what differed."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+__all__ = [
+    "CompilationRecord",
+    "ModelRecord",
+    "OutputSums",
+    "ProcessRecord",
+    "RefusalRecord",
+    "UseRecord",
+    "cosine",
+    "process_from_json",
+]
+
+
+@dataclass(slots=True)
+class UseRecord:
+    """Runs of a model in one place, and their seconds."""
+
+    runs: int = 0
+    seconds: float = 0.0
+
+    def add(self, seconds: float) -> None:
+        """Count a run."""
+        self.runs += 1
+        self.seconds += seconds
+
+
+@dataclass(slots=True)
+class CompilationRecord:
+    """One compilation: the shapes of all inputs by name, and its seconds."""
+
+    shapes: dict[str, list[int]]
+    seconds: float
+
+
+@dataclass(slots=True)
+class RefusalRecord:
+    """Reason why a model ran in onnxruntime.
+
+    Attributes:
+        findings: diagnostics as JSON values.
+        shapes: the shapes of the inputs that were refused; None for the whole model.
+    """
+
+    findings: list[dict[str, Any]]
+    shapes: dict[str, list[int]] | None = None
+
+
+@dataclass(slots=True)
+class OutputSums:
+    """Comparison of one output over all runs in shadow.
+
+    Attributes:
+        npu_dtype: of the simulated NPU's result.
+        dtype: of onnxruntime's.
+        runs: runs that were compared.
+        other_shapes: runs in which the shapes differ; nothing else of them is in the sums.
+        product: sum of products of the two.
+        npu_square: sum of squares of the NPU's.
+        square: sum of squares of onnxruntime's.
+        least_cosine: the lowest cosine of one run.
+        largest_error: the largest absolute difference; inf where only one is finite.
+        rows: rows along the last axis in which an argmax was looked for.
+        equal_rows: those in which it is the same.
+    """
+
+    npu_dtype: str
+    dtype: str
+    runs: int = 0
+    other_shapes: int = 0
+    product: float = 0.0
+    npu_square: float = 0.0
+    square: float = 0.0
+    least_cosine: float = 1.0
+    largest_error: float = 0.0
+    rows: int = 0
+    equal_rows: int = 0
+
+    def merge(self, other: OutputSums) -> None:
+        """Add the sums of another process."""
+        for name in (
+            "runs",
+            "other_shapes",
+            "product",
+            "npu_square",
+            "square",
+            "rows",
+            "equal_rows",
+        ):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.least_cosine = min(self.least_cosine, other.least_cosine)
+        self.largest_error = max(self.largest_error, other.largest_error)
+
+
+@dataclass(slots=True)
+class ModelRecord:
+    """A model in one process.
+
+    Attributes:
+        file: the file's path; empty for a model given as bytes.
+        digest: SHA-256 of the model.
+        name: name of its graph.
+        size: its bytes.
+        sessions: sessions that were created of it.
+        npu: runs on the simulated NPU.
+        onnxruntime: runs in onnxruntime instead.
+        shadow: runs in onnxruntime beside the NPU.
+        compilations: those of the simulated sessions, in order.
+        refusals: why it ran in onnxruntime.
+        outputs: comparisons by output.
+    """
+
+    file: str
+    digest: str
+    name: str = ""
+    size: int = 0
+    sessions: int = 0
+    npu: UseRecord = field(default_factory=UseRecord)
+    onnxruntime: UseRecord = field(default_factory=UseRecord)
+    shadow: UseRecord = field(default_factory=UseRecord)
+    compilations: list[CompilationRecord] = field(default_factory=list)
+    refusals: list[RefusalRecord] = field(default_factory=list)
+    outputs: dict[str, OutputSums] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class ProcessRecord:
+    """A process that had a session."""
+
+    pid: int
+    parent: int
+    command: list[str]
+    python: str
+    models: list[ModelRecord] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the record as JSON values; `process_from_json` reads it."""
+        return asdict(self)
+
+
+def process_from_json(value: dict[str, Any]) -> ProcessRecord:
+    """Return the record of a process from its JSON values."""
+    models = [_model(each) for each in value.pop("models")]
+    return ProcessRecord(**value, models=models)
+
+
+def _model(value: dict[str, Any]) -> ModelRecord:
+    """Return the record of a model from its JSON values."""
+    for place in ("npu", "onnxruntime", "shadow"):
+        value[place] = UseRecord(**value[place])
+    value["compilations"] = [CompilationRecord(**each) for each in value["compilations"]]
+    value["refusals"] = [RefusalRecord(**each) for each in value["refusals"]]
+    value["outputs"] = {name: OutputSums(**each) for name, each in value["outputs"].items()}
+    return ModelRecord(**value)
+
+
+def cosine(product: float, npu_square: float, square: float) -> float:
+    """Return the cosine of two vectors of which the sums of products are given; 1 for two of zeros."""
+    if not npu_square or not square:
+        return float(npu_square == square)
+    return min(product / (npu_square**0.5 * square**0.5), 1.0)

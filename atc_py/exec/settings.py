@@ -1,0 +1,59 @@
+"""Settings of a run, which the launcher leaves in the folder of the run for every process."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+__all__ = ["NOTICES", "PROCESSES", "ExecSettings", "read_settings", "write_settings"]
+
+_FILE = "settings.json"
+
+PROCESSES = "process-"
+"""Start of the names of files with the record of a process."""
+
+NOTICES = "notice-"
+"""Start of the names of files with what a process wants said at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExecSettings:
+    """Settings of a run.
+
+    Attributes:
+        launcher: process id of the launcher.
+        session: keywords of each simulated session.
+        max_memory: limit on the memory of compilations and runs, as --max-memory spells it.
+        strict: end the program where a model cannot be compiled.
+        shadow: run onnxruntime too, and compare.
+        returned: in shadow, whose results the program gets: npu or onnxruntime.
+        python: the launcher's kind of Python, as names of compiled modules state it.
+        libraries: folders in which the launcher finds what atc_py imports, by top-level module.
+        needs: the least version of each distribution that atc_py needs.
+    """
+
+    launcher: int
+    session: dict[str, Any]
+    max_memory: str | None = None
+    strict: bool = False
+    shadow: bool = False
+    returned: str = "npu"
+    python: str = ""
+    libraries: dict[str, str] = field(default_factory=dict)
+    needs: dict[str, str] = field(default_factory=dict)
+
+
+def write_settings(run: Path, settings: ExecSettings) -> None:
+    """Leave the settings in the folder of the run."""
+    (run / _FILE).write_text(json.dumps(asdict(settings)), encoding="utf-8")
+
+
+def read_settings(run: Path) -> ExecSettings:
+    """Return the settings of the run.
+
+    Raises:
+        OSError: the run is over, and its folder removed.
+    """
+    return ExecSettings(**json.loads((run / _FILE).read_text(encoding="utf-8")))

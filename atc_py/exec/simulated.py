@@ -1,0 +1,172 @@
+"""The simulated session of a model, as a process of the program makes and uses it."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import warnings
+from contextlib import contextmanager
+from importlib import metadata
+from importlib.machinery import PathFinder
+from typing import TYPE_CHECKING, Any, Protocol
+
+from atc_py.diag import AtcError
+from atc_py.diag.codes import INTERNAL, PROGRAM_LACKS_LIBRARIES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+
+    from atc_py.exec.settings import ExecSettings
+
+__all__ = ["SimulatedSession", "as_refusal", "is_own_work", "simulate", "simulated_work"]
+
+_inside = threading.local()
+
+
+class CompilationFacts(Protocol):
+    """A compilation of a simulated session: the dims of the inputs that are open, and its seconds."""
+
+    @property
+    def shapes(self) -> Mapping[str, Sequence[int]]:
+        """Dims by input."""
+
+    @property
+    def seconds(self) -> float:
+        """The time that it took."""
+
+
+class SimulatedSession(Protocol):
+    """The part of `atc_py.InferenceSession` that is always there."""
+
+    @property
+    def compilations(self) -> Sequence[CompilationFacts]:
+        """Every compilation so far."""
+
+    def run(self, output_names: Any, input_feed: Any, run_options: Any = None) -> list[Any]:
+        """Return the outputs."""
+
+
+def simulate(
+    model: str | bytes, arguments: Mapping[str, Any], settings: ExecSettings
+) -> SimulatedSession:
+    """Return the simulated session of a model.
+
+    Args:
+        model: path or bytes.
+        arguments: those that the program gives onnxruntime's class: sess_options, providers, ...
+        settings: of the run.
+
+    Raises:
+        AtcError: what the session finds; PROGRAM_LACKS_LIBRARIES where atc_py cannot be imported.
+    """
+    _require_libraries(settings)
+    from atc_py.session.session import InferenceSession
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the program asked for no such session
+        session: SimulatedSession = InferenceSession(model, **arguments, **settings.session)
+    return session
+
+
+@contextmanager
+def simulated_work(settings: ExecSettings) -> Iterator[None]:
+    """Mark the block as atc_py's own work: its sessions are onnxruntime's, and it finds its libraries."""
+    from atc_py.system.memory_limit import limited_memory
+
+    depth = getattr(_inside, "depth", 0)
+    _inside.depth = depth + 1
+    try:
+        with limited_memory(settings.max_memory):
+            yield
+    finally:
+        _inside.depth = depth
+
+
+def is_own_work() -> bool:
+    """Return True in a block of `simulated_work`."""
+    return bool(getattr(_inside, "depth", 0))
+
+
+def as_refusal(error: Exception) -> AtcError:
+    """Return an error of a simulated session as a coded one; another kind is a bug of atc-py's."""
+    if isinstance(error, AtcError):
+        return error
+    return INTERNAL.error(
+        f"{type(error).__name__}: {error}", help="this is a bug in atc-py; please report it"
+    )
+
+
+_checked: list[AtcError | None] = []
+"""The answer of `_require_libraries`, once there is one."""
+
+
+def _require_libraries(settings: ExecSettings) -> None:
+    """Import what atc_py needs of other packages.
+
+    Raises:
+        AtcError: PROGRAM_LACKS_LIBRARIES where one is missing or too old.
+    """
+    if not _checked:
+        sys.meta_path.append(_OwnLibraries(settings))
+        _checked.append(_lacking(settings))
+    if _checked[0] is not None:
+        raise _checked[0].with_traceback(None)
+
+
+def _lacking(settings: ExecSettings) -> AtcError | None:
+    """Return the refusal of an interpreter whose libraries atc_py cannot use; None for others."""
+    version = ".".join(map(str, sys.version_info[:3]))
+    who = f"{sys.executable} (Python {version})"
+    remedy = f"install atc-py into the environment of {sys.executable}"
+    try:
+        for name in settings.libraries:
+            __import__(name)
+    except Exception as error:  # noqa: BLE001  (libraries fail in many ways)
+        lacking = f"{who} cannot import what atc-py needs: {type(error).__name__}: {error}"
+        return PROGRAM_LACKS_LIBRARIES.error(lacking, help=remedy)
+    for name, least in settings.needs.items():
+        found = _installed(name)
+        if found is not None and _numbers(found) < _numbers(least):
+            old = f"{who} has {name} {found}, atc-py needs {least} or later"
+            return PROGRAM_LACKS_LIBRARIES.error(old, help=f"update {name} there")
+    return None
+
+
+def _installed(name: str) -> str | None:
+    """Return the version of a distribution in the program's environment; None where it has none."""
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """Return the leading numbers of a version."""
+    parts = version.split(".")
+    return tuple(
+        int(part)
+        for part in parts[: next((i for i, p in enumerate(parts) if not p.isdigit()), len(parts))]
+    )
+
+
+class _OwnLibraries:
+    """Finder of libraries that the program's environment lacks, where atc_py's own has them.
+
+    It is the last of the finders, and finds them in the midst of atc_py's own work alone: for the
+    program itself they stay missing. Compiled modules fit no other kind of Python.
+    """
+
+    def __init__(self, settings: ExecSettings) -> None:
+        fits = settings.python == sys.implementation.cache_tag
+        self._folders = settings.libraries if fits else {}
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return where a library is, in the midst of atc_py's own work."""
+        if not is_own_work():
+            return None
+        folder = self._folders.get(name)
+        return None if folder is None else PathFinder.find_spec(name, [folder], target)

@@ -1,0 +1,37 @@
+"""Start of every Python process of a program under `atc-py exec`: the hook, then the user's file.
+
+Any Python finds this file in PYTHONPATH, so its syntax is what Python 2.7 reads too.
+"""
+
+# ruff: noqa: I002, PTH100, PTH118, PTH120, PTH123, S110, SIM105, UP015, UP031, FURB103
+import os
+import sys
+
+_OLDEST = (3, 10)
+
+
+def _install():  # type: ignore[no-untyped-def]
+    """Install the hook, and remove this folder from what the program sees."""
+    folder = os.path.dirname(os.path.abspath(__file__))
+    run = os.environ.get("ATC_PY_EXEC", "").split(os.pathsep)[0]
+    try:
+        if not os.path.isdir(run):
+            return
+        if sys.version_info < _OLDEST:
+            with open(os.path.join(run, "old-python"), "w") as file:
+                file.write("%d.%d" % sys.version_info[:2])
+            return
+        import _atc_py_hook
+
+        _atc_py_hook.install()
+    except Exception:
+        pass  # the program runs as it would without atc-py, which reports that it saw no session
+    finally:
+        sys.path[:] = [each for each in sys.path if each != folder]
+        sys.path_importer_cache.pop(folder, None)
+        sys.modules.pop("sitecustomize", None)
+
+
+_install()
+# The file of that name which Python would have found without this one; site handles its absence.
+__import__("sitecustomize")

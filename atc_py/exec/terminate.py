@@ -1,0 +1,63 @@
+"""The end of a program and of the processes that it started."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from contextlib import suppress
+from pathlib import Path
+
+__all__ = ["end_processes"]
+
+_GRACE = 3.0
+"""Seconds between the request to end and the end."""
+
+_STEP = 0.02
+
+
+def end_processes(child: int) -> None:
+    """End a child process, and what it started as far as the system says; first it is asked to."""
+    found = [child, *_descendants(child)]
+    _send(found, signal.SIGTERM)
+    _send(found, signal.SIGCONT)
+    until = time.monotonic() + _GRACE
+    while time.monotonic() < until and any(_lives(each) for each in found):
+        time.sleep(_STEP)
+    _send([each for each in found if _lives(each)], signal.SIGKILL)
+    with suppress(ChildProcessError):
+        os.waitpid(child, 0)
+
+
+def _send(processes: list[int], number: int) -> None:
+    """Send a signal to all that are there."""
+    for each in processes:
+        with suppress(OSError):
+            os.kill(each, number)
+
+
+def _descendants(process: int) -> list[int]:
+    """Return the processes that one started, theirs too; none where the system has no /proc."""
+    children: dict[int, list[int]] = {}
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError, ValueError):
+            children.setdefault(int(_fields(file)[1]), []).append(int(file.parent.name))
+    found, left = [], [process]
+    while left:
+        below = children.get(left.pop(), [])
+        found += below
+        left += below
+    return found
+
+
+def _lives(process: int) -> bool:
+    """Return True if a process is there and has not ended."""
+    try:
+        return _fields(Path(f"/proc/{process}/stat"))[0] not in {"Z", "X"}
+    except OSError:
+        return False
+
+
+def _fields(file: Path) -> list[str]:
+    """Return the state, the parent and the rest of a process, after its name."""
+    return file.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()

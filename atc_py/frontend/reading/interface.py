@@ -1,0 +1,233 @@
+"""The interface that an ONNX file declares to programs: inputs, outputs and its own metadata."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+import onnx
+from onnx import TensorProto
+
+from atc_py.frontend.reading.text import text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from onnx import ModelProto, TypeProto, ValueInfoProto
+
+    from atc_py.diag import Place
+
+__all__ = [
+    "DeclaredDims",
+    "DeclaredValue",
+    "FileMetadata",
+    "ModelInterface",
+    "inputs_alone",
+    "interface_of",
+]
+
+DeclaredDims: TypeAlias = "tuple[int | str | None, ...]"
+"""Dims as a file declares them: a name for a symbolic one, None for one without a name."""
+
+NO_VERSION = 2**63 - 1
+"""Version that onnxruntime states for a model that has none."""
+
+_FIRST_IR_WITH_DEFAULTS = 4
+"""IR version since which an initializer may be a default that a program overrides."""
+
+_IR_VERSION, _OPSET = 8, 13
+"""Versions of the models that this module makes."""
+
+_SHORT = {"float32": "float", "float64": "double"}
+"""Element types that type strings call otherwise than numpy does."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredValue:
+    """An input or output.
+
+    Attributes:
+        name: its name.
+        type: its type as onnxruntime writes it, such as `tensor(float)`.
+        dims: its dims; None where not even the rank is declared.
+        denotations: the meaning that the file gives each dim, mostly "".
+    """
+
+    name: str
+    type: str
+    dims: DeclaredDims | None
+    denotations: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FileMetadata:
+    """Metadata of a model, by onnxruntime's names."""
+
+    producer_name: str = ""
+    graph_name: str = ""
+    domain: str = ""
+    description: str = ""
+    graph_description: str = ""
+    version: int = NO_VERSION
+    custom_metadata_map: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInterface:
+    """Declarations of a model.
+
+    Attributes:
+        inputs: what a program must feed.
+        outputs: what it gets.
+        overridable: inputs that have a default, an initializer of that name.
+        metadata: what the file says of itself.
+    """
+
+    inputs: tuple[DeclaredValue, ...]
+    outputs: tuple[DeclaredValue, ...]
+    overridable: tuple[DeclaredValue, ...]
+    metadata: FileMetadata
+
+
+def interface_of(model: ModelProto, place: Place) -> ModelInterface:
+    """Return the interface of a model, with the shapes of outputs as far as they can be inferred."""
+    graph = model.graph
+    initial = {each.name for each in graph.initializer}
+    initial |= {each.values.name for each in graph.sparse_initializer}
+    inferred = {each.name: each for each in _inferred_outputs(model)}
+    outputs = [inferred.get(each.name, each) for each in graph.output]
+    defaults = [each for each in graph.input if each.name in initial]
+    return ModelInterface(
+        inputs=_values((each for each in graph.input if each.name not in initial), place),
+        outputs=_without_made_names(_values(outputs, place), _names_of_dims(model)),
+        overridable=_values(defaults if model.ir_version >= _FIRST_IR_WITH_DEFAULTS else (), place),
+        metadata=_metadata(model),
+    )
+
+
+def _names_of_dims(model: ModelProto) -> frozenset[str]:
+    """Return the names that the file itself gives dims."""
+    stated = (*model.graph.input, *model.graph.output, *model.graph.value_info)
+    return frozenset(dim.dim_param for each in stated for dim in each.type.tensor_type.shape.dim)
+
+
+def _without_made_names(
+    values: tuple[DeclaredValue, ...], known: frozenset[str]
+) -> tuple[DeclaredValue, ...]:
+    """Return the values without the names that inference makes up for dims."""
+    return tuple(
+        replace(
+            each,
+            dims=each.dims
+            and tuple(d if not isinstance(d, str) or d in known else None for d in each.dims),
+        )
+        for each in values
+    )
+
+
+def _metadata(model: ModelProto) -> FileMetadata:
+    """Return what a file says of itself; of two entries of one key, the last counts."""
+    entries = {_said(each.key): _said(each.value) for each in model.metadata_props}
+    return FileMetadata(
+        producer_name=_said(model.producer_name),
+        graph_name=_said(model.graph.name),
+        domain=_said(model.domain),
+        description=_said(model.doc_string),
+        graph_description=_said(model.graph.doc_string),
+        version=model.model_version if model.HasField("model_version") else NO_VERSION,
+        custom_metadata_map=tuple(entries.items()),
+    )
+
+
+def _said(value: str | bytes) -> str:
+    """Return text that no computation depends on, whatever its bytes are."""
+    return value.decode(errors="replace") if isinstance(value, bytes) else value
+
+
+def _inferred_outputs(model: ModelProto) -> Iterable[ValueInfoProto]:
+    """Return the outputs with inferred shapes; none where onnx cannot infer them."""
+    if all(_is_settled(each.type) for each in model.graph.output):
+        return ()
+    try:
+        found = onnx.shape_inference.infer_shapes(model, data_prop=True)
+    except (RuntimeError, ValueError, TypeError, onnx.checker.ValidationError):
+        return ()
+    return tuple(found.graph.output)
+
+
+def _is_settled(type_: TypeProto) -> bool:
+    """Return True if a type declares every dim as a number."""
+    tensor = type_.tensor_type
+    return tensor.HasField("shape") and all(d.HasField("dim_value") for d in tensor.shape.dim)
+
+
+def _values(protos: Iterable[ValueInfoProto], place: Place) -> tuple[DeclaredValue, ...]:
+    """Return inputs or outputs as values."""
+    return tuple(
+        DeclaredValue(
+            text_of(each.name, place),
+            _type_text(each.type),
+            _dims(each.type, place),
+            tuple(text_of(dim.denotation, place) for dim in each.type.tensor_type.shape.dim),
+        )
+        for each in protos
+    )
+
+
+def _dims(type_: TypeProto, place: Place) -> DeclaredDims | None:
+    """Return the dims of a tensor type; negative ones, which some exporters write, are open."""
+    tensor = type_.tensor_type
+    if not tensor.HasField("shape"):
+        return None
+    return tuple(
+        dim.dim_value
+        if dim.HasField("dim_value") and dim.dim_value >= 0
+        else text_of(dim.dim_param, place) or None
+        for dim in tensor.shape.dim
+    )
+
+
+def _type_text(type_: TypeProto) -> str:
+    """Return a type as onnxruntime writes it."""
+    kind = type_.WhichOneof("value")
+    if kind == "sequence_type":
+        return f"seq({_type_text(type_.sequence_type.elem_type)})"
+    if kind == "optional_type":
+        return f"optional({_type_text(type_.optional_type.elem_type)})"
+    if kind == "map_type":
+        key = _element_text(type_.map_type.key_type)
+        return f"map({key},{_type_text(type_.map_type.value_type)})"
+    if kind == "sparse_tensor_type":
+        return f"sparse_tensor({_element_text(type_.sparse_tensor_type.elem_type)})"
+    return f"tensor({_element_text(type_.tensor_type.elem_type)})"
+
+
+def _element_text(number: int) -> str:
+    """Return an element type as onnxruntime writes it."""
+    try:
+        name = str(TensorProto.DataType.Name(number)).lower()
+    except ValueError:
+        return f"number {number}"
+    return _SHORT.get(name, name)
+
+
+def inputs_alone(inputs: Sequence[DeclaredValue]) -> bytes:
+    """Return a model with inputs of the same names and dims, which it returns as they are."""
+    graph = onnx.GraphProto(name="inputs")
+    for at, each in enumerate(inputs):
+        if each.dims is None:
+            continue
+        value = graph.input.add(name=each.name)
+        value.type.tensor_type.elem_type = TensorProto.FLOAT
+        for dim, meant in zip(each.dims, each.denotations, strict=True):
+            made = value.type.tensor_type.shape.dim.add(denotation=meant)
+            if isinstance(dim, int):
+                made.dim_value = dim
+            elif dim:
+                made.dim_param = dim
+        graph.node.add(op_type="Identity", input=[each.name], output=[f"{at} of {each.name}"])
+        graph.output.add(name=f"{at} of {each.name}").type.tensor_type.elem_type = TensorProto.FLOAT
+    model = onnx.ModelProto(ir_version=_IR_VERSION, graph=graph)
+    model.opset_import.add(domain="", version=_OPSET)
+    data: bytes = model.SerializeToString()
+    return data

@@ -1,0 +1,1 @@
+"""Reports on programs that `atc-py exec` ran: tables, JSON, HTML."""

@@ -1,0 +1,102 @@
+"""A program's run as one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from atc_py.report.exec.tables import (
+    OUTPUT_COLUMNS,
+    codes_text,
+    model_names,
+    output_row,
+    shapes_text,
+    where_text,
+)
+from atc_py.report.page import render_page
+from atc_py.report.tables import format_bytes, format_seconds
+
+if TYPE_CHECKING:
+    from atc_py.results.program_run import ProgramFallback, ProgramModel, ProgramRun
+
+__all__ = ["program_html"]
+
+_LEVELS = {"npu": "supported", "onnxruntime": "error", "both": "aicpu", "none": "known"}
+"""Colors of the places, by the classes of the style of `check`."""
+
+
+def program_html(done: ProgramRun) -> str:
+    """Return the page: the run, each model with its shapes, differences and reasons, processes.
+
+    Raises:
+        AtcError: BAD_TEMPLATE where the template is missing or does not render.
+    """
+    names = model_names(done.models)
+    return render_page(
+        "exec",
+        base="check",
+        command=shlex.join(done.command),
+        facts=_facts(done),
+        findings=done.diagnostics,
+        columns=[column.rstrip(">") for column in OUTPUT_COLUMNS[1:]],
+        models=[_model(each, name) for each, name in zip(done.models, names, strict=True)],
+        processes=done.processes,
+        tool=done.tool,
+    )
+
+
+def _facts(done: ProgramRun) -> list[tuple[str, str]]:
+    """Return the run in pairs of a name and a text."""
+    on_npu = sum(each.where in {"npu", "both"} for each in done.models)
+    facts = [
+        ("exit status", str(done.status)),
+        ("time", format_seconds(done.seconds)),
+        ("models", f"{len(done.models)}, {on_npu} on the simulated NPU"),
+    ]
+    given = (
+        (name, value) for name, value in done.options.items() if value not in (None, "", False)
+    )
+    return [*facts, *((name.replace("_", " "), str(value)) for name, value in given)]
+
+
+def _model(model: ProgramModel, name: str) -> dict[str, Any]:
+    """Return one model."""
+    facts = [
+        ("file", model.file or "(bytes)"),
+        ("graph", model.name or "-"),
+        ("SHA-256", model.digest or "-"),
+        ("size", format_bytes(model.bytes)),
+        ("sessions", f"{model.sessions} in {model.processes} processes"),
+        ("on the NPU", _use(model.npu.runs, model.npu.seconds)),
+        ("in onnxruntime", _use(model.onnxruntime.runs, model.onnxruntime.seconds)),
+    ]
+    if model.shadow.runs:
+        shadow = _use(model.shadow.runs, model.shadow.seconds)
+        facts.append(("in onnxruntime, beside the NPU", shadow))
+    return {
+        "name": name,
+        "where": where_text(model),
+        "level": _LEVELS[model.where],
+        "facts": facts,
+        "shapes": [
+            (shapes_text(each.shapes), str(each.times), format_seconds(each.seconds))
+            for each in model.compilations
+        ],
+        "outputs": [output_row("", each)[1:] for each in model.outputs],
+        "fallbacks": [_fallback(each) for each in model.fallbacks],
+    }
+
+
+def _use(runs: int, seconds: float) -> str:
+    """Return runs and their time."""
+    return f"{runs} runs, {format_seconds(seconds)}" if runs else "no run"
+
+
+def _fallback(fallback: ProgramFallback) -> dict[str, Any]:
+    """Return one reason with its findings."""
+    return {
+        "shapes": "" if fallback.shapes is None else shapes_text(fallback.shapes),
+        "codes": codes_text(fallback),
+        "message": fallback.message,
+        "findings": fallback.findings,
+    }

@@ -1,0 +1,37 @@
+"""A program's run as JSON, and the schema of that."""
+
+from __future__ import annotations
+
+import inspect
+
+import msgspec
+
+from atc_py.results.program_run import ProgramRun
+from atc_py.system.json_text import finite, format_json
+
+__all__ = ["program_json", "program_json_schema"]
+
+
+def program_json(done: ProgramRun) -> str:
+    """Return the record as JSON, indented; what UTF-8 cannot carry is escaped."""
+    return format_json(finite(_texts(msgspec.to_builtins(done))))
+
+
+def program_json_schema() -> str:
+    """Return the JSON schema of the result of `program_json`."""
+    schema = msgspec.json.schema(ProgramRun)
+    for part in schema["$defs"].values():
+        # Python 3.13 takes the indentation off docstrings, older ones leave it.
+        part["description"] = inspect.cleandoc(part["description"])
+    return format_json({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema})
+
+
+def _texts(value: object) -> object:
+    """Return values with texts that UTF-8 can carry: bytes of file names become escapes."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {str(_texts(name)): _texts(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_texts(inner) for inner in value]
+    return value

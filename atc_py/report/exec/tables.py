@@ -1,0 +1,177 @@
+"""A program's run as tables of text."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from atc_py.report.tables import Table, format_seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atc_py.results.program_run import ProgramFallback, ProgramModel, ProgramOutput, ProgramRun
+
+__all__ = [
+    "codes_text",
+    "model_names",
+    "output_row",
+    "program_tables",
+    "shapes_text",
+    "where_text",
+]
+
+_DIGEST = 12
+"""Digits of a digest that tell models apart."""
+
+_MOST_SHAPES = 8
+"""Sets of shapes of a model that a table shows."""
+
+OUTPUT_COLUMNS = (
+    "model", "output", "dtype", "runs>", "cosine>", "least>", "largest error>", "equal argmax>",
+)  # fmt: skip
+
+_PLACES = {
+    "npu": "NPU", "onnxruntime": "onnxruntime", "both": "NPU, onnxruntime", "none": "-",
+}  # fmt: skip
+
+
+def program_tables(done: ProgramRun) -> list[Table]:
+    """Return models, shapes compiled, fallbacks, differences, and processes if there are several."""
+    if not done.models:
+        return []
+    names = model_names(done.models)
+    tables = [_models(done, names), _shapes(done, names), _fallbacks(done, names)]
+    tables += [_outputs(done, names), _processes(done)]
+    return [table for table in tables if table.rows]
+
+
+def model_names(models: Sequence[ProgramModel]) -> list[str]:
+    """Return a short name for each model: its file's, with digits of its digest where two are alike."""
+    short = [PurePath(each.file).name or each.name or "(bytes)" for each in models]
+    return [
+        name if short.count(name) == 1 else f"{name} {each.digest[:_DIGEST]}"
+        for name, each in zip(short, models, strict=True)
+    ]
+
+
+def where_text(model: ProgramModel) -> str:
+    """Return where a model ran."""
+    return _PLACES[model.where]
+
+
+def _models(done: ProgramRun, names: Sequence[str]) -> Table:
+    """Return the table of models."""
+    shadow = any(each.shadow.runs for each in done.models)
+    columns = (
+        "model",
+        "ran on",
+        "sessions>",
+        "NPU runs>",
+        "NPU time>",
+        "compiled>",
+        "compile time>",
+    )
+    columns += ("onnxruntime runs>", "onnxruntime time>", *(("in shadow>",) if shadow else ()))
+    rows = [
+        (
+            name,
+            where_text(each),
+            str(each.sessions),
+            str(each.npu.runs),
+            format_seconds(each.npu.seconds),
+            str(sum(one.times for one in each.compilations)),
+            format_seconds(each.compile_seconds),
+            str(each.onnxruntime.runs),
+            format_seconds(each.onnxruntime.seconds),
+            *((format_seconds(each.shadow.seconds),) if shadow else ()),
+        )
+        for name, each in zip(names, done.models, strict=True)
+    ]
+    return Table("Models", columns, tuple(rows))
+
+
+def shapes_text(shapes: dict[str, list[int]]) -> str:
+    """Return shapes as --input-shape spells them."""
+    return ";".join(f"{name}:{','.join(map(str, dims))}" for name, dims in shapes.items()) or "-"
+
+
+def _shapes(done: ProgramRun, names: Sequence[str]) -> Table:
+    """Return the table of shapes that models with open dims were compiled for."""
+    rows = []
+    for name, model in zip(names, done.models, strict=True):
+        listed = [each for each in model.compilations if each.shapes]
+        rows += [
+            (name, shapes_text(each.shapes), str(each.times), format_seconds(each.seconds))
+            for each in listed[:_MOST_SHAPES]
+        ]
+        if len(listed) > _MOST_SHAPES:
+            rows.append((name, f"... and {len(listed) - _MOST_SHAPES} more", "", ""))
+    return Table("Shapes compiled", ("model", "shapes", "times>", "time>"), tuple(rows))
+
+
+def codes_text(fallback: ProgramFallback) -> str:
+    """Return the codes of a reason, with how many findings have each."""
+    return ", ".join(code if n == 1 else f"{n} x {code}" for code, n in fallback.codes.items())
+
+
+def _fallbacks(done: ProgramRun, names: Sequence[str]) -> Table:
+    """Return the table of reasons why models ran in onnxruntime."""
+    rows = [
+        (
+            name,
+            "all" if each.shapes is None else shapes_text(each.shapes),
+            codes_text(each),
+            each.message,
+        )
+        for name, model in zip(names, done.models, strict=True)
+        for each in model.fallbacks[:_MOST_SHAPES]
+    ]
+    return Table(
+        "In onnxruntime because", ("model", "shapes", "codes", "first finding"), tuple(rows)
+    )
+
+
+def output_row(name: str, output: ProgramOutput) -> tuple[str, ...]:
+    """Return the row of an output: what OUTPUT_COLUMNS says."""
+    same = output.npu_dtype == output.onnxruntime_dtype
+    dtypes = output.npu_dtype if same else f"{output.npu_dtype} ({output.onnxruntime_dtype})"
+    runs = str(output.runs)
+    if output.other_shapes:
+        runs += f" ({output.other_shapes} of other shapes)"
+    return (
+        name,
+        output.name,
+        dtypes,
+        runs,
+        _number(output.cosine, ".6f"),
+        _number(output.least_cosine, ".6f"),
+        _number(output.largest_error, ".3g"),
+        _number(output.equal_argmax, ".2%"),
+    )
+
+
+def _number(value: float | None, form: str) -> str:
+    """Return a number, or a dash where there is none."""
+    return "-" if value is None else format(value, form)
+
+
+def _outputs(done: ProgramRun, names: Sequence[str]) -> Table:
+    """Return the table of comparisons with onnxruntime."""
+    rows = [
+        output_row(name, each)
+        for name, model in zip(names, done.models, strict=True)
+        for each in model.outputs
+    ]
+    return Table("Compared with onnxruntime", OUTPUT_COLUMNS, tuple(rows))
+
+
+def _processes(done: ProgramRun) -> Table:
+    """Return the table of processes; it has no rows where there is one."""
+    listed = done.processes if len(done.processes) > 1 else []
+    rows = [
+        (str(each.pid), str(each.parent), each.python, str(each.sessions), str(each.runs))
+        for each in listed
+    ]
+    columns = ("process>", "started by>", "Python", "sessions>", "runs>")
+    return Table("Processes", columns, tuple(rows))

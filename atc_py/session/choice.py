@@ -1,0 +1,87 @@
+"""Choices of a program that opens a session: the model and the options, as values to pickle."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from atc_py.device.guarded import find_guarded
+from atc_py.diag import AtcError
+from atc_py.diag.codes import BAD_OPTION
+from atc_py.options.choices import optional_path
+from atc_py.pipeline.convert import compile_options
+from atc_py.session.errors import load_error, session_error
+from atc_py.session.source import source_of
+from atc_py.system.memory_limit import memory_limit, parse_size
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from atc_py.options.choices import ConvertChoice
+    from atc_py.session.source import SessionSource
+
+__all__ = ["SessionChoice"]
+
+_SHARE = 4
+"""Part of the memory limit that kept models may take by default: one in so many."""
+
+
+@dataclass(frozen=True)
+class SessionChoice:
+    """Arguments of a session; `InferenceSession` documents them.
+
+    Attributes:
+        weights_folder: the folder of weights beside bytes; None for the current folder.
+        convert: the options that are those of `convert`.
+    """
+
+    model: str | os.PathLike[str] | bytes
+    soc: str
+    device: str
+    input_shape: str | Mapping[str, Sequence[int]]
+    op_specs: str | os.PathLike[str] | None
+    keep: int
+    keep_memory: int | str | None
+    weights_folder: str | None
+    convert: ConvertChoice
+
+    def __post_init__(self) -> None:
+        """Check what the compiler does not.
+
+        Raises:
+            AtcError: BAD_OPTION; and a TypeError for what is no path and no bytes.
+        """
+        model: object = self.model
+        if not isinstance(model, str | os.PathLike | bytes):
+            kind = type(model).__name__
+            message = f"a session opens a path or bytes, found {kind}"
+            raise session_error("TypeError", BAD_OPTION.diagnostic(message))
+        keep: object = self.keep
+        if not isinstance(keep, int) or keep < 1:
+            message = f"keep must be a whole number from 1, found {keep!r}"
+            raise session_error("ValueError", BAD_OPTION.diagnostic(message))
+
+    @property
+    def room(self) -> int:
+        """Bytes that kept models may need.
+
+        Raises:
+            AtcError: BAD_OPTION for another text, or for less than 1 MiB.
+        """
+        size = self.keep_memory
+        return memory_limit() // _SHARE if size is None else parse_size(size)
+
+    def source(self) -> SessionSource:
+        """Return the model.
+
+        Raises:
+            AtcError: UNKNOWN_DEVICE, options that have no meaning, what reading the model finds.
+        """
+        try:
+            options = compile_options("InferenceSession", self.convert, self.soc, self.input_shape)
+            options = replace(options, op_specs=optional_path(self.op_specs))
+            find_guarded(self.device)
+            return source_of(self.model, options, self.device, self.weights_folder)
+        except AtcError as error:
+            raise load_error(error) from error

@@ -1,0 +1,227 @@
+"""`InferenceSession`: onnxruntime's class for programs, computed on a device of atc-py."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from atc_py.diag import AtcError
+from atc_py.diag.codes import BAD_OPTION, NOT_IN_MODEL
+from atc_py.options.choices import ConvertChoice, reject_unknown
+from atc_py.session.choice import SessionChoice
+from atc_py.session.compiled import CompiledModels
+from atc_py.session.errors import INVALID_ARGUMENT, load_error, session_error
+from atc_py.session.feeds import Feeder, dtype_of
+from atc_py.session.options import chosen_dims, use_options, weights_folder
+from atc_py.session.providers import check_providers
+from atc_py.session.source import OnnxSource, with_known_dims
+from atc_py.session.surface import SessionSurface
+from atc_py.session.values import ModelMetadata, NodeArg
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+    from typing_extensions import Self, Unpack
+
+    from atc_py.frontend.reading.interface import DeclaredDims, DeclaredValue
+    from atc_py.session.compiled import ShapeCompilation
+    from atc_py.tensor.shapes import Dims, Shape
+
+    Array = npt.NDArray[Any]
+
+__all__ = ["InferenceSession"]
+
+_KEEP = 4
+"""Sets of shapes whose models are kept by default."""
+
+_FOREIGN = ("enable_fallback", "read_config_from_model", "disabled_optimizers")
+"""Keywords of onnxruntime's constructor without meaning here."""
+
+
+class InferenceSession(SessionSurface):
+    """A model on the simulated NPU, used like onnxruntime's `InferenceSession`.
+
+    A model whose dims are all known compiles in the constructor. Else it compiles for each set of
+    shapes when it is first run with it. docs/inference-session.md lists every member.
+    """
+
+    def __init__(  # noqa: PLR0913  (onnxruntime's parameters, and options as keywords)
+        self,
+        path_or_bytes: str | os.PathLike[str] | bytes,
+        sess_options: Any = None,
+        providers: Any = None,
+        provider_options: Any = None,
+        *,
+        soc: str = "sim",
+        device: str = "sim",
+        input_shape: str | Mapping[str, Sequence[int]] = "",
+        op_specs: str | os.PathLike[str] | None = None,
+        keep: int = _KEEP,
+        keep_memory: int | str | None = None,
+        **choice: Unpack[ConvertChoice],
+    ) -> None:
+        """Open a model.
+
+        Args:
+            path_or_bytes: path of an .onnx or .om file, or the bytes of one. Bytes have their
+                external data in the current folder, or in that which the session options name.
+            sess_options: onnxruntime's; most have no meaning here, see the page.
+            providers: a warning is given for others than `CPUExecutionProvider`.
+            provider_options: options of providers, without meaning here.
+            soc: name of the SoC; `sim` is the generic device.
+            device: name of the device that runs the model.
+            input_shape: dims for inputs, by name, or the text form `"x:1,3,224,224;y:..."`.
+            op_specs: folder of specifications that override the built-in ones.
+            keep: how many sets of shapes stay compiled; the one used longest ago goes first.
+            keep_memory: memory that they may need on the device together, in bytes or as `512M`.
+            **choice: passes, precision mode and finer controls as `convert` has them.
+
+        Raises:
+            TypeError: a keyword is unknown.
+            AtcError: with every finding; also of the class that onnxruntime raises.
+        """
+        for name in _FOREIGN:
+            choice.pop(name, None)  # type: ignore[misc]
+        reject_unknown("InferenceSession", choice, ConvertChoice)
+        check_providers(providers, provider_options)
+        use_options(sess_options)
+        self._sess_options = sess_options
+        folder = weights_folder(sess_options)
+        shown = soc, device, input_shape, op_specs, keep, keep_memory
+        self._open(
+            SessionChoice(path_or_bytes, *shown, folder, choice), partial(chosen_dims, sess_options)
+        )
+
+    def _open(
+        self,
+        choice: SessionChoice,
+        choose: Callable[[Sequence[DeclaredValue]], Mapping[str, DeclaredDims]],
+    ) -> None:
+        """Open a model; `choose` returns the dims that session options give the inputs."""
+        self._choice = choice
+        # Programs written for onnxruntime read these two names.
+        self._model_bytes = choice.model if isinstance(choice.model, bytes) else None
+        self._model_path = None if isinstance(choice.model, bytes) else os.fspath(choice.model)
+        source = self._source = choice.source()
+        if isinstance(source, OnnxSource):
+            source.choose(choose(source.declared.inputs))
+        interface = source.interface
+        self._feeder = Feeder(interface, source.bound)
+        self._models = CompiledModels(
+            self._feeder.open_names, source.build, choice.keep, choice.room
+        )
+        outputs = with_known_dims(interface, self._known_dims())
+        self._inputs = [NodeArg.of(each) for each in interface.inputs]
+        self._outputs = [NodeArg.of(each) for each in outputs]
+        self._overridable = [NodeArg.of(each) for each in interface.overridable]
+        self._metadata = ModelMetadata(interface.metadata)
+        self._names = [each.name for each in outputs]
+        self._dtypes = {each.name: dtype_of(each.type) for each in outputs}
+
+    def _known_dims(self) -> Mapping[str, Dims | None]:
+        """Return dims of outputs; a model without open dims is compiled for them.
+
+        Raises:
+            AtcError: with every finding, where the model does not compile.
+        """
+        if not self._feeder.open_names:
+            return {each.name: each.shape for each in self._models.prepare(()).outputs}
+        try:
+            return self._source.outlook()
+        except AtcError as error:
+            raise load_error(error) from error
+
+    def run(
+        self,
+        output_names: Sequence[str] | None,
+        input_feed: Mapping[str, Any],
+        run_options: Any = None,
+    ) -> list[Any]:
+        """Return outputs in the order of their names.
+
+        Args:
+            output_names: the outputs; all of them for None or an empty list.
+            input_feed: arrays, lists or OrtValues by the names of the inputs.
+            run_options: onnxruntime's; only `terminate` has a meaning here.
+
+        Raises:
+            AtcError: MISSING_RUN_INPUT, also a ValueError; BAD_RUN_INPUT and NOT_IN_MODEL, also
+                onnxruntime's InvalidArgument; what compilation finds; DEVICE_FAILED.
+        """
+        if run_options is not None:
+            _refuse_terminated(run_options)
+        names = self._wanted(output_names) if output_names else self._names
+        key, feeds = self._feeder.read(input_feed)
+        results = self._models.run(key, feeds)
+        return [_as_declared(results[name], self._dtypes[name]) for name in names]
+
+    @property
+    def compilations(self) -> tuple[ShapeCompilation, ...]:
+        """Every compilation so far: its shapes, its time, the memory that the model needs."""
+        return tuple(self._models.compilations)
+
+    @property
+    def kept(self) -> tuple[Mapping[str, Shape], ...]:
+        """The shapes that are compiled now, the ones used last at the end."""
+        return self._models.kept
+
+    @property
+    def runs(self) -> int:
+        """Number of runs so far."""
+        return self._models.runs
+
+    @property
+    def run_seconds(self) -> float:
+        """Time of all runs so far, without compilation."""
+        return self._models.run_seconds
+
+    def close(self) -> None:
+        """Release the device and all memory; the session runs no more."""
+        self._models.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __getstate__(self) -> tuple[SessionChoice, Mapping[str, DeclaredDims]]:
+        """Return what another process opens the session with; it compiles again there."""
+        dims = self._source.dims if isinstance(self._source, OnnxSource) else {}
+        return self._choice, dict(dims)
+
+    def __setstate__(self, state: tuple[SessionChoice, Mapping[str, DeclaredDims]]) -> None:
+        """Open the session again; it has no session options any more."""
+        self._sess_options = None
+        self._open(state[0], lambda _inputs: state[1])
+
+    def _wanted(self, names: Sequence[str]) -> Sequence[str]:
+        """Return the names of outputs, each of which the model must have."""
+        if isinstance(names, str):
+            message = f"output_names must be a list of names, found {names!r}"
+            raise session_error("TypeError", BAD_OPTION.diagnostic(message))
+        unknown = [each for each in names if each not in self._dtypes]
+        if unknown:
+            message = f"the model has no output {', '.join(map(repr, unknown))}"
+            hint = f"its outputs are: {', '.join(self._names)}"
+            raise session_error(INVALID_ARGUMENT, NOT_IN_MODEL.diagnostic(message, help=hint))
+        return names
+
+
+def _as_declared(array: Array, dtype: np.dtype[Any] | None) -> Array:
+    """Return an output in the type that the model declares; options may have given it another."""
+    return array if dtype is None or array.dtype == dtype else array.astype(dtype)
+
+
+def _refuse_terminated(run_options: Any) -> None:
+    """Refuse to run with options that say not to.
+
+    Raises:
+        AtcError: BAD_OPTION, as onnxruntime's Fail.
+    """
+    if getattr(run_options, "terminate", False):
+        found = BAD_OPTION.diagnostic("the run was terminated by its own options")
+        raise session_error("Fail", found)

@@ -1,0 +1,58 @@
+"""Sessions: made of paths, bytes and offline models, run like onnxruntime's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+import pytest
+
+import atc_py
+from atc_py import AtcError, InferenceSession
+from tests.session.models import expected, layer, rows
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_model_runs_for_each_set_of_shapes() -> None:
+    session = InferenceSession(layer().SerializeToString())
+    assert list(session.compilations) == []
+    for count in (1, 4, 1):
+        (made,) = session.run(None, {"x": rows(count)})
+        np.testing.assert_array_equal(made, expected(rows(count)))
+    assert [each.shapes for each in session.compilations] == [{"x": (1, 3)}, {"x": (4, 3)}]
+    assert session.kept == ({"x": (4, 3)}, {"x": (1, 3)})
+    assert session.runs == 3
+    assert session.run_seconds > 0
+    assert all(each.seconds > 0 and each.nbytes > 0 for each in session.compilations)
+
+
+def test_model_without_open_dims_compiles_at_once(tmp_path: Path) -> None:
+    onnx.save(layer((2, 3)), tmp_path / "model.onnx")
+    session = InferenceSession(tmp_path / "model.onnx")
+    assert len(session.compilations) == 1
+    (made,) = session.run(["y"], {"x": rows(2)})
+    np.testing.assert_array_equal(made, expected(rows(2)))
+
+
+def test_offline_model_runs_as_it_is(tmp_path: Path) -> None:
+    onnx.save(layer((2, 3)), tmp_path / "model.onnx")
+    atc_py.convert(tmp_path / "model.onnx", tmp_path / "model.om")
+    data = (tmp_path / "model.om").read_bytes()
+    for given in (str(tmp_path / "model.om"), data):
+        session = InferenceSession(given)
+        (made,) = session.run([], {"x": rows(2)})
+        np.testing.assert_array_equal(made, expected(rows(2)))
+        assert [str(each) for each in session.get_inputs()] == [
+            "NodeArg(name='x', type='tensor(float)', shape=[2, 3])"
+        ]
+        assert session.get_modelmeta().custom_metadata_map["precision_mode"] == "force_fp16"
+
+
+def test_refused_model_is_refused_by_the_constructor() -> None:
+    model = layer()
+    model.graph.node[0].op_type = "Nonsense"
+    with pytest.raises(AtcError, match="Nonsense"):
+        InferenceSession(model.SerializeToString())
