@@ -145,7 +145,10 @@ def _installed(name: str) -> str | None:
 def _numbers(version: str) -> tuple[int, ...]:
     """Return the leading numbers of a version."""
     parts = version.split(".")
-    return tuple(int(part) for part in parts[: next((i for i, p in enumerate(parts) if not p.isdigit()), len(parts))])
+    return tuple(
+        int(part)
+        for part in parts[: next((i for i, p in enumerate(parts) if not p.isdigit()), len(parts))]
+    )
 
 
 class _OwnLibraries:

@@ -123,6 +123,7 @@ def _or_of_large(body: Body, found: str, x: str) -> str:
 def atanh(body: Body, x: str) -> str:
     """Return the inverse hyperbolic tangent: `log(1 + 2 a / (1 - a)) / 2` of `a = |x|`."""
     one, size = _number(body, 1), body.add("Abs", x)
-    ratio = body.add("Div", body.add("Add", size, size), body.add("Sub", one, size))
+    held = body.add("Min", size, _number(body, 2))
+    ratio = body.add("Div", body.add("Add", held, held), body.add("Sub", one, held))
     half = body.add("Mul", logarithm_of_1_more(body, ratio), _number(body, 0.5))
     return body.add("Mul", half, body.add("Sign", x))

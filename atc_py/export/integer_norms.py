@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from atc_py.export.axes import reduced
+from atc_py.export.wrapping import wrapped_sum
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ Digits: TypeAlias = "list[str]"
 
 _BITS = 22
 _BASE = 2**_BITS
+
+_LARGEST = 2**64 - 1
 
 _SLACK = 2.0**16
 """Added to divisors of float64, it keeps a step towards the root from going past it."""
@@ -41,7 +43,7 @@ def integer_norm(body: Body, axes: Sequence[int], *, keep: bool) -> str:
     if not dtype.value.startswith("u"):
         x = body.cast(body.add("Abs", body.cast(body.x(), DType.INT64)), DType.UINT64)
     squares = _carried(body, _product(body, _digits(body, x, width)), 2 * width)
-    sums = [reduced(body, "ReduceSum", digit, axes, keep=keep) for digit in squares]
+    sums = [wrapped_sum(body, digit, axes, keep=keep) for digit in squares]
     total = _carried(body, sums, 2 * width + 2)
     root = _root(body, total, width, largest)
     ends = _over(body, total, 2 * largest.bit_length())
@@ -131,20 +133,37 @@ def _root(body: Body, total: Digits, width: int, largest: int) -> str:
     def real(number: float) -> str:
         return body.const(number, DType.FLOAT64)
 
-    below = body.add("Mul", body.add("Sqrt", _double(body, total)), real(1 - 2.0**-50))
+    # Differences rather than factors near 1, which onnxruntime takes for 1 and leaves out.
+    rounded = body.add("Sqrt", _double(body, total))
+    below = body.add("Sub", rounded, body.add("Mul", rounded, real(2.0**-50)))
     below = body.add("Max", body.add("Sub", below, real(1)), real(0))
     end = np.float64(largest)
     below = body.add("Min", below, real(float(end if end <= largest else np.nextafter(end, 0))))
-    root = body.cast(below, DType.UINT64)
-    rest = _less(body, total, _product(body, _digits(body, root, width)))
+    root = _whole(body, below)
+    start = _digits(body, body.cast(root, DType.UINT64), width)
+    rest = _less(body, total, _product(body, start))
     divisor = body.add("Add", body.add("Mul", below, real(2)), real(_SLACK))
-    step = body.add("Mul", body.add("Div", _double(body, rest), divisor), real(1 - 2.0**-40))
+    step = body.add("Sub", body.add("Div", _double(body, rest), divisor), real(2.0**-10))
     step = body.add("Min", step, real(2 * _SLACK))
-    root = body.add("Add", body.cast(root, DType.INT64), body.cast(step, DType.INT64))
+    root = body.add("Add", root, body.cast(step, DType.INT64))
     for _ in range(_STEPS):
         following = body.add("Add", root, _int(body, 1))
         square = _product(body, _digits(body, body.cast(following, DType.UINT64), width))
         rest = _less(body, total, square)
         reached = body.add("GreaterOrEqual", rest[-1], _int(body, 0))
+        if largest == _LARGEST:  # 1 more is 0
+            reached = body.add("And", reached, body.cast(following, DType.BOOL))
         root = body.add("Where", reached, following, root)
     return root
+
+
+def _whole(body: Body, value: str) -> str:
+    """Return the whole part of float64 below 2^64 as the bits of uint64, in int64.
+
+    Runtimes do not agree on casts of what int64 does not hold.
+    """
+    unit = 2**32
+    high = body.cast(body.add("Div", value, body.const(unit, DType.FLOAT64)), DType.INT64)
+    upper = body.add("Mul", body.cast(high, DType.FLOAT64), body.const(unit, DType.FLOAT64))
+    low = body.cast(body.add("Sub", value, upper), DType.INT64)
+    return body.add("Add", body.add("Mul", high, _int(body, unit)), low)

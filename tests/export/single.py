@@ -6,19 +6,30 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from atc_py.target import find_operator
+from atc_py.tensor.dtypes import DType
 from tests.device.models import ModelBuilder, run_model
 from tests.export.twin import differences, run_on_ort
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from atc_py.tensor.dtypes import DType
     from tests.device.models import Array, Attributes, MemoryModel
 
     Operands = Sequence[Array | None]
     Types = Sequence[tuple[DType, Sequence[int | None]]]
 
-__all__ = ["agree", "one_operator"]
+__all__ = ["agree", "dtypes_of", "one_operator"]
+
+
+def dtypes_of(op: str, position: int = 0) -> list[DType]:
+    """Return the dtypes that the operand at `position` can have, on any engine."""
+    row = find_operator(op)
+    assert row is not None
+    found = {column.inputs[position] for column in row.columns}
+    for each in row.aicpu:
+        found.add(each if isinstance(each, DType) else each.inputs[position])
+    return sorted(found, key=str)
 
 
 def one_operator(

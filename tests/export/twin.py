@@ -7,12 +7,13 @@ Floats may differ by what `run --expect` allows for the model's own arithmetic, 
 
 from __future__ import annotations
 
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
 
-from atc_py.device.ort.backend import OrtBackend
+from atc_py.device.ort.backend import OrtBackend, held
 from atc_py.device.sim.backend import SimBackend
 from atc_py.device.sim.execution.session import SimModel
 from atc_py.diag import AtcError
@@ -20,9 +21,10 @@ from atc_py.diag.codes import NO_ONNX_FORM
 from atc_py.export.model import emulate
 from atc_py.export.writing import model_bytes
 from atc_py.results.comparison import compare, explained_share
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -30,22 +32,18 @@ if TYPE_CHECKING:
 
     Arrays = dict[str, NDArray[Any]]
 
-__all__ = ["REFUSED", "differences", "run_on_ort"]
+__all__ = ["REFUSED", "differences", "run_functions", "run_on_ort", "twinned"]
 
 REFUSED: dict[str, set[str]] = {}
 """Reasons for which models have no ONNX form, by operator."""
 
 
 def run_on_ort(model: LoadedModel, inputs: Mapping[str, NDArray[Any]]) -> Arrays | None:
-    """Return the outputs of a model on onnxruntime, or None where it has no ONNX form.
-
-    The form with functions must be a valid ONNX model.
-    """
+    """Return the outputs of a model on onnxruntime, or None where it has no ONNX form."""
     device = OrtBackend()
     device.open()
     try:
-        handle = device.load(model)
-        found = device.run(handle, inputs)
+        return device.run(device.load(model), inputs)
     except AtcError as error:
         if any(each.code is not NO_ONNX_FORM for each in error.diagnostics):
             raise
@@ -55,9 +53,38 @@ def run_on_ort(model: LoadedModel, inputs: Mapping[str, NDArray[Any]]) -> Arrays
         return None
     finally:
         device.close()
+
+
+def run_functions(model: LoadedModel, inputs: Mapping[str, NDArray[Any]]) -> Arrays:
+    """Return the outputs of the form with functions, which must be a valid ONNX model.
+
+    Outputs in bfloat16, of which onnxruntime gives no arrays, are left out.
+    """
+    import onnxruntime
+
     written = onnx.ModelProto.FromString(model_bytes(emulate(model, flat=False), "model"))
     onnx.checker.check_model(written, full_check=True)
-    return found
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(
+        written.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
+    value = onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type
+    types = {port.name: model.description.tensors[port.tensor] for port in model.description.inputs}
+    feeds = {
+        name: value(*held(np.asarray(array), DType(types[name].dtype)))
+        for name, array in inputs.items()
+    }
+    shown = {
+        port.name: DType(model.description.tensors[port.tensor].dtype)
+        for port in model.description.outputs
+        if model.description.tensors[port.tensor].dtype != "bfloat16"
+    }
+    found = session.run_with_ort_values([*shown], feeds) if shown else []
+    return {
+        name: each.numpy().astype(dtype.numpy, copy=False)
+        for (name, dtype), each in zip(shown.items(), found, strict=True)
+    }
 
 
 def differences(
@@ -65,7 +92,6 @@ def differences(
 ) -> list[str]:
     """Return the outputs that differ by more than the model's arithmetic explains."""
     wrong: list[str] = []
-    assert found.keys() == expected.keys()
     for name, array in expected.items():
         if (found[name].dtype, found[name].shape) != (array.dtype, array.shape):
             wrong.append(
@@ -82,8 +108,9 @@ def differences(
     return wrong
 
 
-def pytest_configure() -> None:
-    """Have the simulator hand each run on to onnxruntime."""
+@contextmanager
+def twinned() -> Iterator[None]:
+    """Have the simulator's runs repeated in onnxruntime within the block; outputs must agree."""
     make, run = SimModel.__init__, SimBackend.run
 
     def made(self: SimModel, model: LoadedModel, *, merged: bool = True) -> None:
@@ -98,10 +125,22 @@ def pytest_configure() -> None:
             found = run_on_ort(model, fed)
             if found is not None:
                 assert differences(model, found, expected) == []
+                called = run_functions(model, fed)
+                assert differences(model, called, {name: expected[name] for name in called}) == []
         return expected
 
-    SimModel.__init__ = made  # type: ignore[method-assign]
-    SimBackend.run = ran  # type: ignore[method-assign]
+    SimModel.__init__, SimBackend.run = made, ran  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        SimModel.__init__, SimBackend.run = make, run  # type: ignore[method-assign]
+
+
+def pytest_configure(config: Any) -> None:
+    """Repeat the runs of the whole session."""
+    stack = ExitStack()
+    stack.enter_context(twinned())
+    config.add_cleanup(stack.close)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

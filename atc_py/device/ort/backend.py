@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from atc_py.package.schema import OmModel
     from atc_py.tensor.shapes import Dims
 
-__all__ = ["OrtBackend", "OrtModel", "onnxruntime"]
+__all__ = ["OrtBackend", "OrtModel", "held", "onnxruntime"]
 
 _BESIDE = "constants"
 """Where the model says that its constants are; they are given to the session by name."""
@@ -96,7 +96,7 @@ class OrtModel:
             inputs,
         )
         feeds = {
-            name: self._ort.OrtValue.ortvalue_from_numpy_with_onnx_type(*_held(inputs[name], dtype))
+            name: self._ort.OrtValue.ortvalue_from_numpy_with_onnx_type(*held(inputs[name], dtype))
             for name, (dtype, _) in self._types.items()
         }
         with self._lock:
@@ -132,9 +132,7 @@ class OrtModel:
             if element_count(each.shape) * each.dtype.itemsize >= LEAST_EXTERNAL:
                 names.append(each.name)
                 self._constants.append(
-                    ort.OrtValue.ortvalue_from_numpy_with_onnx_type(
-                        *_held(each.numpy(), each.dtype)
-                    )
+                    ort.OrtValue.ortvalue_from_numpy_with_onnx_type(*held(each.numpy(), each.dtype))
                 )
         options.add_external_initializers(names, self._constants)
         text = model_bytes(emulated, self.description.name, location=_BESIDE)
@@ -231,7 +229,7 @@ class OrtBackend:
         )
 
 
-def _held(array: NDArray[Any], dtype: DType) -> tuple[NDArray[Any], int]:
+def held(array: NDArray[Any], dtype: DType) -> tuple[NDArray[Any], int]:
     """Return an array as onnxruntime takes it, and ONNX's number of its elements."""
     array = np.asarray(array, dtype=held_dtype(dtype).numpy, order="C")
     if dtype is DType.BFLOAT16:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from atc_py.export.body import is_rounded
 from atc_py.export.exponentials import exponential_less_1, logarithm_of_1_more
 from atc_py.export.numbers import number
 from atc_py.export.registry import emulates
@@ -137,11 +136,11 @@ def shrink(body: Body) -> str:
 def sigmoid(body: Body) -> str:
     """Write `y = 1 / (1 + exp(-x))`.
 
-    Runtimes' own sigmoid is quicker, and off by 1e-7: of small results that is much, unless they
-    are rounded to 16 bits.
+    Runtimes' own sigmoid is quicker, and off by 1e-7, which is a step of the smallest float16 or
+    two; small results of other dtypes would not be right.
     """
     x = body.x()
-    if is_rounded(body.node.dtype()) and not _rounds_steps(body):
+    if body.node.dtype() is DType.FLOAT16 and not _rounds_steps(body):
         return body.add("Sigmoid", x)
     power = _step(body, body.add("Exp", body.add("Neg", x)))
     return body.add("Reciprocal", _step(body, body.add("Add", power, number(body, 1))))

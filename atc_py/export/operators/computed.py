@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from atc_py.export.borders import PADDED, bordered
-from atc_py.export.carriers import carried, carrier_of
+from atc_py.export.carriers import carried
+from atc_py.export.integer_sums import integer_sum
 from atc_py.export.marks import marked
 from atc_py.export.operators.movement import REPEATED
 from atc_py.export.registry import emulates
@@ -19,11 +18,6 @@ if TYPE_CHECKING:
     from atc_py.export.body import Body
 
 __all__: list[str] = []
-
-_SUMMED = frozenset({DType.FLOAT32, DType.FLOAT64, DType.INT32, DType.INT64})
-"""Dtypes that a runtime's ReduceSum takes."""
-
-_LAST = np.iinfo(np.int64).max
 
 _AXES, _STRIDES = 3, 4
 """Positions of inputs of StridedSliceV2."""
@@ -52,7 +46,8 @@ def size_of(body: Body) -> str:
 @emulates("SqueezeV3", moves=True)
 def squeeze(body: Body) -> str:
     """Write x without the axes that the second input names, or without all axes of size 1."""
-    return body.add("Squeeze", body.own(), _numbers(body, 1))
+    axes = [] if 0 in body.node.type(1).dims else [_numbers(body, 1)]
+    return body.add("Squeeze", body.own(), *axes)
 
 
 @emulates("SplitD", moves=True)
@@ -90,17 +85,10 @@ def reduce_sum(body: Body) -> str:
         axes = _distinct(body, _numbers(body, 1), node.rank())
     else:
         axes = body.ints(*sorted({int(axis) % node.rank() for axis in constant.reshape(-1)}))
-    value, carrier = body.x(), carrier_of(dtype, _SUMMED)
-    if carrier is DType.INT64:
-        value = body.cast(value, carrier)
-    value = body.add(
-        "ReduceSum",
-        value,
-        axes,
-        keepdims=node.flag("keep_dims"),
-        noop_with_empty_axes=node.flag("noop_with_empty_axes"),
-    )
-    return body.cast(value, dtype) if carrier is DType.INT64 else value
+    keep, noop = node.flag("keep_dims"), node.flag("noop_with_empty_axes")
+    if dtype.is_integer:
+        return integer_sum(body, body.own(), dtype, axes, keep=keep, noop=noop)
+    return body.add("ReduceSum", body.x(), axes, keepdims=keep, noop_with_empty_axes=noop)
 
 
 def _distinct(body: Body, axes: str, rank: int) -> str:
@@ -168,5 +156,4 @@ def _ends(body: Body, begins: str, ends: str, axes: str, strides: str) -> str:
     nothing = body.const(0, DType.INT64)
     outside = body.add("Less", body.add("Add", begins, dims), nothing)
     backwards = body.add("Less", strides, nothing)
-    last = body.const(_LAST, DType.INT64)
-    return body.add("Where", body.add("And", outside, backwards), last, ends)
+    return body.add("Where", body.add("And", outside, backwards), dims, ends)

@@ -1,14 +1,17 @@
-"""Activations that multiply x with a share of itself: GELU, Swish, HardSwish."""
+"""Activations that multiply x with a share of itself: GELU, Swish, HardSwish.
+
+For float16 runtimes' own sigmoid and GELU are near enough; see Sigmoid.
+"""
 
 from __future__ import annotations
 
 from math import pi, sqrt
 from typing import TYPE_CHECKING
 
-from atc_py.export.body import is_rounded
 from atc_py.export.node import NoFormError
 from atc_py.export.numbers import number
 from atc_py.export.registry import emulates
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from atc_py.export.body import Body
@@ -28,7 +31,7 @@ def gelu(body: Body) -> str:
     if approximation not in _APPROXIMATIONS:
         raise NoFormError(f"approximate {approximation!r} is not known")
     x = body.x()
-    if approximation == "none" or is_rounded(body.node.dtype()):
+    if approximation == "none" or body.node.dtype() is DType.FLOAT16:
         return body.add("Gelu", x, approximate=approximation)
     factor = body.add("Mul", body.add("Mul", x, x), number(body, -_SLOPE * _CUBIC))
     factor = body.add("Sub", factor, number(body, _SLOPE))
@@ -39,7 +42,7 @@ def gelu(body: Body) -> str:
 def swish(body: Body) -> str:
     """Write `y = x / (1 + exp(-scale * x))`."""
     x, scale = body.x(), body.node.number("scale")
-    if is_rounded(body.node.dtype()):
+    if body.node.dtype() is DType.FLOAT16:
         scaled = x if scale == 1 else body.add("Mul", x, number(body, scale))
         return body.add("Mul", x, body.add("Sigmoid", scaled))
     return _divided(body, x, body.add("Mul", x, number(body, -scale)))

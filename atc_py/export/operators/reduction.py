@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,17 +20,15 @@ from atc_py.export.axes import (
 )
 from atc_py.export.integer_norms import integer_norm
 from atc_py.export.registry import emulates
+from atc_py.export.wrapping import wrapped_product, wrapped_sum
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from atc_py.export.body import Body
 
 __all__: list[str] = []
-
-_NATIVE = frozenset({DType.FLOAT32, DType.FLOAT64, DType.INT32, DType.INT64})
-"""Dtypes that every runtime adds up and multiplies; others go through int64 and keep the low bits."""
 
 _POOLED_FROM = 2
 """The first axis that a global pool reduces, after batch and channel."""
@@ -40,47 +39,43 @@ def _axes(body: Body, name: str = "axes") -> tuple[int, ...]:
     return from_front(body.node.integers(name), body.node.rank())
 
 
-def _totaled(
-    body: Body, op_type: str, axes: Sequence[int], *, keep: bool, before: str | None = None
+def _summed(
+    body: Body, axes: Sequence[int], *, keep: bool, before: Callable[[str], str] = str
 ) -> str:
-    """Write a reduction that adds up or multiplies; integers wrap around.
-
-    Args:
-        body: of the node.
-        op_type: the reduction.
-        axes: from the front.
-        keep: keep the axes, with size 1.
-        before: an operator for each element before it.
-    """
+    """Write the sum over axes of `before` of each element; integers wrap around."""
     dtype = body.node.dtype()
-    value, narrow = body.x(), dtype.is_integer and dtype not in _NATIVE
-    if narrow:
-        value = body.cast(value, DType.INT64)
-    if before == "Mul":
-        value = body.add("Mul", value, value)
-    elif before:
-        value = body.add(before, value)
-    result = reduced(body, op_type, value, axes, keep=keep)
-    return body.cast(result, dtype) if narrow else result
+    if not dtype.is_integer:
+        return reduced(body, "ReduceSum", before(body.x()), axes, keep=keep)
+    value = before(body.cast(body.x(), DType.INT64))
+    return body.cast(wrapped_sum(body, value, axes, keep=keep), dtype)
 
 
 @emulates("ReduceSumD")
 def reduce_sum(body: Body) -> str:
     """Write the sum of x over the axes, 0 of none; integers wrap around."""
-    return _totaled(body, "ReduceSum", _axes(body), keep=body.node.flag("keep_dims"))
+    return _summed(body, _axes(body), keep=body.node.flag("keep_dims"))
 
 
 @emulates("ReduceProdD")
 def reduce_prod(body: Body) -> str:
     """Write the product of x over the axes, 1 of none; integers wrap around."""
-    return _totaled(body, "ReduceProd", _axes(body), keep=body.node.flag("keep_dims"))
+    axes, keep, dtype = _axes(body), body.node.flag("keep_dims"), body.node.dtype()
+    if not dtype.is_integer:
+        return reduced(body, "ReduceProd", body.x(), axes, keep=keep)
+    value = body.cast(body.x(), DType.INT64)
+    return body.cast(wrapped_product(body, value, axes, keep=keep), dtype)
 
 
 @emulates("SquareSumV1")
 def square_sum(body: Body) -> str:
     """Write the sum of x * x over the axes; integers wrap around."""
     keep = body.node.flag("keep_dims")
-    return _totaled(body, "ReduceSum", _axes(body, "axis"), keep=keep, before="Mul")
+    return _summed(body, _axes(body, "axis"), keep=keep, before=partial(_square, body))
+
+
+def _square(body: Body, value: str) -> str:
+    """Return `value * value`."""
+    return body.add("Mul", value, value)
 
 
 @emulates("ReduceMeanD")
@@ -171,16 +166,19 @@ def arg_min(body: Body) -> str:
 @emulates("LpNorm")
 def lp_norm(body: Body) -> str:
     """Write the p-norm of x over the axes; of floats, epsilon where that is larger."""
-    axes, keep = _axes(body), body.node.flag("keepdim")
-    unsigned = body.node.dtype().value.startswith("u")
+    dtype, axes, keep = body.node.dtype(), _axes(body), body.node.flag("keepdim")
+    unsigned = dtype.value.startswith("u")
+
+    def magnitude(value: str) -> str:
+        return value if unsigned else body.add("Abs", value)
+
     if body.node.integer("p") == 1:
-        before = None if unsigned else "Abs"
-        norm = _totaled(body, "ReduceSum", axes, keep=keep, before=before)
-    elif body.node.dtype().is_integer:
-        return integer_norm(body, axes, keep=keep)
+        norm = _summed(body, axes, keep=keep, before=magnitude)
+    elif dtype.is_integer:
+        norm = integer_norm(body, axes, keep=keep)
     else:
-        norm = body.add("Sqrt", _totaled(body, "ReduceSum", axes, keep=keep, before="Mul"))
-    if body.node.dtype().is_integer:
+        norm = body.add("Sqrt", _summed(body, axes, keep=keep, before=partial(_square, body)))
+    if dtype.is_integer:
         return norm
     epsilon = scalar(body, body.node.number("epsilon"))
     return body.add("Where", body.add("Less", norm, epsilon), epsilon, norm)

@@ -61,7 +61,12 @@ for session in (
 
 assert pickle.loads(pickle.dumps(ort.InferenceSession)) is ort.InferenceSession
 assert "sess_options" in inspect.signature(ort.InferenceSession).parameters
-for bad in ({}, {"x": np.ones((1, 3, 8), np.float32)}, {"z": FEEDS["x"]}, {"x": FEEDS["x"].astype(int)}):
+for bad in (
+    {},
+    {"x": np.ones((1, 3, 8), np.float32)},
+    {"z": FEEDS["x"]},
+    {"x": FEEDS["x"].astype(int)},
+):
     try:
         first.run(None, bad)
     except Exception as error:
