@@ -112,6 +112,12 @@ def differences(
     return wrong
 
 
+def _require_same(model: LoadedModel, found: Arrays, expected: Arrays) -> None:
+    """Raise an error that says which outputs differ; a plain assertion would not where pytest is not."""
+    wrong = differences(model, found, expected)
+    assert not wrong, "; ".join(wrong)
+
+
 @contextmanager
 def twinned() -> Iterator[None]:
     """Have the simulator's runs repeated in onnxruntime within the block; outputs must agree."""
@@ -128,9 +134,9 @@ def twinned() -> Iterator[None]:
         if model is not None:
             found = run_on_ort(model, fed)
             if found is not None:
-                assert differences(model, found, expected) == []
+                _require_same(model, found, expected)
                 called = run_functions(model, fed)
-                assert differences(model, called, {name: expected[name] for name in called}) == []
+                _require_same(model, called, {name: expected[name] for name in called})
         return expected
 
     SimModel.__init__, SimBackend.run = made, ran  # type: ignore[method-assign]
