@@ -87,6 +87,7 @@ def _model(parts: Sequence[ModelRecord]) -> ProgramModel:
         compilations=compilations,
         outputs=_outputs(parts),
         fallbacks=fallbacks,
+        remarks=list(dict.fromkeys(one for each in parts for one in each.remarks)),
     )
 
 

@@ -104,6 +104,7 @@ class ModelRecord:
         shadow: runs in onnxruntime beside the NPU.
         compilations: those of the simulated sessions, in order.
         refusals: why it ran in onnxruntime.
+        remarks: what was said of the program's session options and providers.
         outputs: comparisons by output.
     """
 
@@ -117,6 +118,7 @@ class ModelRecord:
     shadow: UseRecord = field(default_factory=UseRecord)
     compilations: list[CompilationRecord] = field(default_factory=list)
     refusals: list[RefusalRecord] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
     outputs: dict[str, OutputSums] = field(default_factory=dict)
 
 

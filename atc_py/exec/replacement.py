@@ -44,10 +44,46 @@ def replace(module: ModuleType, run: str) -> None:
     """
     real = module.InferenceSession
     made = _derived(real, Recorder(Path(run)))
-    module.InferenceSession = made  # type: ignore[attr-defined]
+    bound = _binding(module.IOBinding)
+    module.InferenceSession, module.IOBinding = made, bound  # type: ignore[attr-defined]
     package: Any = sys.modules.get("onnxruntime")
-    if getattr(package, "InferenceSession", None) is real:
-        package.InferenceSession = made
+    if getattr(package, "InferenceSession", None) is real:  # it was imported before the hook
+        package.InferenceSession, package.IOBinding = made, bound
+
+
+def record_options(package: Any) -> None:
+    """Replace onnxruntime's session options by a class that a simulated session can look into.
+
+    Args:
+        package: onnxruntime.
+    """
+    real = package.SessionOptions
+    with suppress(ImportError, AttributeError, TypeError):
+        from atc_py.session.options import recorded_options
+
+        class OptionsType(type(real)):  # type: ignore[misc]
+            def __instancecheck__(cls, instance: object) -> bool:
+                if cls is package.SessionOptions:
+                    return isinstance(instance, real)
+                return super().__instancecheck__(instance)
+
+        inside = {"__module__": real.__module__, "__doc__": real.__doc__}
+        package.SessionOptions = OptionsType(real.__name__, (recorded_options(real),), inside)
+
+
+def _binding(real: Any) -> type:
+    """Return onnxruntime's class of bindings, which for a simulated session makes that one's."""
+
+    class IOBinding(real):  # type: ignore[misc]
+        def __new__(cls, session: Any) -> Any:
+            made = getattr(session, "__dict__", {}).get(_OWN)
+            if made is None or made.npu is None:
+                return super().__new__(cls)
+            return session.io_binding()
+
+    IOBinding.__module__, IOBinding.__qualname__ = real.__module__, real.__qualname__
+    IOBinding.__doc__ = real.__doc__
+    return IOBinding
 
 
 def _derived(real: Any, recorder: Recorder) -> type:

@@ -85,12 +85,13 @@ def _findings(
     for line in unloaded:
         who, _, why = line.partition("\t")
         yield PROGRAM_LACKS_LIBRARIES.diagnostic(f"{who} cannot load atc-py: {why}")
-    if (run / "old-python").exists():
+    old = (run / "old-python").exists()
+    if old:
         version = "".join(_lines(run / "old-python"))
         yield PROGRAM_LACKS_LIBRARIES.diagnostic(
             f"the program runs in Python {version}; atc-py needs Python 3.10 or later"
         )
-    if not models and not unloaded:
+    if not models and not unloaded and not old:
         yield from _no_session(command, run)
 
 

@@ -26,7 +26,7 @@ _PATHS = "PYTHONPATH"
 
 def hooked(run: str, paths: str | None) -> dict[str, str]:
     """Return the variables of a process with the hook, whose own PYTHONPATH is `paths`."""
-    others = [each for each in (paths or "").split(os.pathsep) if each and each != STARTUP]
+    others = [each for each in paths.split(os.pathsep) if each != STARTUP] if paths else []
     return {
         _PATHS: os.pathsep.join([STARTUP, *others]),
         MARK: run + os.pathsep if paths == "" else run,
@@ -35,8 +35,8 @@ def hooked(run: str, paths: str | None) -> dict[str, str]:
 
 def hidden(paths: str | None, mark: str) -> str | None:
     """Return PYTHONPATH as it would be without the hook; None where it would not be set."""
-    others = [each for each in (paths or "").split(os.pathsep) if each != STARTUP]
-    if others:
+    others = [each for each in paths.split(os.pathsep) if each != STARTUP] if paths else []
+    if any(others):
         return os.pathsep.join(others)
     return "" if mark.endswith(os.pathsep) else None
 

@@ -38,6 +38,7 @@ def install() -> None:
     # A file with the suffix pth may have imported a module before.
     if TARGET in sys.modules:
         finder.replace(sys.modules[TARGET])
+        finder.complete(sys.modules[LIBRARY])
     if STARTER in sys.builtin_module_names or STARTER in sys.modules:
         carry_in_forks(__import__(STARTER), run)
         finder.is_carrying = True
@@ -68,6 +69,7 @@ class Finder:
             _note(self._run, "missing" if name == LIBRARY else "foreign")
         elif name == LIBRARY:
             _note(self._run, "imported")
+            _then(spec.loader, self.complete)
         elif not _then(spec.loader, self.replace):
             _note(self._run, "foreign")
         return spec
@@ -85,14 +87,20 @@ class Finder:
         return None
 
     def replace(self, module: ModuleType) -> None:
-        """Replace the session class of the module that defines it."""
+        """Replace the classes of the module that defines sessions."""
         try:
             _import_own()
             from atc_py.exec.replacement import replace
+
+            replace(module, self._run)
         except Exception as error:  # noqa: BLE001  (the program is not to end for it)
             _note(self._run, "unloaded", f"{type(error).__name__}: {error}")
-            return
-        replace(module, self._run)
+
+    def complete(self, package: ModuleType) -> None:
+        """Replace the class of session options in onnxruntime itself, where sessions are replaced."""
+        replaced = sys.modules.get("atc_py.exec.replacement")
+        if replaced is not None:
+            replaced.record_options(package)
 
 
 def _import_own() -> None:

@@ -42,7 +42,7 @@ def program_tables(done: ProgramRun) -> list[Table]:
         return []
     names = model_names(done.models)
     tables = [_models(done, names), _shapes(done, names), _fallbacks(done, names)]
-    tables += [_outputs(done, names), _processes(done)]
+    tables += [_outputs(done, names), _remarks(done, names), _processes(done)]
     return [table for table in tables if table.rows]
 
 
@@ -156,6 +156,16 @@ def _outputs(done: ProgramRun, names: Sequence[str]) -> Table:
         for each in model.outputs
     ]
     return Table("Compared with onnxruntime", OUTPUT_COLUMNS, tuple(rows))
+
+
+def _remarks(done: ProgramRun, names: Sequence[str]) -> Table:
+    """Return the table of session options and providers that have no effect."""
+    rows = [
+        (name, each)
+        for name, model in zip(names, done.models, strict=True)
+        for each in model.remarks
+    ]
+    return Table("Without effect", ("model", "what the program asked for"), tuple(rows))
 
 
 def _processes(done: ProgramRun) -> Table:
