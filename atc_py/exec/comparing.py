@@ -56,4 +56,3 @@ def _add_values(
         equal: Any = ours.argmax(-1) == theirs.argmax(-1)
         sums.rows += int(np.size(equal))
         sums.equal_rows += int(np.count_nonzero(equal))
-

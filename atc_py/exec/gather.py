@@ -136,7 +136,9 @@ def _output(name: str, sums: OutputSums) -> ProgramOutput:
         other_shapes=sums.other_shapes,
         cosine=whole if compared and math.isfinite(whole) else None,
         least_cosine=sums.least_cosine if compared and math.isfinite(sums.least_cosine) else None,
-        largest_error=sums.largest_error if compared and math.isfinite(sums.largest_error) else None,
+        largest_error=sums.largest_error
+        if compared and math.isfinite(sums.largest_error)
+        else None,
         equal_argmax=sums.equal_rows / sums.rows if sums.rows else None,
     )
 

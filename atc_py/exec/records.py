@@ -83,7 +83,15 @@ class OutputSums:
 
     def merge(self, other: OutputSums) -> None:
         """Add the sums of another process."""
-        for name in ("runs", "other_shapes", "product", "npu_square", "square", "rows", "equal_rows"):
+        for name in (
+            "runs",
+            "other_shapes",
+            "product",
+            "npu_square",
+            "square",
+            "rows",
+            "equal_rows",
+        ):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.least_cosine = min(self.least_cosine, other.least_cosine)
         self.largest_error = max(self.largest_error, other.largest_error)

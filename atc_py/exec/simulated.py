@@ -21,7 +21,14 @@ if TYPE_CHECKING:
 
     from atc_py.exec.settings import ExecSettings
 
-__all__ = ["SimulatedSession", "as_refusal", "is_own_work", "new_filter_lock", "simulate", "simulated_work"]
+__all__ = [
+    "SimulatedSession",
+    "as_refusal",
+    "is_own_work",
+    "new_filter_lock",
+    "simulate",
+    "simulated_work",
+]
 
 _inside = threading.local()
 
@@ -161,7 +168,10 @@ def _installed(name: str) -> str | None:
 def _numbers(version: str) -> tuple[int, ...]:
     """Return the leading numbers of a version."""
     parts = version.split(".")
-    return tuple(int(part) for part in parts[: next((i for i, p in enumerate(parts) if not p.isdigit()), len(parts))])
+    return tuple(
+        int(part)
+        for part in parts[: next((i for i, p in enumerate(parts) if not p.isdigit()), len(parts))]
+    )
 
 
 _ANY = DistributionFinder.Context()

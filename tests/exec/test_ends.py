@@ -52,7 +52,9 @@ def ended(tmp_path: Path, launcher: subprocess.Popen[str]) -> tuple[int, str]:
     return launcher.returncode, err
 
 
-@pytest.mark.parametrize(("way", "status"), [("exit", 0), ("exit", 7), ("_exit", 255), ("_exit", 3)])
+@pytest.mark.parametrize(
+    ("way", "status"), [("exit", 0), ("exit", 7), ("_exit", 255), ("_exit", 3)]
+)
 def test_exit_status_is_the_programs(ran: Run, small: Path, way: str, status: int) -> None:
     done = ran("ends.py", small, way, status)
     assert (done.status, done.report["status"]) == (status, status)
@@ -77,9 +79,7 @@ def test_program_killed_by_a_signal_gives_128_and_its_number(
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1"])
-def test_signal_to_the_launcher_reaches_the_program(
-    tmp_path: Path, small: Path, name: str
-) -> None:
+def test_signal_to_the_launcher_reaches_the_program(tmp_path: Path, small: Path, name: str) -> None:
     number = getattr(signal, name)
     launcher = started(tmp_path, small, "handles", int(number))
     time.sleep(0.3)  # the program sets its handler after `ready`
@@ -113,7 +113,7 @@ def test_stopped_program_stops_the_launcher_and_goes_on_with_it(
     assert ended(tmp_path, launcher)[0] == 143
 
 
-def test_terminal_is_the_programs_and_its_interrupt_comes_once(tmp_path: Path, small: Path) -> None:
+def test_terminal_is_the_programs_and_its_interrupt_comes_once(tmp_path: Path) -> None:
     lines = (
         "import os, signal, sys, time\n"
         "count = []\n"

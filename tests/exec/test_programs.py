@@ -22,9 +22,7 @@ SHAPE = "(1, 4, 8, 8)"
 
 
 @pytest.mark.parametrize(("way", "runs"), [("before", 3), ("after", 2)])
-def test_fork_has_the_session_in_both_processes(
-    ran: Run, small: Path, way: str, runs: int
-) -> None:
+def test_fork_has_the_session_in_both_processes(ran: Run, small: Path, way: str, runs: int) -> None:
     done = ran("fork.py", small, way)
     assert (done.status, done.out.split("\n")) == (5, [SHAPE] * runs + [""]), done.err
     assert done.model["where"] == "npu"

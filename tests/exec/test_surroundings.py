@@ -178,7 +178,9 @@ OTHERS = sorted(
 
 @pytest.mark.parametrize("python", OTHERS, ids=[path.parent.parent.name for path in OTHERS])
 def test_any_python_starts_and_sees_nothing(tmp_path: Path, python: Path) -> None:
-    lines = "import sys; print([p for p in sys.path if 'startup' in p], 'sitecustomize' in sys.modules)"
+    lines = (
+        "import sys; print([p for p in sys.path if 'startup' in p], 'sitecustomize' in sys.modules)"
+    )
     done = under(tmp_path, python, "-c", lines)
     assert (done.returncode, done.stdout.split()) == (0, ["[]", "False"]) or done.stdout.startswith(
         "([], False)"

@@ -3,7 +3,7 @@
 Any Python finds this file in PYTHONPATH, so its syntax is what Python 2.7 reads too.
 """
 
-# ruff: noqa: I002, PTH100, PTH118, PTH120, PTH123, S110, SIM105, UP015, UP031, FURB103
+# ruff: noqa: ANN202, BLE001, PTH100, PTH112, PTH118, PTH120, PTH123, S110, UP031
 import os
 import sys
 

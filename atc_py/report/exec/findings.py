@@ -16,6 +16,8 @@ def finding_text(finding: Mapping[str, Any]) -> str:
     """Return a finding as `diagnostic_text` has it."""
     place = finding.get("place") or {}
     where = ", ".join(str(value) for value in place.values())
-    lines = [f"{finding['severity']}[{finding['code']} {finding['name']}]: {clipped(finding['message'])}"]
+    lines = [
+        f"{finding['severity']}[{finding['code']} {finding['name']}]: {clipped(finding['message'])}"
+    ]
     lines += [f"  --> {clipped(where)}"] if where else []
     return "\n".join([*lines, f"  help: {clipped(str(finding['help']))}"])

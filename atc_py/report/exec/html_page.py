@@ -53,7 +53,9 @@ def _facts(done: ProgramRun) -> list[tuple[str, str]]:
         ("time", format_seconds(done.seconds)),
         ("models", f"{len(done.models)}, {on_npu} on the simulated NPU"),
     ]
-    given = ((name, value) for name, value in done.options.items() if value not in (None, "", False))
+    given = (
+        (name, value) for name, value in done.options.items() if value not in (None, "", False)
+    )
     return [*facts, *((name.replace("_", " "), str(value)) for name, value in given)]
 
 

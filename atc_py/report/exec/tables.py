@@ -63,7 +63,15 @@ def where_text(model: ProgramModel) -> str:
 def _models(done: ProgramRun, names: Sequence[str]) -> Table:
     """Return the table of models."""
     shadow = any(each.shadow.runs for each in done.models)
-    columns = ("model", "ran on", "sessions>", "NPU runs>", "NPU time>", "compiled>", "compile time>")
+    columns = (
+        "model",
+        "ran on",
+        "sessions>",
+        "NPU runs>",
+        "NPU time>",
+        "compiled>",
+        "compile time>",
+    )
     columns += ("onnxruntime runs>", "onnxruntime time>", *(("in shadow>",) if shadow else ()))
     rows = [
         (

@@ -10,7 +10,13 @@ import torch
 from silero_vad import get_speech_timestamps, load_silero_vad
 
 RATE = 16000
-VOWELS = ((730, 1090, 2440), (270, 2290, 3010), (570, 840, 2410), (300, 870, 2240), (530, 1840, 2480))
+VOWELS = (
+    (730, 1090, 2440),
+    (270, 2290, 3010),
+    (570, 840, 2410),
+    (300, 870, 2240),
+    (530, 1840, 2480),
+)
 """Resonances of the vocal tract, in Hz."""
 
 

@@ -23,7 +23,7 @@ TEXTS = {
     "json": json.dumps({"names": ["a", "b"], "count": 2, "nested": {"x": [1, 2, 3]}}, indent=2),
     "xml": '<?xml version="1.0"?>\n<items>\n  <item id="1">one</item>\n  <item id="2">two</item>\n</items>\n',
     "html": "<!DOCTYPE html>\n<html><head><title>t</title></head><body><p>A paragraph.</p></body></html>\n",
-    "shell": '#!/bin/sh\nset -e\nfor file in *.txt; do\n  wc -l "$file" | awk \'{print $1}\'\ndone\n',
+    "shell": "#!/bin/sh\nset -e\nfor file in *.txt; do\n  wc -l \"$file\" | awk '{print $1}'\ndone\n",
     "markdown": "# Title\n\nSome *text* with a [link](https://example.org).\n\n- one\n- two\n\n```sh\nls\n```\n",
     "csv": "name,age,city\nann,31,Oslo\nbob,27,Rome\ncid,44,Lima\n" * 5,
     "rust": 'fn main() {\n    let mut sum = 0u64;\n    for i in 0..10 { sum += i; }\n    println!("{}", sum);\n}\n',

@@ -13,7 +13,9 @@ import onnxruntime as ort
 
 model, way = sys.argv[1:3]
 session = ort.InferenceSession(model)
-session.run(None, {session.get_inputs()[0].name: np.ones(session.get_inputs()[0].shape, np.float32)})
+session.run(
+    None, {session.get_inputs()[0].name: np.ones(session.get_inputs()[0].shape, np.float32)}
+)
 if way == "exit":
     sys.exit(int(sys.argv[3]))
 if way == "_exit":

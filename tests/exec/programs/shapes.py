@@ -25,7 +25,9 @@ assert np.array_equal(value.numpy(), expected)
 
 done = threading.Event()
 got = []
-session.run_async(None, {"x": one}, lambda found, _, error: (got.append((found, error)), done.set()), 0)
+session.run_async(
+    None, {"x": one}, lambda found, _, error: (got.append((found, error)), done.set()), 0
+)
 assert done.wait(30)
 assert np.array_equal(got[0][0][0], expected)
 assert got[0][1] == ""
