@@ -127,8 +127,7 @@ class Hybrid:
             self._refuse(as_refusal(error), shapes)
             return theirs
         seconds = time.perf_counter() - start - self._count_compilations()
-        with self._recorder.change(self._key) as record:
-            record.npu.add(max(seconds, 0.0))
+        self._recorder.count(self._key, "npu", max(seconds, 0.0))
         if not self._settings.shadow:
             return ours
         theirs = self._run_shadow(session, names, feeds, options)
@@ -150,8 +149,7 @@ class Hybrid:
         start = time.perf_counter()
         found = method(session, *given)
         seconds = time.perf_counter() - start
-        with self._recorder.change(self._key) as record:
-            record.onnxruntime.add(seconds)
+        self._recorder.count(self._key, "onnxruntime", seconds)
         return found
 
     def _run_shadow(self, session: Any, names: Any, feeds: Any, options: Any) -> Any:
@@ -162,8 +160,7 @@ class Hybrid:
         except Exception:  # noqa: BLE001  (the program has a result already)
             return None
         seconds = time.perf_counter() - start
-        with self._recorder.change(self._key) as record:
-            record.shadow.add(seconds)
+        self._recorder.count(self._key, "shadow", seconds)
         return found
 
     def _compare(self, names: Any, ours: Any, theirs: Any) -> None:

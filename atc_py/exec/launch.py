@@ -135,8 +135,11 @@ def _say_notices(run: Path, seen: set[str], on_notice: Callable[[Notice], None])
             continue
         seen.add(file.name)
         # Any process of the program may have put something else there.
-        with suppress(OSError, ValueError, TypeError):
+        with suppress(OSError, ValueError, TypeError, KeyError):
             notice = Notice(**json.loads(file.read_text(encoding="utf-8")))
-            on_notice(notice)
+            message = str(notice.finding["message"])
+            if message not in seen:  # several processes may say it
+                seen.add(message)
+                on_notice(notice)
             ending = notice.status if ending is None else ending
     return ending

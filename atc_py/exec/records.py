@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -165,4 +166,4 @@ def cosine(product: float, npu_square: float, square: float) -> float:
     """Return the cosine of two vectors of which the sums of products are given; 1 for two of zeros."""
     if not npu_square or not square:
         return float(npu_square == square)
-    return min(product / (npu_square**0.5 * square**0.5), 1.0)
+    return min(product / (math.sqrt(npu_square) * math.sqrt(square)), 1.0)

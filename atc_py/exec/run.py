@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from atc_py import __version__
@@ -56,7 +57,7 @@ def run_program(
         needs=library_needs(),
         **choice,
     )
-    with work_folder() as run:
+    with _run_folder() as run:
         write_settings(run, settings)
         start = time.monotonic()
         status = launch(command, run, on_notice)
@@ -75,6 +76,18 @@ def run_program(
         processes=gather_processes(records),
         diagnostics=found,
     )
+
+
+@contextmanager
+def _run_folder() -> Iterator[Path]:
+    """Make the folder of a run, and remove it, also while a process that is left writes to it."""
+    with work_folder() as folder:
+        run = folder / "run"
+        run.mkdir()
+        try:
+            yield run
+        finally:
+            run.rename(folder / "ended")
 
 
 def _findings(

@@ -11,7 +11,9 @@ import os
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any
+    from typing import Any, TypeAlias
+
+    _Text: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
 __all__ = ["MARK", "STARTUP", "carry_in_forks", "hidden", "hide_and_carry", "hooked"]
 
@@ -66,14 +68,14 @@ def _keep_variables(run: str) -> None:
         for name, value in hooked(run, paths).items():
             put(name, value)
 
-    def putenv(name: str | bytes, value: str | bytes, /) -> None:
+    def putenv(name: _Text, value: _Text, /) -> None:
         """Change or add an environment variable."""
         if os.fsdecode(name) == _PATHS:
             put_hooked(os.fsdecode(value))
         else:
             put(name, value)
 
-    def unsetenv(name: str | bytes, /) -> None:
+    def unsetenv(name: _Text, /) -> None:
         """Delete an environment variable."""
         if os.fsdecode(name) == _PATHS:
             put_hooked(None)

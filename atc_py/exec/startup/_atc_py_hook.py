@@ -9,13 +9,17 @@ from __future__ import annotations
 import os
 import sys
 
-from _atc_py_environment import carry_in_forks, hide_and_carry
+from _atc_py_environment import (  # type: ignore[import-not-found]
+    carry_in_forks,
+    hide_and_carry,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from importlib.machinery import ModuleSpec
     from types import ModuleType
+    from typing import Any
 
 __all__ = ["Finder", "install"]
 
@@ -42,7 +46,7 @@ def install() -> None:
     if STARTER in sys.builtin_module_names or STARTER in sys.modules:
         carry_in_forks(__import__(STARTER), run)
         finder.is_carrying = True
-    early = sys.modules.get("subprocess")
+    early: Any = sys.modules.get("subprocess")
     if hasattr(early, "_fork_exec"):
         early._fork_exec = sys.modules[STARTER].fork_exec  # noqa: SLF001
 

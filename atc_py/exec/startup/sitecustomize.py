@@ -21,7 +21,7 @@ def _install():  # type: ignore[no-untyped-def]
             with open(os.path.join(run, "old-python"), "w") as file:
                 file.write("%d.%d" % sys.version_info[:2])
             return
-        import _atc_py_hook
+        import _atc_py_hook  # type: ignore[import-not-found]
 
         _atc_py_hook.install()
     except Exception:
@@ -32,6 +32,6 @@ def _install():  # type: ignore[no-untyped-def]
         sys.modules.pop("sitecustomize", None)
 
 
-_install()
+_install()  # type: ignore[no-untyped-call]
 # The file of that name which Python would have found without this one; site handles its absence.
 __import__("sitecustomize")

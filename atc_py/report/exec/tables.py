@@ -79,16 +79,21 @@ def _models(done: ProgramRun, names: Sequence[str]) -> Table:
             where_text(each),
             str(each.sessions),
             str(each.npu.runs),
-            format_seconds(each.npu.seconds),
+            _time(each.npu.seconds),
             str(sum(one.times for one in each.compilations)),
-            format_seconds(each.compile_seconds),
+            _time(each.compile_seconds),
             str(each.onnxruntime.runs),
-            format_seconds(each.onnxruntime.seconds),
-            *((format_seconds(each.shadow.seconds),) if shadow else ()),
+            _time(each.onnxruntime.seconds),
+            *((_time(each.shadow.seconds),) if shadow else ()),
         )
         for name, each in zip(names, done.models, strict=True)
     ]
     return Table("Models", columns, tuple(rows))
+
+
+def _time(seconds: float) -> str:
+    """Return a time, or a dash where nothing took any."""
+    return format_seconds(seconds) if seconds else "-"
 
 
 def shapes_text(shapes: dict[str, list[int]]) -> str:

@@ -24,10 +24,16 @@ assert isinstance(value, ort.OrtValue)
 assert np.array_equal(value.numpy(), expected)
 
 done = threading.Event()
-got = []
-session.run_async(
-    None, {"x": one}, lambda found, _, error: (got.append((found, error)), done.set()), 0
-)
+got: list[tuple[list[np.ndarray], str]] = []
+
+
+def put(found: list[np.ndarray], _: object, error: str) -> None:
+    """Keep what a run called back with."""
+    got.append((found, error))
+    done.set()
+
+
+session.run_async(None, {"x": one}, put, 0)
 assert done.wait(30)
 assert np.array_equal(got[0][0][0], expected)
 assert got[0][1] == ""
