@@ -21,11 +21,13 @@ def end_processes(child: int) -> None:
     found = _stopped_family(child)
     _send(found, signal.SIGTERM)
     _send(found, signal.SIGCONT)
-    until = time.monotonic() + _GRACE
-    while time.monotonic() < until and any(_lives(each) for each in found):
+    until, others, ended = time.monotonic() + _GRACE, found[1:], 0
+    while time.monotonic() < until and not (ended and not any(map(_lives, others))):
         time.sleep(_STEP)
-    _send([each for each in found if _lives(each)], signal.SIGKILL)
-    with suppress(ChildProcessError):
+        ended = ended or os.waitpid(child, os.WNOHANG)[0]
+    _send([each for each in others if _lives(each)], signal.SIGKILL)
+    if not ended:
+        os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
 
 

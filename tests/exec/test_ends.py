@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.exec.conftest import PROGRAMS, command, environment
+from tests.exec.conftest import PROGRAMS, ROOT, command, environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -179,3 +179,49 @@ def read_until(terminal: int, wanted: str) -> str:
     while wanted not in text:
         text += os.read(terminal, 1000).decode(errors="replace")
     return text
+
+
+def test_systems_that_cannot_wait_for_signals_handle_them(tmp_path: Path) -> None:
+    launcher = (
+        "import signal, sys\n"
+        "del signal.sigtimedwait\n"
+        "from atc_py.cli.main import main\n"
+        "main(['exec', '--', sys.executable, '-c', sys.argv[1]])\n"
+    )
+    program = (
+        "import signal, sys, threading\n"
+        "signal.signal(signal.SIGTERM, lambda *_: sys.exit(9))\n"
+        "print('ready', flush=True)\n"
+        "threading.Event().wait(30)\n"
+    )
+    started = subprocess.Popen(
+        [sys.executable, "-c", launcher, program],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        env=environment(TMPDIR=str(tmp_path)),
+    )
+    assert started.stdout is not None
+    assert started.stdout.readline() == "ready\n"
+    started.terminate()
+    started.communicate(timeout=30)
+    assert started.returncode == 9
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_process_that_outlives_the_program_sees_nothing_of_it(tmp_path: Path) -> None:
+    rest = (
+        "import os, subprocess, sys, time; time.sleep(1.5); "
+        'show = \'import os, sys; print(sorted(set(os.environ) & {"PYTHONPATH", "ATC_PY_EXEC"}),'
+        ' [p for p in sys.path if "startup" in p])\'; '
+        "subprocess.run([sys.executable, '-c', show], stdout=open('late.txt', 'w'))"
+    )
+    lines = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {rest!r}])"
+    env = {name: value for name, value in environment().items() if name != "PYTHONPATH"}
+    launcher = "import sys; sys.path.insert(0, sys.argv[1]); from atc_py.cli.main import main; "
+    launcher += "main(['exec', '--', *sys.argv[2:]])"
+    line = [sys.executable, "-c", launcher, str(ROOT), sys.executable, "-c", lines]
+    subprocess.run(line, check=True, cwd=tmp_path, env=env, stderr=subprocess.DEVNULL, timeout=60)
+    late = tmp_path / "late.txt"
+    wait_for(lambda: late.exists() and late.read_text(encoding="utf-8") != "")
+    assert late.read_text(encoding="utf-8") == "[] []\n"

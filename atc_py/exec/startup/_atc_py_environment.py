@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     _Text: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
-__all__ = ["MARK", "STARTUP", "carry_in_forks", "hidden", "hide_and_carry", "hooked"]
+__all__ = ["MARK", "STARTUP", "carry_in_forks", "forget", "hidden", "hide_and_carry", "hooked"]
 
 MARK = "ATC_PY_EXEC"
 """Variable with the folder of the run; a separator after it says that PYTHONPATH was set, but empty."""
@@ -58,6 +58,14 @@ def hide_and_carry() -> str | None:
     _keep_variables(run)
     _wrap_starts(run)
     return run
+
+
+def forget() -> None:
+    """Take the hook out of the environment: the run of which this process is a rest is over."""
+    mark = os.environ.pop(MARK, "")
+    paths = hidden(os.environ.pop(_PATHS, None), mark)
+    if paths is not None:
+        os.environ[_PATHS] = paths
 
 
 def _keep_variables(run: str) -> None:

@@ -15,11 +15,16 @@ def _install():  # type: ignore[no-untyped-def]
     folder = os.path.dirname(os.path.abspath(__file__))
     run = os.environ.get("ATC_PY_EXEC", "").split(os.pathsep)[0]
     try:
-        if not os.path.isdir(run):
-            return
         if sys.version_info < _OLDEST:
+            if not os.path.isdir(run):
+                return
             with open(os.path.join(run, "old-python"), "w") as file:
                 file.write("%d.%d" % sys.version_info[:2])
+            return
+        if not os.path.isdir(run):
+            import _atc_py_environment  # type: ignore[import-not-found]
+
+            _atc_py_environment.forget()
             return
         import _atc_py_hook  # type: ignore[import-not-found]
 
