@@ -21,6 +21,7 @@ from atc_py.target.kernels import FAMILY_WORDS
 from tests.derived_deviations import deviations_page
 from tests.derived_operators import operators_page, spec_notes_page
 from tests.derived_rewrites import rewrites_page
+from tests.derived_session import session_page
 from tests.json_documents import json_lines
 
 if TYPE_CHECKING:
@@ -263,6 +264,7 @@ PAGES = {
     "spec-notes.md": spec_notes_page,
     "deviations.md": deviations_page,
     "rewrites.md": rewrites_page,
+    "inference-session.md": session_page,
 }
 
 
