@@ -125,7 +125,7 @@ FAULTY: Mapping[str, _Fault] = {
     ),
     "LpPool": _Fault("miscounts where ceil_mode lets a window overhang", _of_mean),
     "MaxPool": _Fault("loses windows in the padding", _of_maximum),
-    "Optional": _Fault("makes a list of the value", lambda _: True),
+    "Optional": _Fault("makes a list of the value", lambda form: form.has(0)),
     "RNN": _Fault(_NO_LENGTHS, _of_recurrence),
     "Resize": _Fault("takes the length of the result for a fraction of scales", _of_resize),
     "SoftmaxCrossEntropyLoss": _Fault("takes a negative label for a class", lambda _: False),
