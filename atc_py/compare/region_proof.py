@@ -327,7 +327,7 @@ def run_drawn(test: RegionTest, step: RuleStep, seeds: Sequence[int], visible: F
         large=_LARGE_SCORES if bounded else _LARGE,
         bounded=bounded,
         lowest="Div" not in operators,
-        odd=odd_values(step.origin.op_type) if test.limit == 0.0 else {},
+        odd=odd_values(test.before.operators) if test.limit == 0.0 else {},
     )
     for data in data_sets(drawn, seeds, kinds):
         data.feeds.update(held)

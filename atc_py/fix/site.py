@@ -169,6 +169,16 @@ class Site:
         require(isinstance(found, int), f"{name} is an integer", f"{name} 为整数")
         return cast("int", found)
 
+    def flag(self, name: str, *, default: bool) -> bool:
+        """Return an integer attribute that is 0 or 1.
+
+        Raises:
+            UnfitError: it is something else.
+        """
+        found = self.integer(name, int(default))
+        require(found in {0, 1}, f"{name} is 0 or 1", f"{name} 为 0 或 1")
+        return bool(found)
+
     def axis(self, default: int, rank: int, name: str = "axis") -> int:
         """Return an attribute that is an axis, counted from the first one.
 
