@@ -13,6 +13,7 @@ from onnx import helper, numpy_helper
 from atc_py.compare.node_order import nodes_within, read_by
 from atc_py.compare.reference_engines import start_onnx_reference, start_onnxruntime
 from atc_py.frontend.rewriting.proto_parts import whole_node
+from atc_py.ir import DenseConst
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -97,6 +98,18 @@ class NodeGroup:
             fed.clear()
             for _, const in large:
                 const.release()
+
+    def with_constants(self, changed: Callable[[NDArray[Any]], NDArray[Any]]) -> NodeGroup:
+        """Return the same nodes with other constants.
+
+        Args:
+            changed: returns the data of a constant in their place.
+        """
+        constants: dict[str, ConstData] = {
+            name: DenseConst(changed(np.asarray(const.numpy())))
+            for name, const in self.constants.items()
+        }
+        return NodeGroup(self.nodes, self.opsets, constants, self.writes)
 
     def close(self) -> None:
         """Give back what the engines hold; they start again when they are needed."""
