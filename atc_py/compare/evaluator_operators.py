@@ -1,4 +1,4 @@
-"""Operators that replace those of onnx's evaluator, whose older definitions it does not follow."""
+"""Operators that replace those of onnx's evaluator where it departs from their definitions."""
 
 from __future__ import annotations
 
@@ -39,9 +39,37 @@ class BatchNormalization(OpRun):  # type: ignore[misc]  (onnx has no types)
         return (found.astype(x.dtype),)
 
 
-_OWN = (BatchNormalization,)
+class LayerNormalization(OpRun):  # type: ignore[misc]  (onnx has no types)
+    """Normalization over the last axes, whose statistics are float32 as stash_type demands."""
+
+    def _run(
+        self,
+        x: NDArray[Any],
+        scale: NDArray[Any],
+        bias: NDArray[Any] | None = None,
+        *,
+        axis: int = -1,
+        epsilon: float = 1e-5,
+        stash_type: int = 1,
+    ) -> tuple[NDArray[Any], ...]:
+        """Return the results, the means and the inverse deviations.
+
+        Raises:
+            ValueError: the statistics have another dtype.
+        """
+        if stash_type != 1:
+            raise ValueError("the statistics of LayerNormalization are not float32")
+        wide = x.astype(np.float32)
+        axes = tuple(range(axis % x.ndim, x.ndim))
+        mean = wide.mean(axis=axes, keepdims=True)
+        inverse = 1 / np.sqrt(np.square(wide - mean).mean(axis=axes, keepdims=True) + epsilon)
+        found = ((wide - mean) * inverse).astype(x.dtype) * scale
+        if bias is not None:
+            found = found + bias
+        return found.astype(x.dtype), mean.astype(np.float32), inverse.astype(np.float32)
 
 
 def own_operators(opset: int) -> list[type[OpRun]]:
     """Return the operators that replace those of the evaluator at an opset."""
-    return [each for each in _OWN if opset < SINCE[each.__name__]]
+    old = [BatchNormalization] if opset < SINCE["BatchNormalization"] else []
+    return [*old, LayerNormalization]
