@@ -10,9 +10,14 @@ from onnx.reference.op_run import OpRun
 from atc_py.frontend.folding.evaluator_faults import SINCE
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 __all__ = ["own_operators"]
+
+_LEAST = 1e-9
+"""Number that MeanVarianceNormalization adds to deviations."""
 
 
 class BatchNormalization(OpRun):  # type: ignore[misc]  (onnx has no types)
@@ -69,7 +74,18 @@ class LayerNormalization(OpRun):  # type: ignore[misc]  (onnx has no types)
         return found.astype(x.dtype), mean.astype(np.float32), inverse.astype(np.float32)
 
 
+class MeanVarianceNormalization(OpRun):  # type: ignore[misc]  (onnx has no types)
+    """Normalization over axes; the body that ONNX defines it as has float32 among 16-bit floats."""
+
+    def _run(self, x: NDArray[Any], *, axes: Sequence[int] = (0, 2, 3)) -> tuple[NDArray[Any]]:
+        """Return the results."""
+        wide = x.astype(np.result_type(x.dtype, np.float32) if x.dtype.kind == "f" else np.float32)
+        away = wide - wide.mean(axis=tuple(axes), keepdims=True)
+        deviation = np.sqrt(np.square(away).mean(axis=tuple(axes), keepdims=True))
+        return ((away / (deviation + _LEAST)).astype(x.dtype),)
+
+
 def own_operators(opset: int) -> list[type[OpRun]]:
     """Return the operators that replace those of the evaluator at an opset."""
     old = [BatchNormalization] if opset < SINCE["BatchNormalization"] else []
-    return [*old, LayerNormalization]
+    return [*old, LayerNormalization, MeanVarianceNormalization]

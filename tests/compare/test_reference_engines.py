@@ -67,6 +67,17 @@ def test_statistics_of_layer_normalization_are_float32(with_bias: bool) -> None:
     np.testing.assert_allclose(found.astype(np.float32), exact, rtol=2**-8, atol=1e-3)
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, BFLOAT16])
+def test_mean_variance_normalization_of_every_float(dtype: Any) -> None:
+    x = X.astype(dtype)
+    model = one_node_model("MeanVarianceNormalization", {"x": x}, 13, axes=[0, 2])
+    wide = x.astype(np.float32)
+    exact = (wide - wide.mean((0, 2), keepdims=True)) / wide.std((0, 2), keepdims=True)
+    found = by_onnx(model, {"x": x})
+    assert found.dtype == x.dtype
+    np.testing.assert_allclose(found.astype(np.float32), exact, rtol=2**-7, atol=1e-3)
+
+
 FAULTS: dict[str, onnx.ModelProto] = {
     "steps of pads": one_node_model("MaxPool", {"x": X}, 12, kernel_shape=[2, 2], pads=[1, 1, 0, 0]),
     "pads by name": one_node_model(

@@ -128,6 +128,7 @@ FAULTY: Mapping[str, _Fault] = {
     "Optional": _Fault("makes a list of the value", lambda form: form.has(0)),
     "RNN": _Fault(_NO_LENGTHS, _of_recurrence),
     "Resize": _Fault("takes the length of the result for a fraction of scales", _of_resize),
+    "SequenceInsert": _Fault("puts what comes last at the front", lambda form: form.has(2)),
     "SoftmaxCrossEntropyLoss": _Fault("takes a negative label for a class", lambda _: False),
 }
 """Operators that the evaluator gets wrong in some form, or for some values."""
