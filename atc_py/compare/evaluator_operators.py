@@ -8,6 +8,7 @@ import numpy as np
 from onnx.reference.op_run import OpRun
 
 from atc_py.frontend.folding.evaluator_faults import SINCE
+from atc_py.tensor.shapes import normalize_axis
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,10 +79,15 @@ class MeanVarianceNormalization(OpRun):  # type: ignore[misc]  (onnx has no type
     """Normalization over axes; the body that ONNX defines it as has float32 among 16-bit floats."""
 
     def _run(self, x: NDArray[Any], *, axes: Sequence[int] = (0, 2, 3)) -> tuple[NDArray[Any]]:
-        """Return the results."""
+        """Return the results.
+
+        Raises:
+            ValueError: X does not have one of the axes.
+        """
         wide = x.astype(np.result_type(x.dtype, np.float32) if x.dtype.kind == "f" else np.float32)
-        away = wide - wide.mean(axis=tuple(axes), keepdims=True)
-        deviation = np.sqrt(np.square(away).mean(axis=tuple(axes), keepdims=True))
+        each = tuple({normalize_axis(axis, x.ndim) for axis in axes})  # some may be named twice
+        away = wide - wide.mean(axis=each, keepdims=True)
+        deviation = np.sqrt(np.square(away).mean(axis=each, keepdims=True))
         return ((away / (deviation + _LEAST)).astype(x.dtype),)
 
 
