@@ -107,7 +107,7 @@ def test_program_that_the_hook_cannot_enter_is_reported(tmp_path: Path, flag: st
     assert "ATC7062" in done.stderr
 
 
-def test_program_that_is_no_python_is_reported(tmp_path: Path) -> None:
+def test_program_in_another_language_is_reported(tmp_path: Path) -> None:
     done = under(tmp_path, "sh", "-c", "exit 3")
     assert done.returncode == 3
     assert "sh started no Python that atc-py could hook" in done.stderr
