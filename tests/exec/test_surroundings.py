@@ -154,7 +154,6 @@ def test_environment_without_atc_py_gets_its_libraries_for_sessions_alone(
 
 def test_libraries_that_are_too_old_are_said(tmp_path: Path, small: Path) -> None:
     bare = bare_python(tmp_path, "numpy", "numpy.libs", "onnxruntime", "flatbuffers", "google")
-    (bare.parent.parent / "onnx-1.2.0.dist-info").mkdir()
     site = next((bare.parent.parent / "lib").glob("python*/site-packages"))
     (site / "onnx-1.2.0.dist-info").mkdir()
     (site / "onnx-1.2.0.dist-info" / "METADATA").write_text("Name: onnx\nVersion: 1.2.0\n")
