@@ -22,15 +22,14 @@ if TYPE_CHECKING:
 
     Run = Callable[..., Ran]
 
-LINE = [sys.executable, str(PROGRAMS / "surroundings.py")]
 
-
-def both(tmp_path: Path, **others: str) -> tuple[Any, Any]:
+def both(tmp_path: Path, python: str = sys.executable, **others: str) -> tuple[Any, Any]:
     """Return what the program sees without `exec`, and under it."""
+    program = [python, str(PROGRAMS / "surroundings.py")]
     found = []
     # The launcher itself needs the checkout, which is in no PYTHONPATH of the program's.
     launcher = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{LAUNCH}"]
-    for line in (LINE, [*launcher, *LINE]):
+    for line in (program, [*launcher, *program]):
         kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         done = subprocess.run(
             line,
@@ -192,6 +191,9 @@ def test_any_python_starts_and_sees_nothing(tmp_path: Path, python: Path) -> Non
         check=True,
     )
     assert ("ATC7063" in done.stderr) == (version.stdout == "False\n")
+    if version.stdout == "True\n":
+        plain, seen = both(tmp_path, str(python))
+        assert seen == plain
 
 
 def under(
