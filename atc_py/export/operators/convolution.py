@@ -35,13 +35,17 @@ _FILTER, _BIAS = 1, 2
 
 @emulates("Conv2D", "Conv3D")
 def convolution(body: Body) -> str:
-    """Write `y[n, o] = bias[o] + sum over c and taps of (w - offset_w)[o, c] * x[n, c]`."""
+    """Write `y[n, o] = bias[o] + sum over c and taps of (w - offset_w)[o, c] * x[n, c]`.
+
+    x is padded with `offset_x`. Floats are added up in float32, operands rounded to HF32 first where
+    `impl_mode` says so; int8 is added up in int32, which wraps around.
+    """
     return _convolved(body, body.node.integer("groups"))
 
 
 @emulates("DepthwiseConv2D")
 def depthwise(body: Body) -> str:
-    """Write a convolution in as many groups as channels."""
+    """Write Conv2D in as many groups as channels."""
     channels = body.node.type(0).dims[1]
     if channels is None:
         raise NoFormError("input 'x' has an open number of channels")
@@ -65,7 +69,10 @@ def _convolved(body: Body, groups: int) -> str:
 
 @emulates("Conv2DTransposeD", "Conv3DTransposeD")
 def transposed(body: Body) -> str:
-    """Write the sum of the filter times each element, which falls on `i * stride + tap - pad`."""
+    """Write the sum of the filter times each element `i`, at `i * stride + tap * dilation - pad`.
+
+    int8 is a convolution by the turned filter; what is between and around the data is `offset_x`.
+    """
     node = body.node
     groups, extra = node.integer("groups"), node.integers("output_padding")[2:]
     if node.dtype() is DType.INT8:
