@@ -10,13 +10,13 @@ import sys
 import threading
 import time
 from contextlib import contextmanager, suppress
-from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from atc_py.exec.counters import RunCounters
 from atc_py.exec.records import ModelRecord, ProcessRecord
-from atc_py.exec.settings import NOTICES, PROCESSES, ExecSettings, read_settings
+from atc_py.exec.settings import COUNTS, NOTICES, PROCESSES, ExecSettings, read_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -30,9 +30,19 @@ _BLOCK = 1 << 20
 
 
 class Recorder:
-    """The record of this process; a fork starts one of its own."""
+    """The record of this process; a fork starts one of its own.
+
+    Attributes:
+        settings: of the run.
+    """
 
     def __init__(self, run: Path) -> None:
+        """Begin.
+
+        Raises:
+            OSError: the run is over.
+        """
+        self.settings: ExecSettings = read_settings(run)
         self._run = run
         self._digests: dict[tuple[object, ...], str] = {}
         self._begin()
@@ -41,16 +51,13 @@ class Recorder:
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._begin)
 
-    @cached_property
-    def settings(self) -> ExecSettings:
-        """The settings of the run."""
-        return read_settings(self._run)
-
     def _begin(self) -> None:
         """Begin an empty record of this process."""
         self._lock = threading.RLock()
         self._models: dict[tuple[str, str], ModelRecord] = {}
         self._file = self._run / f"{PROCESSES}{os.getpid()}-{time.time_ns()}.json"
+        self._counters: RunCounters | None = None
+        self._rows: dict[tuple[str, str], int] = {}
         self._notices = 0
         self._dirty = False
         self._wait_until = 0.0
@@ -69,6 +76,28 @@ class Recorder:
             self._dirty = True
             if now or time.monotonic() >= self._wait_until:
                 self.write()
+
+    def count(self, key: tuple[str, str], place: str, seconds: float) -> None:
+        """Count a run of a model.
+
+        Args:
+            key: the model's file and digest.
+            place: npu, onnxruntime or shadow.
+            seconds: time of the run.
+        """
+        with self._lock:
+            record = self._models.setdefault(key, ModelRecord(*key))
+            getattr(record, place).add(seconds)
+            is_first = key not in self._rows  # since the start or a fork
+            row = self._rows.setdefault(key, list(self._models).index(key))
+            if self._counters is None and is_first:
+                with suppress(OSError):
+                    self._counters = RunCounters(self._file.with_suffix(COUNTS))
+            is_kept = self._counters is not None and self._counters.put(row, record)
+            if is_first or not is_kept:
+                self._dirty = True
+                if is_first or time.monotonic() >= self._wait_until:
+                    self.write()
 
     def write(self) -> None:
         """Write the record of this process, if it has changed."""
@@ -126,7 +155,7 @@ class Recorder:
             key = (model, facts.st_ino, facts.st_size, facts.st_mtime_ns)
             if key not in self._digests:
                 self._digests[key] = _file_digest(model)
-        except OSError:
+        except (OSError, ValueError):  # onnxruntime says what is wrong with it
             return "", 0
         return self._digests[key], facts.st_size
 
