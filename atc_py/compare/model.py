@@ -88,9 +88,8 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
         input_shape: dims of inputs.
         op_specs: folder of specifications.
         targets: least `cosine` and `snr` of every output; the result says whether they are met.
-        suggest: least figures for which to search nodes to keep in float32; with an empty mapping, no
-            output may fail. The result has `suggestion`.
-        suggest_trials: how often the search may compile the model.
+        suggest: least figures for which to search nodes to keep in float32; empty: no output may fail.
+        suggest_trials: most compilations of the search.
         histograms: also sample every layer's values, for histograms of the worst ones.
         device: what runs the compiled model: `sim`, or `ort`, which is faster.
         on_stage: called with the name of each stage as it begins.

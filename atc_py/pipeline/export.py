@@ -51,8 +51,7 @@ def export_model(
         The record: files, size, operators.
 
     Raises:
-        AtcError: the model cannot be read or compiled; NO_ONNX_FORM for each node that ONNX's
-            operators cannot express; CANNOT_WRITE.
+        AtcError: from reading and compiling; NO_ONNX_FORM for each such node; CANNOT_WRITE.
     """
     path = Path(model)
     target = rewritten_output(path, output, _FORM, (_FORM,))
