@@ -24,8 +24,9 @@ def test_triangle_begins_at_any_diagonal(upper: int) -> None:
     cut = np.triu if upper else np.tril
     for k in DIAGONALS:
         number = np.array(k, np.int64)
-        (y,) = run_operator("Trilu", [X, number], [(F32, X.shape)], {"upper": upper}, [1])
-        np.testing.assert_array_equal(y, cut(X, int(np.clip(k, -9, 9))))
+        for constants in ([1], []):  # known, or in the run
+            (y,) = run_operator("Trilu", [X, number], [(F32, X.shape)], {"upper": upper}, constants)
+            np.testing.assert_array_equal(y, cut(X, int(np.clip(k, -9, 9))))
 
 
 def test_number_that_is_cut_off_leaves_zero_whatever_it_is() -> None:
@@ -55,6 +56,7 @@ def _numbers(*values: int) -> list[Array]:
 REFUSED: list[tuple[str, list[Array], tuple[DType, tuple[int, ...]], Attributes, str]] = [
     ("Trilu", [X[0, 0]], (F32, (4,)), {"upper": 1}, "x must have 2 axes or more"),
     ("Trilu", [X, np.zeros(2, np.int64)], (F32, X.shape), {}, "k must be one number, found int64 2"),
+    ("Trilu", [X, np.float32([1])], (F32, X.shape), {}, "k must be an integer, found float32 1"),
     (
         "MatrixDiagV2", [X[0, 0], *_numbers(0, 3, 3), np.array(0, np.float32)], (F32, (3, 3)), {},
         "diagonals of 3 elements are needed, found float32 4",

@@ -83,5 +83,6 @@ def spread(found: Array, expected: Array) -> float:
     theirs, ours = expected.astype(np.float64), found.astype(np.float64)
     finite = np.isfinite(theirs)
     np.testing.assert_array_equal(ours[~finite], theirs[~finite])
-    reach = float(np.abs(theirs[finite]).max(initial=0.0))
-    return float(np.abs(ours - theirs)[finite].max(initial=0.0)) / reach if reach else 0.0
+    ours, theirs = ours[finite], theirs[finite]
+    reach = float(np.abs(theirs).max(initial=0.0))
+    return float(np.abs(ours - theirs).max(initial=0.0)) / reach if reach else 0.0

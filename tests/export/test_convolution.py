@@ -89,9 +89,22 @@ def test_small_whole_numbers_are_convolved_exactly(op: str) -> None:
     agree(op, [x, w], [(F32, dims)], attributes)
 
 
+NUMBERS = {
+    "all": SPECIAL,
+    "subnormal": SPECIAL[2:4],
+    "large": SPECIAL[-2:],
+    "zero": SPECIAL[:2],
+    "ordinary": np.concatenate(
+        [SPECIAL[-5:-2], random_array(5, (3000,)), np.arange(2**12, 2**13, dtype=np.float32) / 4096]
+    ),
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("constants", [(), (0,), (1,), (0, 1)])
-def test_operands_are_rounded_to_hf32(constants: tuple[int, ...]) -> None:
-    ones, some = np.ones((len(SPECIAL), 1, 1, 1), np.float32), SPECIAL.reshape(1, -1, 1, 1)
+@pytest.mark.parametrize("kind", NUMBERS)
+def test_operands_are_rounded_to_hf32(kind: str, constants: tuple[int, ...]) -> None:
+    numbers = NUMBERS[kind]
+    ones, some = np.ones((len(numbers), 1, 1, 1), np.float32), numbers.reshape(1, -1, 1, 1)
     attributes = {"strides": [1] * 4, "pads": [0] * 4, **HF32}
     dims = [(F32, some.shape)]
     (found,) = agree("DepthwiseConv2D", [some, ones], dims, attributes, constants=constants)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 
 from atc_py.tensor.dtypes import DType
-from tests.device.models import INTEGERS, Array
+from tests.device.models import INTEGERS, Array, ModelBuilder, run_model
 from tests.export.single import agree
+from tests.export.twin import run_on_ort
 from tests.export.units import FLOATS, numbers, units_apart
+
+if TYPE_CHECKING:
+    from tests.device.models import Attributes
 
 PAIRS = ["Add", "Sub", "Mul", "RealDiv", "Mod", "FloorMod", "Maximum", "Minimum"]
 F16, BF16, F32, F64 = FLOATS
@@ -138,3 +144,35 @@ def test_empty_and_single_numbers_are_computed(op: str, dtype: DType) -> None:
     x, y = np.zeros((0, 3), dtype.numpy), np.ones((3,), dtype.numpy)
     agree(op, [x, y], [(dtype, (0, 3))])
     agree(op, [np.array(7, dtype.numpy), np.array(2, dtype.numpy)], [(dtype, ())])
+
+
+STEPS: list[tuple[str, Attributes]] = [
+    ("Muls", {"value": 1.1}),
+    ("Adds", {"value": 0.3}),
+    ("Relu", {}),
+    ("HardSwish", {}),
+    ("Softsign", {}),
+    ("Abs", {}),
+    ("Rsqrt", {}),
+    ("Reciprocal", {}),
+    ("LeakyRelu", {"negative_slope": 0.1}),
+]
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_every_result_of_a_chain_is_rounded(dtype: DType) -> None:
+    """Check that no runtime takes roundings away between operators that are exact one by one."""
+    builder, x = ModelBuilder(), numbers(dtype)
+    start = value = builder.input("x", dtype.value, x.shape)
+    out = [(dtype.value, x.shape)]
+    for op, attributes in STEPS * 3:
+        (value,) = builder.node(op, [value], out, attributes)
+        for pair_op, other in (("Add", start), ("Maximum", start)):
+            (value,) = builder.node(pair_op, [value, other], out)
+    builder.output("y", value)
+    model = builder.build()
+    expected, found = run_model(model, {"x": x}), run_on_ort(model, {"x": x})
+    assert found is not None
+    ours, theirs = (each["y"].astype(np.float64) for each in (found, expected))
+    np.testing.assert_array_equal(ours, theirs)
+    assert np.isfinite(theirs).sum() > 1000

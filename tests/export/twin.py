@@ -7,6 +7,7 @@ Floats may differ by what `run --expect` allows for the model's own arithmetic, 
 
 from __future__ import annotations
 
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from atc_py.results.comparison import compare, explained_share
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     Arrays = dict[str, NDArray[Any]]
 
-__all__ = ["REFUSED", "differences", "run_functions", "run_on_ort"]
+__all__ = ["REFUSED", "differences", "run_functions", "run_on_ort", "twinned"]
 
 REFUSED: dict[str, set[str]] = {}
 """Reasons for which models have no ONNX form, by operator."""
@@ -107,8 +108,9 @@ def differences(
     return wrong
 
 
-def pytest_configure() -> None:
-    """Have the simulator hand each run on to onnxruntime."""
+@contextmanager
+def twinned() -> Iterator[None]:
+    """Have the simulator's runs repeated in onnxruntime within the block; outputs must agree."""
     make, run = SimModel.__init__, SimBackend.run
 
     def made(self: SimModel, model: LoadedModel, *, merged: bool = True) -> None:
@@ -127,8 +129,18 @@ def pytest_configure() -> None:
                 assert differences(model, called, {name: expected[name] for name in called}) == []
         return expected
 
-    SimModel.__init__ = made  # type: ignore[method-assign]
-    SimBackend.run = ran  # type: ignore[method-assign]
+    SimModel.__init__, SimBackend.run = made, ran  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        SimModel.__init__, SimBackend.run = make, run  # type: ignore[method-assign]
+
+
+def pytest_configure(config: Any) -> None:
+    """Repeat the runs of the whole session."""
+    stack = ExitStack()
+    stack.enter_context(twinned())
+    config.add_cleanup(stack.close)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

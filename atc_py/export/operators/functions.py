@@ -18,40 +18,40 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 
-def _declare(
-    op: str, op_type: str | None = None, of_doubles: Callable[[Body, str], str] | None = None
-) -> None:
-    """Register the emulation of a function of floats that ONNX has.
+def _declare(op: str, text: str, of_doubles: Callable[[Body, str], str] | None = None) -> None:
+    """Register the emulation of a function of floats that ONNX has by the same name.
 
     Args:
         op: the target operator.
-        op_type: ONNX's name of it; the same where left out.
+        text: the function in words or as a formula.
         of_doubles: writes it for float64, where runtimes have it for float32 alone.
     """
 
-    @emulates(op)
     def write(body: Body) -> str:
         """Write the function of x."""
         if of_doubles is not None and body.node.dtype() is DType.FLOAT64:
             return of_doubles(body, body.own())
-        return body.add(op_type or op, body.x())
+        return body.add(op, body.x())
+
+    write.__doc__ = f"Write {text}."
+    emulates(op)(write)
 
 
-_declare("Acos", of_doubles=doubles.acos)
-_declare("Acosh", of_doubles=doubles.acosh)
-_declare("Asin", of_doubles=doubles.asin)
-_declare("Asinh", of_doubles=doubles.asinh)
-_declare("Atan", of_doubles=doubles.atan)
-_declare("Atanh", of_doubles=doubles.atanh)
-_declare("Ceil")
-_declare("Cos")
-_declare("Cosh", of_doubles=doubles.cosh)
-_declare("Floor")
-_declare("Reciprocal")
-_declare("Sin")
-_declare("Sinh", of_doubles=doubles.sinh)
-_declare("Sqrt")
-_declare("Tanh")
+_declare("Acos", "the inverse cosine, in radians", doubles.acos)
+_declare("Acosh", "the inverse hyperbolic cosine", doubles.acosh)
+_declare("Asin", "the inverse sine, in radians", doubles.asin)
+_declare("Asinh", "the inverse hyperbolic sine", doubles.asinh)
+_declare("Atan", "the inverse tangent, in radians", doubles.atan)
+_declare("Atanh", "the inverse hyperbolic tangent", doubles.atanh)
+_declare("Ceil", "the smallest integer that is not less than x")
+_declare("Cos", "the cosine of an angle in radians")
+_declare("Cosh", "the hyperbolic cosine", doubles.cosh)
+_declare("Floor", "the largest integer that is not greater than x")
+_declare("Reciprocal", "`1 / x`")
+_declare("Sin", "the sine of an angle in radians")
+_declare("Sinh", "the hyperbolic sine", doubles.sinh)
+_declare("Sqrt", "`sqrt(x)`; NaN of what is less than 0")
+_declare("Tanh", "the hyperbolic tangent")
 
 
 @emulates("Erf")

@@ -49,8 +49,11 @@ def _triangle_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     """Return the type of x, a stack of matrices; k is one number where it is given."""
     if node.x.rank < _MATRIX:
         raise NodeError(f"x must have {_MATRIX} axes or more, found {node.x}")
-    if node.input(1) is not None and node.required(1).elements != 1:
-        raise NodeError(f"k must be one number, found {node.required(1)}")
+    k = node.input(1)
+    if k is not None and k.elements != 1:
+        raise NodeError(f"k must be one number, found {k}")
+    if k is not None and not k.dtype.is_integer:
+        raise NodeError(f"k must be an integer, found {k}")
     return (node.x,)
 
 
@@ -58,7 +61,8 @@ def _triangle_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 def trilu(call: Call) -> None:
     """Keep elements with `j - i >= k` of the upper triangle, `j - i <= k` of the lower one."""
     rows, columns = call.x.shape[-2:]
-    k = 0 if call.node.input(1) is None else _number(call.node, 1, "k")
+    given = call.optional(1)
+    k = 0 if given is None else int(given.reshape(-1)[0])
     held = min(max(k, -rows - 1), columns + 1)
     if call.node.integer("upper"):
         outside = np.tri(rows, columns, held - 1, dtype=np.bool_)
