@@ -293,10 +293,9 @@ def avg_pool(body: Body) -> str:
     bare, value = pool.padded(x, 0)
     if wide:
         size = pool.axes[0].size * pool.axes[1].size
-        with np.errstate(divide="ignore"):  # a mean of nothing is 0 times infinity, which is NaN
-            factors = np.divide(size, counts)
         average = bare.add("AveragePool", value, count_include_pad=1)
-        return body.add("Mul", average, body.const(factors))
+        total = body.add("Mul", average, body.const(size))
+        return body.add("Div", total, body.const(counts))
     return body.add("Div", bare.combined("Add", value), body.const(counts, carrier(body)))
 
 
