@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from atc_py.export.axes import carrier, reduced, scalar
+from atc_py.export.axes import reduced
 from atc_py.export.node import NoFormError
+from atc_py.export.numbers import carrier, number
 from atc_py.export.registry import emulates
 from atc_py.tensor.dtypes import DType
 
@@ -191,7 +192,7 @@ class _Pool:
         if not any(before + after):
             return pool, value
         amounts = self.body.ints(0, 0, *before, 0, 0, *after)
-        return pool, self.body.add("Pad", value, amounts, scalar(self.body, fill))
+        return pool, self.body.add("Pad", value, amounts, number(self.body, fill))
 
     def combined(self, op_type: str, value: str) -> str:
         """Combine the elements under windows without padding by an operator of two operands."""
@@ -230,7 +231,7 @@ def _of_nothing(pool: _Pool, values: NDArray[np.float64]) -> str:
         raise NoFormError("a pool of open dims and no elements")
     sizes = body.ints(*(count for count in windows if count is not None))
     shape = body.add("Concat", body.add("Shape", body.own(), start=0, end=2), sizes, axis=0)
-    return body.add("Expand", body.const(values, carrier(body)), shape)
+    return body.add("Expand", body.const(values, carrier(body.node.dtype())), shape)
 
 
 @emulates("MaxPoolV3")
@@ -260,13 +261,13 @@ def _nan_aware(body: Body, x: str, pooled: Callable[[Body, str], str]) -> str:
 
     The sum of all elements is NaN if there is one, or infinities of both signs.
     """
-    kind = carrier(body)
+    kind = carrier(body.node.dtype())
     total = body.add("ReduceSum", x, keepdims=0)
     plain, careful = body.inner(), body.inner()
     found = pooled(plain, x)
     marks = careful.cast(careful.add("IsNaN", x), DType.FLOAT32)
     marked = careful.cast(pooled(careful, marks), DType.BOOL)
-    result = careful.add("Where", marked, scalar(careful, np.nan), pooled(careful, x))
+    result = careful.add("Where", marked, number(careful, np.nan), pooled(careful, x))
     return body.add(
         "If",
         body.add("IsNaN", total),
@@ -283,7 +284,7 @@ def avg_pool(body: Body) -> str:
     if node.flag("global_pooling"):
         return _global_average(body, x, override)
     pool = _Pool.of(body)
-    wide = carrier(body) is DType.FLOAT32
+    wide = carrier(body.node.dtype()) is DType.FLOAT32
     if wide and pool.is_plain and not override:
         return pool.add("AveragePool", x, count_include_pad=int(not exclusive))
     counts = _counts(pool, override, exclusive=exclusive)
@@ -296,14 +297,16 @@ def avg_pool(body: Body) -> str:
         average = bare.add("AveragePool", value, count_include_pad=1)
         total = body.add("Mul", average, body.const(size))
         return body.add("Div", total, body.const(counts))
-    return body.add("Div", bare.combined("Add", value), body.const(counts, carrier(body)))
+    return body.add(
+        "Div", bare.combined("Add", value), body.const(counts, carrier(body.node.dtype()))
+    )
 
 
 def _global_average(body: Body, x: str, override: int) -> str:
     """Write the mean of each map, or the sum of it by `override`."""
     if not override:
         return reduced(body, "ReduceMean", x, _SPATIAL)
-    return body.add("Div", reduced(body, "ReduceSum", x, _SPATIAL), scalar(body, override))
+    return body.add("Div", reduced(body, "ReduceSum", x, _SPATIAL), number(body, override))
 
 
 def _counts(pool: _Pool, override: int, *, exclusive: bool) -> NDArray[np.float64]:
