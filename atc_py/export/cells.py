@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
     from atc_py.export.body import Body
 
-__all__ = ["USUAL", "Activation", "Gates", "Layer", "scan_gru", "scan_lstm"]
+__all__ = ["USUAL", "CellActivation", "CellOperands", "Gates", "scan_gru", "scan_lstm"]
 
 
 @dataclass(frozen=True, slots=True)
-class Activation:
+class CellActivation:
     """An activation by ONNX's name, in small letters, with its parameters."""
 
     name: str
@@ -35,7 +35,7 @@ class Activation:
         )
 
 
-USUAL = (Activation("sigmoid"), Activation("tanh"), Activation("tanh"))
+USUAL = (CellActivation("sigmoid"), CellActivation("tanh"), CellActivation("tanh"))
 """The activations f, g and h unless a model names others; of GRU the first two."""
 
 
@@ -111,7 +111,7 @@ class Gates:
     """
 
     dtype: DType
-    activations: tuple[Activation, ...]
+    activations: tuple[CellActivation, ...]
     clip: float | None = None
     coupled: bool = False
     reset_after: bool = False
@@ -125,7 +125,7 @@ class Gates:
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
+class CellOperands:
     """Operands of a layer in one direction, in float32 or float64; empty where absent.
 
     Attributes:
@@ -151,7 +151,7 @@ class Layer:
     reverse: bool
 
 
-def scan_lstm(body: Body, layer: Layer, gates: Gates) -> list[str]:
+def scan_lstm(body: Body, layer: CellOperands, gates: Gates) -> list[str]:
     """Write an LSTM in one direction.
 
     Returns:
@@ -188,7 +188,7 @@ def scan_lstm(body: Body, layer: Layer, gates: Gates) -> list[str]:
     return _scan(body, layer, gates.dtype, of_x, step)
 
 
-def scan_gru(body: Body, layer: Layer, gates: Gates) -> list[str]:
+def scan_gru(body: Body, layer: CellOperands, gates: Gates) -> list[str]:
     """Write a GRU in one direction.
 
     Returns:
@@ -234,7 +234,7 @@ def _product(body: Body, x: str, w: str, bias: str) -> str:
 
 def _scan(
     body: Body,
-    layer: Layer,
+    layer: CellOperands,
     dtype: DType,
     of_x: str,
     step: Callable[[Body, Sequence[str], str], list[str]],
@@ -274,7 +274,7 @@ def _scan(
     )
 
 
-def _start(body: Body, layer: Layer, dtype: DType, state: str) -> str:
+def _start(body: Body, layer: CellOperands, dtype: DType, state: str) -> str:
     """Return the state before the first step; that of a sequence without steps is 0."""
     _, batch, hidden = layer.sizes
     if not state:
@@ -286,7 +286,7 @@ def _start(body: Body, layer: Layer, dtype: DType, state: str) -> str:
     return body.add("Where", some, state, body.const(0, dtype))
 
 
-def _running(body: Body, layer: Layer) -> str:
+def _running(body: Body, layer: CellOperands) -> str:
     """Return which sequences have each step [steps, batch, 1]."""
     steps = body.const([[[step]] for step in range(layer.sizes[0])], DType.INT32)
     lengths = body.add("Unsqueeze", layer.lengths, body.ints(1))

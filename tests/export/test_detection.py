@@ -15,11 +15,12 @@ from atc_py.tensor.dtypes import DType
 from tests.device.models import random_array
 from tests.export.apart import apart, model_of
 from tests.export.twin import run_on_ort
+from tests.sampling import sampled
 
 if TYPE_CHECKING:
     from tests.device.models import Array
 
-FLOATS = (DType.FLOAT32, DType.FLOAT16, DType.BFLOAT16)
+FLOATS = sampled([DType.FLOAT32, DType.FLOAT16], [DType.BFLOAT16])
 
 
 def regions(dtype: DType, count: int = 20) -> Array:

@@ -8,6 +8,7 @@ import pytest
 from atc_py.tensor.dtypes import DType
 from tests.device.models import random_array
 from tests.export.apart import apart
+from tests.sampling import sampled
 
 
 @pytest.mark.parametrize("dtype", [DType.FLOAT32, DType.FLOAT16])
@@ -30,7 +31,7 @@ def test_pairs_of_rows(dtype: DType, first: list[int], second: list[int], known:
 
 @pytest.mark.parametrize("dtype", [DType.FLOAT32, DType.FLOAT16])
 @pytest.mark.parametrize("offset", [[2, 3, 4, 5], [1, 6], [0, 2, 3, 4], [2, 0, 3, 7], [0, 0]])
-@pytest.mark.parametrize("size", [1, 2, 5, 20])
+@pytest.mark.parametrize("size", sampled([2, 20], [1, 5]))
 @pytest.mark.parametrize("known", [True, False])
 def test_sums_of_windows(dtype: DType, offset: list[int], size: int, known: bool) -> None:
     beams, frames = np.array(offset, np.int32).reshape(2, -1)

@@ -5,11 +5,12 @@ Nothing is rounded within a layer: gates and states are float32, results are rou
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from atc_py.export.cells import USUAL, Activation, Gates, Layer, scan_gru, scan_lstm
+from atc_py.export.cells import USUAL, CellActivation, CellOperands, Gates, scan_gru, scan_lstm
 from atc_py.export.registry import emulates
 from atc_py.tensor.dtypes import DType
 
@@ -86,11 +87,11 @@ def dynamic_gru(body: Body) -> Sequence[str]:
 
 def _one_direction(
     body: Body, weights: tuple[str, str, str], hidden: int, lengths: int, states: tuple[int, ...]
-) -> Layer:
+) -> CellOperands:
     """Return a layer with its weights and states as ONNX has them, directions first."""
     node = body.node
     steps, batch, _ = node.shape()
-    return Layer(
+    return CellOperands(
         body.x(),
         *weights,
         body.own(lengths) if node.has(lengths) else "",
@@ -101,7 +102,7 @@ def _one_direction(
     )
 
 
-def _plain(body: Body, op_type: str, layer: Layer, attributes: dict[str, Any]) -> str:
+def _plain(body: Body, op_type: str, layer: CellOperands, attributes: dict[str, Any]) -> str:
     """Write ONNX's own layer; return its results [steps, batch, hidden]."""
     operands = [layer.x, layer.w, layer.r, layer.b, layer.lengths, *layer.states]
     while not operands[-1]:
@@ -116,15 +117,19 @@ def _plain(body: Body, op_type: str, layer: Layer, attributes: dict[str, Any]) -
     return body.add("Squeeze", y, body.ints(1))
 
 
-def _flat(body: Body, layer: Layer) -> Layer:
+def _flat(body: Body, layer: CellOperands) -> CellOperands:
     """Return a layer of one direction without the axis of directions."""
 
     def first(value: str) -> str:
         return body.add("Squeeze", value, body.ints(0)) if value else ""
 
-    weights = (first(value) for value in (layer.w, layer.r, layer.b))
-    states = tuple(map(first, layer.states))
-    return Layer(layer.x, *weights, layer.lengths, states, "", layer.sizes, layer.reverse)
+    return replace(
+        layer,
+        w=first(layer.w),
+        r=first(layer.r),
+        b=first(layer.b),
+        states=tuple(map(first, layer.states)),
+    )
 
 
 def _turned(body: Body, position: int, form: str, rows: slice, columns: Array) -> str:
@@ -219,14 +224,14 @@ def _layer(body: Body, op_type: str, option: str, *, states: int) -> Sequence[st
     return [body.add("Concat", *each, axis=1 if at == 0 else 0) for at, each in enumerate(joined)]
 
 
-def _activations(body: Body) -> list[Activation]:
+def _activations(body: Body) -> list[CellActivation]:
     """Return the activations of all directions; those without parameters have none."""
     names = [name.lower() for name in body.node.text("activations").split(",") if name]
     alphas, betas = (body.node.floats(f"activation_{name}") for name in ("alpha", "beta"))
-    return [Activation(*each) for each in zip(names, alphas, betas, strict=True)]
+    return [CellActivation(*each) for each in zip(names, alphas, betas, strict=True)]
 
 
-def _part(body: Body, direction: int, reverse: bool, states: int) -> Layer:
+def _part(body: Body, direction: int, reverse: bool, states: int) -> CellOperands:
     """Return the operands of one direction."""
     node = body.node
 
@@ -235,7 +240,7 @@ def _part(body: Body, direction: int, reverse: bool, states: int) -> Layer:
         return body.add("Gather", value, body.const(direction, DType.INT64)) if value else ""
 
     steps, batch, _ = node.shape()
-    return Layer(
+    return CellOperands(
         body.x(),
         part(1),
         part(2),
