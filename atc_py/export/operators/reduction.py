@@ -17,9 +17,10 @@ from atc_py.export.axes import (
     with_nan,
 )
 from atc_py.export.integer_norms import integer_norm
+from atc_py.export.integer_products import wrapped_product
+from atc_py.export.integer_sums import integer_sum
 from atc_py.export.numbers import carrier, number
 from atc_py.export.registry import emulates
-from atc_py.export.wrapping import wrapped_product, wrapped_sum
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -45,8 +46,11 @@ def _summed(
     dtype = body.node.dtype()
     if not dtype.is_integer:
         return reduced(body, "ReduceSum", before(body.x()), axes, keep=keep)
-    value = before(body.cast(body.x(), DType.INT64))
-    return body.cast(wrapped_sum(body, value, axes, keep=keep), dtype)
+    wide = before(body.cast(body.own(), DType.INT64))
+    if not axes:
+        return body.cast(wide, dtype)
+    total = integer_sum(body, wide, DType.INT64, body.ints(*axes), keep=keep)
+    return body.cast(total, dtype)
 
 
 @emulates("ReduceSumD")
