@@ -7,7 +7,8 @@ OUT ?= out
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all mutations check bench kernels fmt docs conformance networks trained deviations exports netron twin fuzz agree clean \
+.PHONY: help demo test test-all mutations check bench kernels fmt docs conformance networks trained deviations exports netron twin \
+        fuzz agree clean exec-programs \
         kill-sweep
 
 help: ## List the targets
@@ -99,6 +100,18 @@ netron: $(VENV)/.dev ## Export the shared and quantized networks; open each with
 
 twin: $(VENV)/.dev ## Repeat every simulated run of the device's, networks' and conformance tests in onnxruntime
 	$(PYTEST) -m "" -p tests.export.twin tests/device tests/networks tests/conformance
+
+# Programs of other packages, which bring their own models; PyTorch comes from its environment above.
+EXEC_VENV ?= $(HOME)/.cache/atc-py/programs
+$(EXEC_VENV)/.installed: $(TORCH_VENV)/.installed
+	$(PYTHON) -m venv $(EXEC_VENV)
+	$(TORCH_VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
+	  > "$$($(EXEC_VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/torch.pth"
+	$(EXEC_VENV)/bin/python -m pip install --quiet rapidocr-onnxruntime==1.4.4 silero-vad==6.2.3 magika==1.0.3
+	@touch $@
+
+exec-programs: $(VENV)/.dev $(EXEC_VENV)/.installed ## Run programs of other packages under `atc-py exec`; compare what they print
+	ATC_PY_PROGRAMS=$(EXEC_VENV)/bin/python $(BIN)/python -m pytest -m "" tests/exec/packages
 
 # FUZZ_COUNT, FUZZ_SEED and FUZZ_SECONDS choose the round; with atheris, coverage guides a second one.
 fuzz: $(VENV)/.dev ## Try mutated models; print failures, their seeds, and the codes given

@@ -1,4 +1,4 @@
-"""The schema of the checker's JSON report in docs/; `make docs` writes it, a test holds it."""
+"""The schemas of JSON reports in docs/; `make docs` writes them, a test holds them."""
 
 from __future__ import annotations
 
@@ -6,19 +6,22 @@ import sys
 from pathlib import Path
 
 from atc_py.report.check.json_document import check_json_schema
+from atc_py.report.exec.json_document import program_json_schema
 
-__all__ = ["SCHEMA"]
+__all__ = ["EXEC_SCHEMA", "SCHEMA"]
 
-SCHEMA = Path(__file__).resolve().parent.parent / "docs" / "check-report.schema.json"
+_DOCS = Path(__file__).resolve().parent.parent / "docs"
+SCHEMA = _DOCS / "check-report.schema.json"
+EXEC_SCHEMA = _DOCS / "exec-report.schema.json"
 
 
 def main() -> None:
-    """Write the schema, or say that it is not current."""
-    text = check_json_schema()
-    if "--write" in sys.argv[1:]:
-        SCHEMA.write_text(text, encoding="utf-8")
-    elif not SCHEMA.exists() or SCHEMA.read_text(encoding="utf-8") != text:
-        raise SystemExit(f"not current: {SCHEMA.name}; run `make docs`")
+    """Write the schemas, or say that one is not current."""
+    for file, text in ((SCHEMA, check_json_schema()), (EXEC_SCHEMA, program_json_schema())):
+        if "--write" in sys.argv[1:]:
+            file.write_text(text, encoding="utf-8")
+        elif not file.exists() or file.read_text(encoding="utf-8") != text:
+            raise SystemExit(f"not current: {file.name}; run `make docs`")
 
 
 if __name__ == "__main__":

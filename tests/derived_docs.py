@@ -22,6 +22,7 @@ from tests.derived_deviations import deviations_page
 from tests.derived_emulations import emulations_page
 from tests.derived_operators import operators_page, spec_notes_page
 from tests.derived_rewrites import rewrites_page
+from tests.derived_session import session_page
 from tests.json_documents import json_lines
 
 if TYPE_CHECKING:
@@ -265,6 +266,7 @@ PAGES = {
     "deviations.md": deviations_page,
     "emulations.md": emulations_page,
     "rewrites.md": rewrites_page,
+    "inference-session.md": session_page,
 }
 
 

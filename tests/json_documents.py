@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["DOCUMENTS", "json_lines"]
+__all__ = ["DOCUMENTS", "WITHOUT", "json_lines"]
 
 DOCUMENTS: dict[str, str] = {
     "check": "version, tool, verdict, models, counts, precision_mode, soc, soc_note, "
@@ -38,6 +38,9 @@ DOCUMENTS: dict[str, str] = {
 }
 """Names in the document of each command that is done, in brackets those of each of a list."""
 
+WITHOUT = {"exec"}
+"""Commands without --json: their standard output is a program's."""
+
 
 def json_lines() -> list[str]:
     """Return the section on --json."""
@@ -45,7 +48,9 @@ def json_lines() -> list[str]:
     return [
         "## --json",
         "",
-        "Every command takes `--json`. Standard output is then exactly one JSON document, in UTF-8",
+        "Every command but `exec` takes `--json`; the report of `exec` goes to the file that `--report`",
+        "names, and has [a schema](exec-report.schema.json) too.",
+        "Standard output is then exactly one JSON document, in UTF-8",
         "or ASCII, also where the command fails. A command that cannot do its work prints an object",
         "with `diagnostics`: a list of findings, each with `code`, `name`, `severity`, `message`,",
         "`place`, `rule` and `help`. `check` has a document of its own also for models that break",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from atc_py.cli import options
-from atc_py.cli.console import print_diagnostics, print_error, print_tables
+from atc_py.cli.console import print_error, print_tables
 from atc_py.options.compile_options import PrecisionMode
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ import click
 from atc_py.cli import options
 from atc_py.cli.console import (
     print_bytes,
-    print_diagnostics,
     print_json,
     print_line,
     print_tables,
@@ -166,4 +165,3 @@ def _print(done: Fixing, lang: str, path: Path | None, *, dry_run: bool, verbose
     print_tables(fixing_tables(done, lang))
     if path is not None:
         print_line(visible(f"report: {path}"))
-    print_diagnostics(done.diagnostics, as_json=False)

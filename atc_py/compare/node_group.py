@@ -10,9 +10,10 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from atc_py.compare.node_order import read_by
+from atc_py.compare.node_order import nodes_within, read_by
 from atc_py.compare.reference_engines import start_onnx_reference, start_onnxruntime
 from atc_py.frontend.rewriting.proto_parts import whole_node
+from atc_py.ir import DenseConst
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -75,7 +76,7 @@ class NodeGroup:
     @property
     def operators(self) -> frozenset[str]:
         """Operators of the nodes and of those in graphs that they hold."""
-        return frozenset(_operators(self.nodes))
+        return frozenset(node.op_type for node in nodes_within(self.nodes))
 
     def run(self, feeds: Mapping[str, NDArray[Any]], engine: str) -> Feeds:
         """Return the results that are tensors.
@@ -97,6 +98,18 @@ class NodeGroup:
             fed.clear()
             for _, const in large:
                 const.release()
+
+    def with_constants(self, changed: Callable[[NDArray[Any]], NDArray[Any]]) -> NodeGroup:
+        """Return the same nodes with other constants.
+
+        Args:
+            changed: returns the data of a constant in their place.
+        """
+        constants: dict[str, ConstData] = {
+            name: DenseConst(changed(np.asarray(const.numpy())))
+            for name, const in self.constants.items()
+        }
+        return NodeGroup(self.nodes, self.opsets, constants, self.writes)
 
     def close(self) -> None:
         """Give back what the engines hold; they start again when they are needed."""
@@ -164,12 +177,3 @@ def one_line(error: Exception) -> str:
 def _is_fed(const: ConstData) -> bool:
     """Return True for a constant that is an input of the model of the nodes."""
     return constant_bytes(const) >= FED_BYTES
-
-
-def _operators(nodes: Iterable[onnx.NodeProto]) -> Iterable[str]:
-    """Yield the operators of nodes and of those in their graphs."""
-    for node in nodes:
-        yield node.op_type
-        for attribute in node.attribute:
-            for graph in (attribute.g, *attribute.graphs):
-                yield from _operators(graph.node)

@@ -1,4 +1,4 @@
-"""Names that the nodes of an ONNX file read, and an order in which the nodes can run."""
+"""Names that the nodes of an ONNX file read, the nodes within them, and an order in which they can run."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import onnx
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-__all__ = ["producers_first", "read_by"]
+__all__ = ["nodes_within", "producers_first", "read_by"]
 
 _GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 
@@ -27,6 +27,15 @@ def read_by(node: onnx.NodeProto) -> list[str]:
             handed = (each.name for each in graph.output)
             names += [name for name in (*taken, *handed) if name and name not in inside]
     return names
+
+
+def nodes_within(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
+    """Yield nodes, each with the nodes of the graphs in it."""
+    for node in nodes:
+        yield node
+        for attribute in node.attribute:
+            for graph in (attribute.g, *attribute.graphs):
+                yield from nodes_within(graph.node)
 
 
 def producers_first(nodes: Iterable[onnx.NodeProto], known: set[str]) -> list[onnx.NodeProto]:

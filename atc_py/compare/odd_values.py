@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 __all__ = ["odd_values"]
 
@@ -29,11 +29,15 @@ _ORDERING = frozenset(
 """Operators whose results depend on the order of the elements, in which ONNX has no place for NaN."""
 
 
-def odd_values(op_type: str) -> Mapping[str, Sequence[float]]:
-    """Return the values beyond numbers for which an exact form gives the same results."""
-    if op_type in _POOLS:
+def odd_values(operators: Collection[str]) -> Mapping[str, Sequence[float]]:
+    """Return the values beyond numbers for which an exact form gives the same results.
+
+    Args:
+        operators: those of the node and of the graphs in it.
+    """
+    if not _POOLS.isdisjoint(operators):
         return {}
     infinities = {"infinities": (float("inf"), float("-inf"))}
-    if op_type in _ORDERING:
+    if not _ORDERING.isdisjoint(operators):
         return infinities
     return {**infinities, "NaN": (float("nan"),)}

@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from atc_py.compare.node_order import nodes_within
+from atc_py.frontend.folding.evaluator_faults import FINITE, fault_of
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import onnx
     from numpy.typing import NDArray
 
 __all__ = ["ReferenceEngine", "start_onnx_reference", "start_onnxruntime"]
+
+_UNIFORM = frozenset({"RandomUniform", "RandomUniformLike"})
+_NORMAL = frozenset({"RandomNormal", "RandomNormalLike"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +51,9 @@ def start_onnxruntime(
         writes: the results.
         threads: threads within a node; 0 for as many as there are cores. Starting them takes far
             longer than a small model does.
+
+    Raises:
+        ValueError: onnxruntime would end the process.
     """
     import onnxruntime
 
@@ -54,6 +63,7 @@ def start_onnxruntime(
     # Threads that wait in a loop would take the cores from the device's kernels.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    _refuse_crashes(nodes_within(model.graph.node))
     session = onnxruntime.InferenceSession(
         model.SerializeToString(), options, providers=["CPUExecutionProvider"]
     )
@@ -62,14 +72,56 @@ def start_onnxruntime(
 
 
 def start_onnx_reference(model: onnx.ModelProto, writes: tuple[str, ...]) -> ReferenceEngine:
-    """Return the reference evaluator of onnx."""
+    """Return the reference evaluator of onnx.
+
+    Raises:
+        ValueError: it gets a node wrong.
+    """
     from onnx.reference import ReferenceEvaluator
 
-    evaluator = ReferenceEvaluator(model)
+    from atc_py.compare.evaluator_operators import own_operators
+
+    opset = next((each.version for each in model.opset_import if not each.domain), 0)
+    own = own_operators(opset)
+    replaced = {each.__name__ for each in own}
+    nodes = [*nodes_within(model.graph.node)]
+    for node in nodes:
+        fault = "" if node.op_type in replaced else fault_of(node, opset)
+        if fault:
+            raise ValueError(f"{node.op_type}: onnx's evaluator {fault}")
+    spread = next((node.op_type for node in nodes if node.op_type in FINITE), "")
+    evaluator = ReferenceEvaluator(model, new_ops=own)
 
     def call(feeds: Mapping[str, NDArray[Any]]) -> Sequence[object]:
+        if spread and not all(map(_is_finite, feeds.values())):
+            raise ValueError(f"{spread} of onnx's evaluator spreads NaN and infinities")
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             return list(evaluator.run(list(writes), dict(feeds)))
 
     return ReferenceEngine("onnx", call, writes)
+
+
+def _refuse_crashes(nodes: Iterable[onnx.NodeProto]) -> None:
+    """Refuse parameters of random numbers for which onnxruntime ends the whole process.
+
+    Raises:
+        ValueError: there are such.
+    """
+    for node in nodes:
+        found = {each.name: each.f for each in node.attribute}
+        low, high = found.get("low", 0.0), found.get("high", 1.0)
+        if node.op_type in _UNIFORM and not low <= high:
+            raise ValueError(f"{node.op_type} has numbers from {low:g} to {high:g}")
+        scale = found.get("scale", 1.0)
+        if node.op_type in _NORMAL and not scale > 0:
+            raise ValueError(
+                f"{node.op_type} has a scale of {scale:g}, onnxruntime wants more than 0"
+            )
+
+
+def _is_finite(array: NDArray[Any]) -> bool:
+    """Return True if no element is NaN or infinite."""
+    if array.dtype.kind not in "fV":
+        return True
+    return bool(np.isfinite(array.astype(np.float32)).all())

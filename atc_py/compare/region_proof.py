@@ -10,6 +10,7 @@ are data that it refuses.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from atc_py.compare.odd_values import odd_values
 from atc_py.compare.region_data import OWN_RUN, Kinds, data_sets
 from atc_py.compare.region_inputs import inputs_of
 from atc_py.compare.result_gap import largest_gap, magnitude
-from atc_py.compare.rounded_values import FLOAT32_STEP, moved, step_of
+from atc_py.compare.rounded_values import FLOAT32_STEP, is_float, moved, step_of
 from atc_py.diag import Words
 
 if TYPE_CHECKING:
@@ -259,15 +260,21 @@ class RegionTest:
         return min(limit * step / FLOAT32_STEP, _MOST_OF_NARROW)
 
     def _conditioning(self, name: str, feeds: Feeds) -> float:
-        """Return the largest change of a result of the node that rounded inputs make."""
+        """Return the largest change of a result of the node that rounded inputs make.
+
+        Constants count as inputs where the others are integers.
+        """
         if self._engines is None:
             return 0.0
         largest = 0.0
+        fed = any(is_float(array.dtype) for array in feeds.values())
         for seed in range(2):
             rounded = {each: moved(array, seed) for each, array in feeds.items()}
+            # Codes are not rounded: what multiplies and shifts them is.
+            other = self.before if fed else self.before.with_constants(partial(moved, seed=seed))
             try:
                 first = self.before.run(feeds, self._engines[0])[name]
-                second = self.before.run(rounded, self._engines[0])[name]
+                second = other.run(rounded, self._engines[0])[name]
             except (NotRunError, KeyError):
                 return 0.0
             largest = max(largest, largest_gap(second, first))
@@ -327,7 +334,7 @@ def run_drawn(test: RegionTest, step: RuleStep, seeds: Sequence[int], visible: F
         large=_LARGE_SCORES if bounded else _LARGE,
         bounded=bounded,
         lowest="Div" not in operators,
-        odd=odd_values(step.origin.op_type) if test.limit == 0.0 else {},
+        odd=odd_values(test.before.operators) if test.limit == 0.0 else {},
     )
     for data in data_sets(drawn, seeds, kinds):
         data.feeds.update(held)

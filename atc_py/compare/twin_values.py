@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from atc_py.diag.codes import REFERENCE_FAILED
+from atc_py.tensor.shapes import format_shape
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
@@ -39,7 +42,19 @@ class TwinValues:
         return self._found[name].value if name in self._found else name
 
     def value(self, name: str, run: ReferenceRun) -> NDArray[Any] | None:
-        """Return a value of the fixed model, as a run of the original has it; None if it has none."""
+        """Return a value of the fixed model, as a run of the original has it; None if it has none.
+
+        Raises:
+            AtcError: REFERENCE_FAILED where the run gives it dims that contradict the types of the model.
+        """
         value = run.value(self.source(name))
         relation = self._found[name].relation if name in self._found else None
-        return value if value is None or relation is None else relation.entered(value)
+        if value is None or relation is None:
+            return value
+        try:
+            return relation.entered(value)
+        except ValueError as error:
+            raise REFERENCE_FAILED.error(
+                f"the run of the original gives {self.source(name)!r} the dims "
+                f"{format_shape(value.shape)}, which contradict the types of the model"
+            ) from error

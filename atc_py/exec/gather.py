@@ -7,8 +7,9 @@ import math
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from atc_py.exec.counters import read_counters
 from atc_py.exec.records import ModelRecord, cosine, process_from_json
-from atc_py.exec.settings import PROCESSES
+from atc_py.exec.settings import COUNTS, PROCESSES
 from atc_py.results.program_run import (
     ProgramCompilation,
     ProgramFallback,
@@ -35,6 +36,8 @@ def read_processes(run: Path) -> list[ProcessRecord]:
         with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
             began = int(file.stem.rpartition("-")[2])
             record = process_from_json(json.loads(file.read_text(encoding="utf-8")))
+            with suppress(FileNotFoundError):
+                read_counters(file.with_suffix(COUNTS), record.models)
             found.append((began, record.pid, record))
     return [record for _, _, record in sorted(found, key=lambda each: each[:2])]
 
@@ -87,6 +90,7 @@ def _model(parts: Sequence[ModelRecord]) -> ProgramModel:
         compilations=compilations,
         outputs=_outputs(parts),
         fallbacks=fallbacks,
+        remarks=list(dict.fromkeys(one for each in parts for one in each.remarks)),
     )
 
 

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from atc_py.diag.codes import SESSION_IN_ONNXRUNTIME
 from atc_py.exec.records import CompilationRecord, RefusalRecord
-from atc_py.exec.simulated import as_refusal, simulate, simulated_work
+from atc_py.exec.simulated import (
+    as_refusal,
+    new_filter_lock,
+    simulate,
+    simulated_work,
+)
 from atc_py.exec.strict import end_program
 
 if TYPE_CHECKING:
@@ -65,10 +70,10 @@ class Hybrid:
         """
         digest, size = self._recorder.digest(model)
         self._key = (_shown(model), digest)
-        refusal = None
+        refusal, said = None, list[str]()
         try:
             with simulated_work(self._settings):
-                self.npu = simulate(model, arguments, self._settings)
+                self.npu, said = simulate(model, arguments, self._settings)
         except Exception as error:  # noqa: BLE001  (a bug of atc-py's is no end of the program)
             self.need_other(session)
             refusal = as_refusal(error)
@@ -77,6 +82,7 @@ class Hybrid:
         with self._recorder.change(self._key, now=True) as record:
             record.size = size
             record.sessions += 1
+            record.remarks += [each for each in said if each not in record.remarks]
         self._count_compilations()
         if refusal is not None:
             self._refuse(refusal, None)
@@ -121,8 +127,7 @@ class Hybrid:
             self._refuse(as_refusal(error), shapes)
             return theirs
         seconds = time.perf_counter() - start - self._count_compilations()
-        with self._recorder.change(self._key) as record:
-            record.npu.add(max(seconds, 0.0))
+        self._recorder.count(self._key, "npu", max(seconds, 0.0))
         if not self._settings.shadow:
             return ours
         theirs = self._run_shadow(session, names, feeds, options)
@@ -144,8 +149,7 @@ class Hybrid:
         start = time.perf_counter()
         found = method(session, *given)
         seconds = time.perf_counter() - start
-        with self._recorder.change(self._key) as record:
-            record.onnxruntime.add(seconds)
+        self._recorder.count(self._key, "onnxruntime", seconds)
         return found
 
     def _run_shadow(self, session: Any, names: Any, feeds: Any, options: Any) -> Any:
@@ -156,8 +160,7 @@ class Hybrid:
         except Exception:  # noqa: BLE001  (the program has a result already)
             return None
         seconds = time.perf_counter() - start
-        with self._recorder.change(self._key) as record:
-            record.shadow.add(seconds)
+        self._recorder.count(self._key, "shadow", seconds)
         return found
 
     def _compare(self, names: Any, ours: Any, theirs: Any) -> None:
@@ -209,6 +212,7 @@ _HYBRIDS: weakref.WeakSet[Hybrid] = weakref.WeakSet()
 
 def _new_locks() -> None:
     """Make locks for a process that was forked: threads that held them are not in it."""
+    new_filter_lock()
     for each in list(_HYBRIDS):
         each._lock = threading.RLock()  # noqa: SLF001  (a function of this class's module)
 

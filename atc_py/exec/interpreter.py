@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from contextlib import suppress
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -63,7 +64,10 @@ def python_tag() -> str:
 
 
 def library_folders() -> dict[str, str]:
-    """Return the folders in which this Python finds the libraries, without importing them."""
+    """Return the folders in which this Python finds the libraries, without importing them.
+
+    The name of that which has the metadata of atc-py itself is empty.
+    """
     found = {}
     for name in _LIBRARIES:
         spec = find_spec(name)
@@ -72,6 +76,8 @@ def library_folders() -> dict[str, str]:
             found[name] = str(Path(places[0]).parent)
         elif spec is not None and spec.origin is not None:
             found[name] = str(Path(spec.origin).parent)
+    with suppress(metadata.PackageNotFoundError):
+        found[""] = str(metadata.distribution("atc-py").locate_file(""))
     return found
 
 

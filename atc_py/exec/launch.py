@@ -6,23 +6,23 @@ import json
 import os
 import signal
 import sys
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from atc_py.diag.codes import PROGRAM_NOT_STARTED
 from atc_py.exec.settings import NOTICES
+from atc_py.exec.signals import held_signals
 from atc_py.exec.startup._atc_py_environment import hooked
 from atc_py.exec.terminate import end_processes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
-__all__ = ["Notice", "launch"]
+    from atc_py.exec.signals import SignalSource
 
-_WATCHED = ("INT", "QUIT", "TERM", "HUP", "USR1", "USR2", "WINCH", "CONT", "TSTP", "CHLD")
-"""Signals that the launcher waits for; each but the last goes on to the program."""
+__all__ = ["Notice", "launch"]
 
 _PYTHON_IGNORES = ("PIPE", "XFSZ")
 """Signals that Python ignores, and that a program finds as the system has them."""
@@ -60,28 +60,20 @@ def launch(command: Sequence[str], run: Path, on_notice: Callable[[Notice], None
         AtcError: PROGRAM_NOT_STARTED where the system does not start it.
     """
     seen: set[str] = set()
-    with _held_signals() as before:
-        child = _start(command, run, before)
+    if not hasattr(os, "posix_spawnp"):
+        raise PROGRAM_NOT_STARTED.error("`exec` starts programs on POSIX systems alone")
+    with held_signals() as source:
+        child = _start(command, run, source.mask)
         while True:
-            _pass_on(child)
+            _pass_on(source, child)
             status = _ended(child)
             ending = _say_notices(run, seen, on_notice)
             if ending is not None:
-                end_processes(child)
+                if status is None:
+                    end_processes(child)
                 return ending
             if status is not None:
                 return status
-
-
-@contextmanager
-def _held_signals() -> Iterator[set[signal.Signals]]:
-    """Hold back the signals that are waited for; give the mask that was."""
-    watched = {getattr(signal, f"SIG{name}") for name in _WATCHED}
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, watched)
-    try:
-        yield {signal.Signals(each) for each in before}
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _start(command: Sequence[str], run: Path, mask: set[signal.Signals]) -> int:
@@ -102,16 +94,13 @@ def _start(command: Sequence[str], run: Path, mask: set[signal.Signals]) -> int:
         raise PROGRAM_NOT_STARTED.error(f"cannot start {command[0]!r}: {reason}") from error
 
 
-def _pass_on(child: int) -> None:
+def _pass_on(source: SignalSource, child: int) -> None:
     """Wait for a signal, for a moment at most, and pass it on if the program does not have it."""
-    watched = {getattr(signal, f"SIG{name}") for name in _WATCHED}
-    found = signal.sigtimedwait(watched, _PAUSE)
-    if found is None or found.si_signo == signal.SIGCHLD:
-        return
-    # A process id of 0: the terminal sent it, to the whole group.
-    if found.si_pid not in {0, child}:
+    found = source.wait(_PAUSE)
+    # The terminal sends to the whole group, and so may the program.
+    if found is not None and found.sender not in {0, child}:
         with suppress(ProcessLookupError):
-            os.kill(child, found.si_signo)
+            os.kill(child, found.number)
 
 
 def _ended(child: int) -> int | None:
@@ -135,8 +124,11 @@ def _say_notices(run: Path, seen: set[str], on_notice: Callable[[Notice], None])
             continue
         seen.add(file.name)
         # Any process of the program may have put something else there.
-        with suppress(OSError, ValueError, TypeError):
+        with suppress(OSError, ValueError, TypeError, KeyError):
             notice = Notice(**json.loads(file.read_text(encoding="utf-8")))
-            on_notice(notice)
+            message = str(notice.finding["message"])
+            if message not in seen:  # several processes may say it
+                seen.add(message)
+                on_notice(notice)
             ending = notice.status if ending is None else ending
     return ending

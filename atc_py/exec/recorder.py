@@ -15,8 +15,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from atc_py.exec.counters import RunCounters
 from atc_py.exec.records import ModelRecord, ProcessRecord
-from atc_py.exec.settings import NOTICES, PROCESSES, ExecSettings, read_settings
+from atc_py.exec.settings import COUNTS, NOTICES, PROCESSES, ExecSettings, read_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -51,6 +52,8 @@ class Recorder:
         self._lock = threading.RLock()
         self._models: dict[tuple[str, str], ModelRecord] = {}
         self._file = self._run / f"{PROCESSES}{os.getpid()}-{time.time_ns()}.json"
+        self._counters: RunCounters | None = None
+        self._rows: dict[tuple[str, str], int] = {}
         self._notices = 0
         self._dirty = False
         self._wait_until = 0.0
@@ -69,6 +72,28 @@ class Recorder:
             self._dirty = True
             if now or time.monotonic() >= self._wait_until:
                 self.write()
+
+    def count(self, key: tuple[str, str], place: str, seconds: float) -> None:
+        """Count a run of a model.
+
+        Args:
+            key: the model's file and digest.
+            place: npu, onnxruntime or shadow.
+            seconds: time of the run.
+        """
+        with self._lock:
+            record = self._models.setdefault(key, ModelRecord(*key))
+            getattr(record, place).add(seconds)
+            if not self._rows:  # the first run since the start or a fork
+                with suppress(OSError):
+                    self._counters = RunCounters(self._file.with_suffix(COUNTS))
+                self._dirty = True
+                self.write()
+            row = self._rows.setdefault(key, list(self._models).index(key))
+            if self._counters is None or not self._counters.put(row, record):
+                self._dirty = True
+                if time.monotonic() >= self._wait_until:
+                    self.write()
 
     def write(self) -> None:
         """Write the record of this process, if it has changed."""

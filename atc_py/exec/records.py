@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -112,6 +113,7 @@ class ModelRecord:
         shadow: runs in onnxruntime beside the NPU.
         compilations: those of the simulated sessions, in order.
         refusals: why it ran in onnxruntime.
+        remarks: what was said of the program's session options and providers.
         outputs: comparisons by output.
     """
 
@@ -125,6 +127,7 @@ class ModelRecord:
     shadow: UseRecord = field(default_factory=UseRecord)
     compilations: list[CompilationRecord] = field(default_factory=list)
     refusals: list[RefusalRecord] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
     outputs: dict[str, OutputSums] = field(default_factory=dict)
 
 
@@ -163,4 +166,4 @@ def cosine(product: float, npu_square: float, square: float) -> float:
     """Return the cosine of two vectors of which the sums of products are given; 1 for two of zeros."""
     if not npu_square or not square:
         return float(npu_square == square)
-    return min(product / (npu_square**0.5 * square**0.5), 1.0)
+    return min(product / (math.sqrt(npu_square) * math.sqrt(square)), 1.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from atc_py import __version__
@@ -56,7 +57,7 @@ def run_program(
         needs=library_needs(),
         **choice,
     )
-    with work_folder() as run:
+    with _run_folder() as run:
         write_settings(run, settings)
         start = time.monotonic()
         status = launch(command, run, on_notice)
@@ -77,6 +78,18 @@ def run_program(
     )
 
 
+@contextmanager
+def _run_folder() -> Iterator[Path]:
+    """Make the folder of a run, and remove it, also while a process that is left writes to it."""
+    with work_folder() as folder:
+        run = folder / "run"
+        run.mkdir()
+        try:
+            yield run
+        finally:
+            run.rename(folder / "ended")
+
+
 def _findings(
     command: Sequence[str], run: Path, models: Sequence[ProgramModel]
 ) -> Iterator[Diagnostic]:
@@ -85,12 +98,13 @@ def _findings(
     for line in unloaded:
         who, _, why = line.partition("\t")
         yield PROGRAM_LACKS_LIBRARIES.diagnostic(f"{who} cannot load atc-py: {why}")
-    if (run / "old-python").exists():
+    old = (run / "old-python").exists()
+    if old:
         version = "".join(_lines(run / "old-python"))
         yield PROGRAM_LACKS_LIBRARIES.diagnostic(
             f"the program runs in Python {version}; atc-py needs Python 3.10 or later"
         )
-    if not models and not unloaded:
+    if not models and not unloaded and not old:
         yield from _no_session(command, run)
 
 

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["NOTICES", "PROCESSES", "ExecSettings", "read_settings", "write_settings"]
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["COUNTS", "NOTICES", "PROCESSES", "ExecSettings", "read_settings", "write_settings"]
 
 _FILE = "settings.json"
 
 PROCESSES = "process-"
 """Start of the names of files with the record of a process."""
+
+COUNTS = ".counts"
+"""Suffix of the files with the counts of their runs."""
 
 NOTICES = "notice-"
 """Start of the names of files with what a process wants said at once."""

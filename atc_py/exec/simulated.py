@@ -8,21 +8,32 @@ import warnings
 from contextlib import contextmanager
 from importlib import metadata
 from importlib.machinery import PathFinder
+from importlib.metadata import DistributionFinder
 from typing import TYPE_CHECKING, Any, Protocol
 
 from atc_py.diag import AtcError
 from atc_py.diag.codes import INTERNAL, PROGRAM_LACKS_LIBRARIES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
     from atc_py.exec.settings import ExecSettings
 
-__all__ = ["SimulatedSession", "as_refusal", "is_own_work", "simulate", "simulated_work"]
+__all__ = [
+    "SimulatedSession",
+    "as_refusal",
+    "is_own_work",
+    "new_filter_lock",
+    "simulate",
+    "simulated_work",
+]
 
 _inside = threading.local()
+
+_filters = threading.RLock()
+"""Lock of the filters of warnings, which all threads share."""
 
 
 class CompilationFacts(Protocol):
@@ -50,8 +61,8 @@ class SimulatedSession(Protocol):
 
 def simulate(
     model: str | bytes, arguments: Mapping[str, Any], settings: ExecSettings
-) -> SimulatedSession:
-    """Return the simulated session of a model.
+) -> tuple[SimulatedSession, list[str]]:
+    """Return the simulated session of a model, and what it says of the arguments.
 
     Args:
         model: path or bytes.
@@ -62,12 +73,18 @@ def simulate(
         AtcError: what the session finds; PROGRAM_LACKS_LIBRARIES where atc_py cannot be imported.
     """
     _require_libraries(settings)
+    from atc_py.session.errors import SessionWarning
     from atc_py.session.session import InferenceSession
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # the program asked for no such session
+    # The program asked for no such session, and its own filters may make warnings errors.
+    with _filters, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", SessionWarning)
         session: SimulatedSession = InferenceSession(model, **arguments, **settings.session)
-    return session
+    for each in caught:
+        if not issubclass(each.category, SessionWarning):
+            warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
+    said = [str(each.message) for each in caught if issubclass(each.category, SessionWarning)]
+    return session, said
 
 
 @contextmanager
@@ -87,6 +104,12 @@ def simulated_work(settings: ExecSettings) -> Iterator[None]:
 def is_own_work() -> bool:
     """Return True in a block of `simulated_work`."""
     return bool(getattr(_inside, "depth", 0))
+
+
+def new_filter_lock() -> None:
+    """Make the lock of filters anew, in a process that was forked."""
+    global _filters  # noqa: PLW0603  (one for the process)
+    _filters = threading.RLock()
 
 
 def as_refusal(error: Exception) -> AtcError:
@@ -121,7 +144,7 @@ def _lacking(settings: ExecSettings) -> AtcError | None:
     who = f"{sys.executable} (Python {version})"
     remedy = f"install atc-py into the environment of {sys.executable}"
     try:
-        for name in settings.libraries:
+        for name in filter(None, settings.libraries):
             __import__(name)
     except Exception as error:  # noqa: BLE001  (libraries fail in many ways)
         lacking = f"{who} cannot import what atc-py needs: {type(error).__name__}: {error}"
@@ -149,6 +172,12 @@ def _numbers(version: str) -> tuple[int, ...]:
         int(part)
         for part in parts[: next((i for i, p in enumerate(parts) if not p.isdigit()), len(parts))]
     )
+<<<<<<< HEAD
+=======
+
+
+_ANY = DistributionFinder.Context()
+>>>>>>> exec
 
 
 class _OwnLibraries:
@@ -170,3 +199,14 @@ class _OwnLibraries:
             return None
         folder = self._folders.get(name)
         return None if folder is None else PathFinder.find_spec(name, [folder], target)
+
+    def find_distributions(
+        self, context: DistributionFinder.Context = _ANY
+    ) -> Iterable[metadata.Distribution]:
+        """Return what is known of a library by the name of its distribution; of all, of atc-py."""
+        if not is_own_work():
+            return ()
+        wanted = DistributionFinder.Context(
+            name=context.name or "atc-py", path=list(dict.fromkeys(self._folders.values()))
+        )
+        return metadata.MetadataPathFinder.find_distributions(wanted)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -12,17 +13,21 @@ if TYPE_CHECKING:
 
 __all__ = ["end_program"]
 
+_PATIENCE = 10.0
+"""Seconds after which the process ends by itself, the launcher being gone."""
+
 
 def end_program(
     recorder: Recorder, finding: dict[str, Any], status: int, more: list[dict[str, Any]]
 ) -> NoReturn:
-    """End this process at once, from whichever thread, and have the launcher end the program.
+    """Have the launcher end the program, this process included, from whichever thread.
 
     SystemExit would end a thread alone, and a program may catch it. What the program has printed is
-    written first.
+    written first. The process lives until the launcher ends it, which finds others by it.
     """
-    recorder.say(finding, status, more)
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):
             stream.flush()
+    recorder.say(finding, status, more)
+    time.sleep(_PATIENCE)
     os._exit(status)

@@ -18,14 +18,16 @@ _STEP = 0.02
 
 def end_processes(child: int) -> None:
     """End a child process, and what it started as far as the system says; first it is asked to."""
-    found = [child, *_descendants(child)]
+    found = _stopped_family(child)
     _send(found, signal.SIGTERM)
     _send(found, signal.SIGCONT)
-    until = time.monotonic() + _GRACE
-    while time.monotonic() < until and any(_lives(each) for each in found):
+    until, others, ended = time.monotonic() + _GRACE, found[1:], 0
+    while time.monotonic() < until and not (ended and not any(map(_lives, others))):
         time.sleep(_STEP)
-    _send([each for each in found if _lives(each)], signal.SIGKILL)
-    with suppress(ChildProcessError):
+        ended = ended or os.waitpid(child, os.WNOHANG)[0]
+    _send([each for each in others if _lives(each)], signal.SIGKILL)
+    if not ended:
+        os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
 
 
@@ -34,6 +36,16 @@ def _send(processes: list[int], number: int) -> None:
     for each in processes:
         with suppress(OSError):
             os.kill(each, number)
+
+
+def _stopped_family(child: int) -> list[int]:
+    """Return a process and what it started, stopped, so that none starts another meanwhile."""
+    found, new = [], [child]
+    while new:
+        _send(new, signal.SIGSTOP)
+        found += new
+        new = [each for each in _descendants(child) if each not in found]
+    return found
 
 
 def _descendants(process: int) -> list[int]:

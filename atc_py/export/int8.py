@@ -35,7 +35,8 @@ def bytes_of_operand(body: Body, position: int) -> str:
 
 def shifted(array: NDArray[Any]) -> NDArray[np.uint8]:
     """Return int8 as uint8, 128 more."""
-    return np.ascontiguousarray(array).view(np.uint8) ^ np.uint8(_SHIFT)
+    found: NDArray[np.uint8] = np.ascontiguousarray(array).view(np.uint8) ^ np.uint8(_SHIFT)
+    return found
 
 
 def _shifted(body: Body, value: str) -> str:

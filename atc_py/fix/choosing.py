@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from atc_py.diag import Words
+from atc_py.fix.defined_dtypes import has_defined_dtypes
 from atc_py.fix.form_cost import form_seconds
 from atc_py.fix.unfit import UnfitError
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from atc_py.fix.rule import FixRule
     from atc_py.fix.site import Site
     from atc_py.frontend.folding.graph import WorkGraph, WorkNode
+    from atc_py.source import SourceNode
     from atc_py.target import Soc
 
 __all__ = ["FittingForm", "Misfit", "cheapest", "fitting_forms"]
@@ -22,6 +24,9 @@ __all__ = ["FittingForm", "Misfit", "cheapest", "fitting_forms"]
 Misfit = tuple["FixRule", Words]
 """A rule and the condition that does not hold."""
 
+_NO_SUCH_DTYPES = Words(
+    "ONNX defines the operator for the dtypes of its inputs", "ONNX 为该输入类型定义了此算子"
+)
 _NOT_SOUND = Words("the node keeps to ONNX's definition", "节点符合 ONNX 定义")
 
 
@@ -41,15 +46,21 @@ class FittingForm:
 
 
 def fitting_forms(
-    rules: Iterable[FixRule], open_site: Callable[[], Site], misfits: list[Misfit]
+    node: SourceNode, rules: Iterable[FixRule], open_site: Callable[[], Site], misfits: list[Misfit]
 ) -> list[FittingForm]:
     """Return the forms of the rules that fit; rules that are `last` only where no other does.
 
+    None fits a node that ONNX does not define: there is nothing that its form would be equal to.
+
     Args:
-        rules: those of the node's operator, in the order tried.
+        node: the node.
+        rules: those of its operator, in the order tried.
         open_site: returns the node's site, on which nothing is written yet.
         misfits: gains the rules that do not fit.
     """
+    if not has_defined_dtypes(node):
+        misfits += [(rule, _NO_SUCH_DTYPES) for rule in rules]
+        return []
     found: list[FittingForm] = []
     for rule in rules:
         if rule.last and found:

@@ -324,7 +324,7 @@ class Fixer:
             return Site(node, opset, writer.fresh, self._ranges, work, around)
 
         misfits: list[Misfit] = []
-        forms = fitting_forms(rules, open_site, misfits)
+        forms = fitting_forms(node, rules, open_site, misfits)
         unfit += [Unfit(rule, node, reason) for rule, reason in misfits if reason.en]
         if not forms:
             return False

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from atc_py.fix.new_node import NewNode
+from atc_py.fix.surroundings import MOST_NODES
 from atc_py.fix.unfit import require
 from atc_py.frontend.reading.history import history
 from atc_py.frontend.rewriting.function_body import function_body
@@ -169,6 +170,16 @@ class Site:
         require(isinstance(found, int), f"{name} is an integer", f"{name} 为整数")
         return cast("int", found)
 
+    def flag(self, name: str, *, default: bool) -> bool:
+        """Return an integer attribute that is 0 or 1.
+
+        Raises:
+            UnfitError: it is something else.
+        """
+        found = self.integer(name, int(default))
+        require(found in {0, 1}, f"{name} is 0 or 1", f"{name} 为 0 或 1")
+        return bool(found)
+
     def axis(self, default: int, rank: int, name: str = "axis") -> int:
         """Return an attribute that is an axis, counted from the first one.
 
@@ -274,7 +285,12 @@ class Site:
     def ops(
         self, op_type: str, inputs: Sequence[str], count: int, label: str = "", **attributes: Any
     ) -> tuple[str, ...]:
-        """Write a node with `count` outputs; return their names."""
+        """Write a node with `count` outputs; return their names.
+
+        Raises:
+            UnfitError: the form has too many nodes.
+        """
+        require(len(self.made) < MOST_NODES, "the new form is not too large", "新形式不过大")
         base = self._label(label or op_type.lower())
         outputs = tuple(self._fresh(base) for _ in range(count))
         self.made.append(NewNode(op_type, tuple(inputs), outputs, attributes))

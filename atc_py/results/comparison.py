@@ -273,19 +273,22 @@ def _max_error(ours: npt.NDArray[np.float64], theirs: npt.NDArray[np.float64]) -
     if not ours.size:
         return 0.0
     same = (ours == theirs) | (np.isnan(ours) & np.isnan(theirs))
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         difference = np.where(same, 0.0, np.abs(ours - theirs))
     return float(np.nan_to_num(difference, nan=np.inf, posinf=np.inf).max())
 
 
 def _range(theirs: npt.NDArray[np.float64]) -> float:
-    """Return span of the finite expected values; of a constant, its magnitude."""
+    """Return span of the finite expected values; of a constant, its magnitude.
+
+    It is held within float64.
+    """
     import numpy as np
 
     finite = theirs[np.isfinite(theirs)]
     if not finite.size:
         return 0.0
-    span = float(finite.max() - finite.min())
+    span = min(float(finite.max()) - float(finite.min()), float(np.finfo(np.float64).max))
     return span or float(np.abs(finite).max())
 
 

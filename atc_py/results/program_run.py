@@ -121,6 +121,7 @@ class ProgramModel(_ProgramPart, frozen=True, kw_only=True):
         compilations: by shapes.
         outputs: comparisons of --shadow.
         fallbacks: why it ran in onnxruntime.
+        remarks: which session options and providers of the program have no effect.
     """
 
     file: str
@@ -137,6 +138,7 @@ class ProgramModel(_ProgramPart, frozen=True, kw_only=True):
     compilations: list[ProgramCompilation]
     outputs: list[ProgramOutput]
     fallbacks: list[ProgramFallback]
+    remarks: list[str]
 
 
 class ProgramProcess(_ProgramPart, frozen=True, kw_only=True):

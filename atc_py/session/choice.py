@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from atc_py.device.guarded import find_guarded
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_OPTION
-from atc_py.options.choices import optional_path
+from atc_py.options.choices import ConvertChoice, optional_path, reject_unknown
 from atc_py.pipeline.convert import compile_options
 from atc_py.session.errors import load_error, session_error
 from atc_py.session.source import source_of
@@ -18,10 +18,35 @@ from atc_py.system.memory_limit import memory_limit, parse_size
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from atc_py.options.choices import ConvertChoice
     from atc_py.session.source import SessionSource
 
-__all__ = ["SessionChoice"]
+__all__ = ["SessionChoice", "SessionKeywords", "own_options"]
+
+
+class SessionKeywords(ConvertChoice, total=False):
+    """Options of a session that `convert` has, too, and keywords of onnxruntime without meaning here.
+
+    Attributes:
+        enable_fallback: whether onnxruntime tries another provider.
+        read_config_from_model: whether onnxruntime takes options from the model.
+        disabled_optimizers: names of onnxruntime's passes.
+    """
+
+    enable_fallback: object
+    read_config_from_model: object
+    disabled_optimizers: object
+
+
+def own_options(given: SessionKeywords) -> ConvertChoice:
+    """Return the options of `convert`.
+
+    Raises:
+        TypeError: a keyword is unknown.
+    """
+    reject_unknown("InferenceSession", given, SessionKeywords)
+    known = ConvertChoice.__annotations__
+    return cast("ConvertChoice", {name: each for name, each in given.items() if name in known})
+
 
 _SHARE = 4
 """Part of the memory limit that kept models may take by default: one in so many."""

@@ -193,11 +193,19 @@ class CompiledModels:
             with self._building:
                 kept = self._found(key) or self._built(key)
         if kept.forked:
+            self._reload(kept)
+        return kept
+
+    def _reload(self, kept: _Kept) -> None:
+        """Load a model of before a fork again."""
+        try:
             with self._building:
                 if kept.forked:
                     kept.model.reload()
                     kept.forked = False
-        return kept
+        except BaseException:
+            self._given_back(kept)
+            raise
 
     def _found(self, key: Key) -> _Kept | None:
         """Return the model that is there for those shapes with one more user."""

@@ -15,6 +15,7 @@ __all__ = [
     "OPTIONS",
     "REFUSED",
     "SUPPORTED",
+    "WARNED",
     "MemberRow",
 ]
 
@@ -107,6 +108,14 @@ OPTIONS = (
     MemberRow("profile_file_prefix", IGNORED, ""),
     MemberRow("enable_profiling", WARNED, "no profile is written"),
     MemberRow("optimized_model_filepath", WARNED, "no model is written"),
+    MemberRow("add_provider", WARNED, "the session has one provider"),
+    MemberRow("add_provider_for_devices", WARNED, "the session has one provider"),
+    MemberRow("set_provider_selection_policy", WARNED, "the session has one provider"),
+    MemberRow("set_provider_selection_policy_delegate", WARNED, "the session has one provider"),
+    MemberRow("has_providers", IGNORED, ""),
+    MemberRow("set_ep_context_data_read_func", IGNORED, "for models that a provider compiled"),
+    MemberRow("clear_ep_context_data_read_func", IGNORED, ""),
+    MemberRow("set_load_cancellation_flag", IGNORED, ""),
     MemberRow("add_free_dimension_override_by_name", SUPPORTED, "chooses dims"),
     MemberRow("add_free_dimension_override_by_denotation", SUPPORTED, "chooses dims"),
     MemberRow("add_session_config_entry", IGNORED, "entries that change numbers are warned of"),

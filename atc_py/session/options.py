@@ -116,6 +116,9 @@ def _warnings(options: Any) -> Iterator[SessionWarning]:
         value = _entry(options, key)
         if value not in _OFF:
             yield session_warning(f"the session option {key} = {value} has no effect")
+    has_providers = getattr(options, "has_providers", None)
+    if has_providers is not None and has_providers():
+        yield session_warning("execution providers that session options choose have no effect")
     if getattr(options, "enable_profiling", False):
         yield session_warning(
             "no profile is written", "`atc-py profile` shows the time of each node"

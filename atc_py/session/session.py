@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_OPTION, NOT_IN_MODEL
-from atc_py.options.choices import ConvertChoice, reject_unknown
-from atc_py.session.choice import SessionChoice
+from atc_py.session.choice import SessionChoice, own_options
 from atc_py.session.compiled import CompiledModels
 from atc_py.session.errors import INVALID_ARGUMENT, load_error, session_error
 from atc_py.session.feeds import Feeder, dtype_of
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
     from atc_py.frontend.reading.interface import DeclaredDims, DeclaredValue
+    from atc_py.session.choice import SessionKeywords
     from atc_py.session.compiled import ShapeCompilation
     from atc_py.tensor.shapes import Dims, Shape
 
@@ -36,9 +36,6 @@ __all__ = ["InferenceSession"]
 
 _KEEP = 4
 """Sets of shapes whose models are kept by default."""
-
-_FOREIGN = ("enable_fallback", "read_config_from_model", "disabled_optimizers")
-"""Keywords of onnxruntime's constructor without meaning here."""
 
 
 class InferenceSession(SessionSurface):
@@ -61,7 +58,7 @@ class InferenceSession(SessionSurface):
         op_specs: str | os.PathLike[str] | None = None,
         keep: int = _KEEP,
         keep_memory: int | str | None = None,
-        **choice: Unpack[ConvertChoice],
+        **choice: Unpack[SessionKeywords],
     ) -> None:
         """Open a model.
 
@@ -83,16 +80,15 @@ class InferenceSession(SessionSurface):
             TypeError: a keyword is unknown.
             AtcError: with every finding; also of the class that onnxruntime raises.
         """
-        for name in _FOREIGN:
-            choice.pop(name, None)  # type: ignore[misc]
-        reject_unknown("InferenceSession", choice, ConvertChoice)
+        options = own_options(choice)
         check_providers(providers, provider_options)
         use_options(sess_options)
         self._sess_options = sess_options
         folder = weights_folder(sess_options)
         shown = soc, device, input_shape, op_specs, keep, keep_memory
         self._open(
-            SessionChoice(path_or_bytes, *shown, folder, choice), partial(chosen_dims, sess_options)
+            SessionChoice(path_or_bytes, *shown, folder, options),
+            partial(chosen_dims, sess_options),
         )
 
     def _open(

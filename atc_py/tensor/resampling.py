@@ -14,7 +14,10 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["KernelAxis", "ResizedAxis"]
+__all__ = ["MOST_PLACES", "KernelAxis", "ResizedAxis"]
+
+MOST_PLACES = 1 << 20
+"""Elements of a result along an axis whose places are worked out; longer axes have no use."""
 
 
 @dataclass(frozen=True, slots=True)

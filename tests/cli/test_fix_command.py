@@ -15,7 +15,7 @@ import atc_py
 from atc_py.diag.codes import BAD_OPTION, FIX_DIFFERS, FIX_NOT_SETTLED
 from atc_py.fix import registry
 from atc_py.fix.rule import Exactness, FixRule, RuleText
-from tests.end_to_end import run_with_onnxruntime
+from tests.end_to_end import one_node_model, run_with_onnxruntime
 from tests.fix.draws import all_draws
 
 if TYPE_CHECKING:
@@ -257,6 +257,15 @@ def test_the_record_names_new_nodes_assumptions_and_limits(atc: Atc) -> None:
     assert done["verdicts"]["before"] == "error"
     assert done["verdicts"]["after"] != "error"
     assert (done["bound"], done["ranges"]) == ({"base": 7}, {"ids": [0, 30521]})
+
+
+def test_each_finding_that_is_left_is_said_once(atc: Atc) -> None:
+    onnx.save(one_node_model("Unique", {"x": np.ones((2, 3), np.float32)}, 11), "m.onnx")
+    done = atc("fix", "m.onnx")
+    assert done.status == 1
+    assert done.err == ""
+    assert done.out.count("Unique is not on the operator list") == 1
+    assert done.out.count("ATC3001") == 1
 
 
 def test_data_of_the_user_replace_random_data(atc: Atc) -> None:

@@ -67,7 +67,7 @@ def test_import_in_any_form_yields_the_simulated_session(ran: Run, small: Path, 
 
 
 def test_derived_classes_pickling_and_errors_are_as_without(ran: Run, small: Path) -> None:
-    line = [sys.executable, PROGRAMS / "subclass.py", small]
+    line = [sys.executable, str(PROGRAMS / "subclass.py"), str(small)]
     plain = subprocess.run(
         line, capture_output=True, text=True, check=True, env=environment(), timeout=240
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ import pytest
 from atc_py.export.hf32 import rounded_to_hf32
 from atc_py.tensor.dtypes import DType
 from tests.device.integer_layers import int8_array, offsets
-from tests.device.models import random_array
+from tests.device.models import ModelBuilder, random_array, run_model
 from tests.export.apart import apart, model_of
 from tests.export.single import agree
 from tests.export.twin import REFUSED, run_on_ort
@@ -35,27 +35,27 @@ SPECIAL = np.array(
 """Numbers at the ends and between two neighbors of HF32."""
 
 
-def window(**others: object) -> Attributes:
+def window(**others: Any) -> dict[str, Any]:
     """Return attributes of a convolution whose geometry differs from axis to axis."""
     return {
         "strides": [1, 1, 2, 1],
         "dilations": [1, 1, 1, 2],
         "pads": [1, 0, 2, 1],
         **others,
-    }  # type: ignore[dict-item]
+    }
 
 
-def deep(**others: object) -> Attributes:
+def deep(**others: Any) -> dict[str, Any]:
     """Return the same for volumes."""
     return {
         "strides": [1, 1, 2, 1, 2],
         "dilations": [1, 1, 1, 2, 1],
         "pads": [1, 0, 2, 1, 0, 1],
         **others,
-    }  # type: ignore[dict-item]
+    }
 
 
-CASES: dict[str, tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], Attributes]] = {
+CASES: dict[str, tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
     "Conv2D": ((2, 6, 7, 8), (4, 3, 3, 2), (2, 4, 3, 9), window(groups=2)),
     "DepthwiseConv2D": ((2, 3, 7, 8), (6, 1, 3, 2), (2, 6, 3, 9), window()),
     "Conv3D": ((1, 4, 5, 6, 7), (2, 2, 2, 3, 3), (1, 2, 3, 5, 3), deep(groups=2)),
@@ -105,7 +105,7 @@ NUMBERS = {
 def test_operands_are_rounded_to_hf32(kind: str, constants: tuple[int, ...]) -> None:
     numbers = NUMBERS[kind]
     ones, some = np.ones((len(numbers), 1, 1, 1), np.float32), numbers.reshape(1, -1, 1, 1)
-    attributes = {"strides": [1] * 4, "pads": [0] * 4, **HF32}
+    attributes: Attributes = {"strides": [1] * 4, "pads": [0] * 4, **HF32}
     dims = [(F32, some.shape)]
     (found,) = agree("DepthwiseConv2D", [some, ones], dims, attributes, constants=constants)
     np.testing.assert_array_equal(found, rounded_to_hf32(some))
@@ -137,14 +137,14 @@ def test_int8_is_convolved_exactly(op: str, kind: int, zero: int) -> None:
 
 
 def test_filter_of_two_layers_has_a_form_for_each() -> None:
-    from tests.device.models import ModelBuilder, run_model
-
     generator, builder = np.random.default_rng(0), ModelBuilder()
     array = int8_array(generator, (1, 4, 5, 5))
     x = builder.input("x", "int8", array.shape)
     w = builder.constant(int8_array(generator, (4, 2, 1, 1)))
     for at, zero in enumerate((3, 5)):
-        attributes = {"strides": [1] * 4, "pads": [1] * 4, "groups": 2, "offset_x": zero}
+        attributes: Attributes = {
+            "strides": [1] * 4, "pads": [1] * 4, "groups": 2, "offset_x": zero,
+        }  # fmt: skip
         (y,) = builder.node("Conv2D", [x, w], [("int32", (1, 4, 7, 7))], attributes)
         builder.output(f"y{at}", y)
     for at, groups in enumerate((1, 2)):

@@ -10,8 +10,9 @@ import pytest
 
 from atc_py.export.model import emulate
 from atc_py.tensor.dtypes import DType
-from tests.device.models import random_array
+from tests.device.models import ModelBuilder, random_array, run_model
 from tests.export.single import agree, dtypes_of, one_operator
+from tests.export.twin import run_on_ort
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,3 +113,36 @@ def test_whole_multiples_are_one_operator() -> None:
         )  # fmt: skip
         operators = [node.op_type for node in emulate(model, flat=True).nodes]
         assert operators == ["Constant", "Resize"]
+
+
+@pytest.mark.parametrize("coordinates", MODES)
+@pytest.mark.parametrize("numbers", [[1, 1, 2, 3], [1, 1, 0.6, 2.7], [1, 2, 5, 13], [1, 2, 1, 4]])
+@pytest.mark.parametrize("mode", ["linear", *NEAREST])
+def test_dims_that_only_the_run_knows(coordinates: str, numbers: list[float], mode: str) -> None:
+    """Check an image of which the run takes a part; what it takes of that may be computed, too."""
+    builder = ModelBuilder()
+    x = builder.input("x", "float16", [1, 2, 5, 6])
+    end = builder.input("end", "int64", [1])
+    begin, axis = (builder.constant(np.array([number])) for number in (0, 3))
+    open_dims = [1, 2, 5, None]
+    (part,) = builder.node("StridedSliceV2", [x, begin, end, axis], [("float16", open_dims)])
+    sized = numbers[1] != 1 or numbers[3] == 4
+    given = builder.constant(np.array(numbers, np.int64 if sized else np.float32))
+    crops = coordinates == "tf_crop_and_resize"
+    roi = builder.input("roi", "float32", [8]) if crops else -1
+    (y,) = builder.node(
+        "Resize", [part, roi, *([-1, given] if sized else [given, -1])], [("float16", [None] * 4)],
+        {
+            "mode": "linear" if mode == "linear" else "nearest",
+            "nearest_mode": "floor" if mode == "linear" else mode,
+            "coordinate_transformation_mode": coordinates,
+            "extrapolation_value": 2.0,
+        },
+    )  # fmt: skip
+    builder.output("y", y)
+    model = builder.build()
+    feeds = {"x": random_array(1, (1, 2, 5, 6), F16), "end": np.array([4])}
+    feeds |= {"roi": ROI} if crops else {}
+    found = run_on_ort(model, feeds)
+    assert found is not None
+    np.testing.assert_array_equal(found["y"], run_model(model, feeds)["y"])

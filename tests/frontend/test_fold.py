@@ -238,6 +238,27 @@ def test_softmax_of_an_old_opset_is_left_alone(tmp_path: Path) -> None:
     assert operators(onnx_files.source(new, tmp_path)) == ["Add"]
 
 
+def test_codes_of_zeros_alone_are_left_alone(tmp_path: Path) -> None:
+    nodes = [
+        node("DynamicQuantizeLinear", ["w"], ["q", "step", "zero"]),
+        node("Add", ["x", "step"], ["y"]),
+    ]
+    for value, left in ((0.0, ["DynamicQuantizeLinear", "Add"]), (2.0, ["Add"])):
+        weights = {"w": np.full(3, value, np.float32)}
+        proto = onnx_files.model(nodes, {"x": (FLOAT, [1])}, ["y"], weights, {"": 13})
+        assert operators(onnx_files.source(proto, tmp_path)) == left
+
+
+def test_pool_with_pads_is_left_alone(tmp_path: Path) -> None:
+    nodes = [
+        node("MaxPool", ["w"], ["k"], kernel_shape=[3], pads=[1, 1]),
+        node("Add", ["x", "k"], ["y"]),
+    ]
+    weights = {"w": np.arange(5, dtype=np.float32).reshape(1, 1, 5)}
+    proto = onnx_files.model(nodes, {"x": (FLOAT, [1])}, ["y"], weights, {"": 13})
+    assert operators(onnx_files.source(proto, tmp_path)) == ["MaxPool", "Add"]
+
+
 def test_operator_of_another_domain_is_left_alone(tmp_path: Path) -> None:
     nodes = [node("Identity", ["w"], ["k"], domain="own"), node("Add", ["x", "k"], ["y"])]
     weights = {"w": np.ones(3, np.float32)}

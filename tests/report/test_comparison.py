@@ -58,6 +58,15 @@ def test_error_is_measured_against_the_range(share: float) -> None:
     assert not result.passed
 
 
+def test_range_beyond_float64_is_its_largest_number() -> None:
+    largest = float(np.finfo(np.float64).max)
+    expected = np.array([-largest, 0, largest] * 3)
+    share = explained_share(chain("Add", dtype="float64"), "y", expected)
+    assert share == FLOAT32_TOLERANCE
+    assert compare("y", expected.copy(), expected, share).passed
+    assert not compare("y", expected[::-1].copy(), expected, share).passed
+
+
 def test_constant_data_are_measured_against_their_magnitude() -> None:
     expected = np.full(10, 0.001, np.float32)
     assert compare("y", expected * np.float32(1.00005), expected, FLOAT32_TOLERANCE).passed

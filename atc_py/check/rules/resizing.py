@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from atc_py.source import SourceTensor
     from atc_py.tensor.resampling import KernelAxis, ResizedAxis
 
-_MOST_PLACES = 1 << 20
-"""Elements of an axis whose places are compared; those of a longer one are not worked out."""
-
 _IMAGE = 4
 _OUTER = 2
 """Axes before those that the kernels resize: batch and channels."""
@@ -114,7 +111,7 @@ def resized_by_kernel(rule: ResizedByKernel, node: BoundNode) -> Answer:
 
 def _alike(rule: ResizedByKernel, node: BoundNode, axis: int, change: _Change) -> Answer:
     """Return whether ONNX and the kernel take elements from the same places along an axis."""
-    from atc_py.tensor.resampling import KernelAxis, ResizedAxis
+    from atc_py.tensor.resampling import MOST_PLACES, KernelAxis, ResizedAxis
 
     mode = _coordinates(node)
     region = _region(node, axis) if mode == _CROP else _WHOLE
@@ -124,7 +121,7 @@ def _alike(rule: ResizedByKernel, node: BoundNode, axis: int, change: _Change) -
         return HOLDS
     if change.size is None or change.made is None or change.scale is None:
         return unknown(Words(f"axis {axis} is open", f"第 {axis} 轴未定"))
-    if change.made > _MOST_PLACES:
+    if change.made > MOST_PLACES:
         return unknown(
             Words(f"axis {axis} grows to {change.made}", f"第 {axis} 轴变为 {change.made}")
         )

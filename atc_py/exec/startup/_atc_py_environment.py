@@ -11,9 +11,11 @@ import os
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any
+    from typing import Any, TypeAlias
 
-__all__ = ["MARK", "STARTUP", "carry_in_forks", "hidden", "hide_and_carry", "hooked"]
+    _Text: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+
+__all__ = ["MARK", "STARTUP", "carry_in_forks", "forget", "hidden", "hide_and_carry", "hooked"]
 
 MARK = "ATC_PY_EXEC"
 """Variable with the folder of the run; a separator after it says that PYTHONPATH was set, but empty."""
@@ -26,7 +28,7 @@ _PATHS = "PYTHONPATH"
 
 def hooked(run: str, paths: str | None) -> dict[str, str]:
     """Return the variables of a process with the hook, whose own PYTHONPATH is `paths`."""
-    others = [each for each in (paths or "").split(os.pathsep) if each and each != STARTUP]
+    others = [each for each in paths.split(os.pathsep) if each != STARTUP] if paths else []
     return {
         _PATHS: os.pathsep.join([STARTUP, *others]),
         MARK: run + os.pathsep if paths == "" else run,
@@ -35,8 +37,8 @@ def hooked(run: str, paths: str | None) -> dict[str, str]:
 
 def hidden(paths: str | None, mark: str) -> str | None:
     """Return PYTHONPATH as it would be without the hook; None where it would not be set."""
-    others = [each for each in (paths or "").split(os.pathsep) if each != STARTUP]
-    if others:
+    others = [each for each in paths.split(os.pathsep) if each != STARTUP] if paths else []
+    if any(others):
         return os.pathsep.join(others)
     return "" if mark.endswith(os.pathsep) else None
 
@@ -58,6 +60,14 @@ def hide_and_carry() -> str | None:
     return run
 
 
+def forget() -> None:
+    """Take the hook out of the environment: the run of which this process is a rest is over."""
+    mark = os.environ.pop(MARK, "")
+    paths = hidden(os.environ.pop(_PATHS, None), mark)
+    if paths is not None:
+        os.environ[_PATHS] = paths
+
+
 def _keep_variables(run: str) -> None:
     """See that a program that sets or deletes PYTHONPATH changes its own part of it alone."""
     put, unset = os.putenv, os.unsetenv
@@ -66,14 +76,14 @@ def _keep_variables(run: str) -> None:
         for name, value in hooked(run, paths).items():
             put(name, value)
 
-    def putenv(name: str | bytes, value: str | bytes, /) -> None:
+    def putenv(name: _Text, value: _Text, /) -> None:
         """Change or add an environment variable."""
         if os.fsdecode(name) == _PATHS:
             put_hooked(os.fsdecode(value))
         else:
             put(name, value)
 
-    def unsetenv(name: str | bytes, /) -> None:
+    def unsetenv(name: _Text, /) -> None:
         """Delete an environment variable."""
         if os.fsdecode(name) == _PATHS:
             put_hooked(None)

@@ -9,13 +9,17 @@ from __future__ import annotations
 import os
 import sys
 
-from _atc_py_environment import carry_in_forks, hide_and_carry
+from _atc_py_environment import (  # type: ignore[import-not-found]
+    carry_in_forks,
+    hide_and_carry,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from importlib.machinery import ModuleSpec
     from types import ModuleType
+    from typing import Any
 
 __all__ = ["Finder", "install"]
 
@@ -38,10 +42,11 @@ def install() -> None:
     # A file with the suffix pth may have imported a module before.
     if TARGET in sys.modules:
         finder.replace(sys.modules[TARGET])
+        finder.complete(sys.modules[LIBRARY])
     if STARTER in sys.builtin_module_names or STARTER in sys.modules:
         carry_in_forks(__import__(STARTER), run)
         finder.is_carrying = True
-    early = sys.modules.get("subprocess")
+    early: Any = sys.modules.get("subprocess")
     if hasattr(early, "_fork_exec"):
         early._fork_exec = sys.modules[STARTER].fork_exec  # noqa: SLF001
 
@@ -68,6 +73,7 @@ class Finder:
             _note(self._run, "missing" if name == LIBRARY else "foreign")
         elif name == LIBRARY:
             _note(self._run, "imported")
+            _then(spec.loader, self.complete)
         elif not _then(spec.loader, self.replace):
             _note(self._run, "foreign")
         return spec
@@ -85,14 +91,20 @@ class Finder:
         return None
 
     def replace(self, module: ModuleType) -> None:
-        """Replace the session class of the module that defines it."""
+        """Replace the classes of the module that defines sessions."""
         try:
             _import_own()
             from atc_py.exec.replacement import replace
+
+            replace(module, self._run)
         except Exception as error:  # noqa: BLE001  (the program is not to end for it)
             _note(self._run, "unloaded", f"{type(error).__name__}: {error}")
-            return
-        replace(module, self._run)
+
+    def complete(self, package: ModuleType) -> None:
+        """Replace the class of session options in onnxruntime itself, where sessions are replaced."""
+        replaced = sys.modules.get("atc_py.exec.replacement")
+        if replaced is not None:
+            replaced.record_options(package)
 
 
 def _import_own() -> None:

@@ -3,7 +3,7 @@
 Any Python finds this file in PYTHONPATH, so its syntax is what Python 2.7 reads too.
 """
 
-# ruff: noqa: I002, PTH100, PTH118, PTH120, PTH123, S110, SIM105, UP015, UP031, FURB103
+# ruff: noqa: ANN202, BLE001, PTH100, PTH112, PTH118, PTH120, PTH123, S110, UP031
 import os
 import sys
 
@@ -15,13 +15,18 @@ def _install():  # type: ignore[no-untyped-def]
     folder = os.path.dirname(os.path.abspath(__file__))
     run = os.environ.get("ATC_PY_EXEC", "").split(os.pathsep)[0]
     try:
-        if not os.path.isdir(run):
-            return
         if sys.version_info < _OLDEST:
+            if not os.path.isdir(run):
+                return
             with open(os.path.join(run, "old-python"), "w") as file:
                 file.write("%d.%d" % sys.version_info[:2])
             return
-        import _atc_py_hook
+        if not os.path.isdir(run):
+            import _atc_py_environment  # type: ignore[import-not-found]
+
+            _atc_py_environment.forget()
+            return
+        import _atc_py_hook  # type: ignore[import-not-found]
 
         _atc_py_hook.install()
     except Exception:
@@ -32,6 +37,6 @@ def _install():  # type: ignore[no-untyped-def]
         sys.modules.pop("sitecustomize", None)
 
 
-_install()
+_install()  # type: ignore[no-untyped-call]
 # The file of that name which Python would have found without this one; site handles its absence.
 __import__("sitecustomize")

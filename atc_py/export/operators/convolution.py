@@ -162,7 +162,8 @@ def _all_taps(body: Body, zero: int) -> str:
 def _channel_sums(zero: int, weights: NDArray[Any]) -> NDArray[np.int32]:
     """Return `zero` times the sum of an OIHW filter of each output channel, modulo 2^32."""
     sums = weights.reshape(len(weights), -1).sum(axis=1, dtype=np.int64) * zero
-    return sums.astype(np.int32)
+    found: NDArray[np.int32] = sums.astype(np.int32)
+    return found
 
 
 def _with_constants(body: Body, total: str, constants: list[str]) -> str:

@@ -53,7 +53,8 @@ def _factors(body: Body, compute: DType) -> list[str]:
 def _held(value: float, compute: DType) -> np.float32:
     """Return an attribute as it is held in float16 or float32."""
     with np.errstate(over="ignore"):
-        return np.float32(np.float16(value) if compute is F16 else value)
+        held: np.float32 = np.float32(np.float16(value) if compute is F16 else value)
+    return held
 
 
 @emulates("AscendAntiQuant")

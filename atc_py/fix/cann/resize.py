@@ -8,6 +8,7 @@ import numpy as np
 
 from atc_py.fix.cann_form import cann_form
 from atc_py.fix.parts.pools import take
+from atc_py.fix.parts.resampling import require_places
 from atc_py.fix.unfit import require
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.resampling import KernelAxis
@@ -94,5 +95,6 @@ def _axes(
     x, y = site.shape(0), cast("SourceTensor", result).shape
     for axis in _AXES:
         if x[axis] != y[axis]:
+            require_places([y[axis]])
             corners = mode == "align_corners"
             yield axis, KernelAxis(x[axis], y[axis], mode in halves, corners, upper)

@@ -24,6 +24,7 @@ __all__ = [
     "PoolAxis",
     "mean_of_windows",
     "pool_axes",
+    "require_known_windows",
     "same_pads",
     "share_of_counted",
     "take",
@@ -34,6 +35,11 @@ SAME = frozenset({"SAME_UPPER", "SAME_LOWER"})
 
 _FIRST = 2
 """Axes before those that a window moves along: batch and channels."""
+
+_MOST_POSITIONS = 2**24
+"""Taps of all windows of an axis whose positions are worked out."""
+
+_MEETS_X = ("each window meets X", "每个窗口都与 X 重叠")
 
 _SLICED = frozenset({DType.FLOAT16, DType.FLOAT32, DType.INT32, DType.UINT8, DType.INT8})
 """Dtypes that Slice has on both lists."""
@@ -52,9 +58,28 @@ class PoolAxis:
     count: int
 
     @property
-    def positions(self) -> NDArray[np.int64]:
-        """Position in X of each tap of each window; some are before or after X."""
+    def meets_x(self) -> bool:
+        """True if each window has a tap in X."""
         axis = self.axis
+        last = (self.count - 1) * axis.stride - axis.begin
+        if axis.begin >= axis.span or last >= axis.size:
+            return False
+        return axis.size >= axis.dilation or bool(self.inside.any(axis=1).all())
+
+    @property
+    def positions(self) -> NDArray[np.int64]:
+        """Position in X of each tap of each window; some are before or after X.
+
+        Raises:
+            UnfitError: there are too many.
+        """
+        axis = self.axis
+        most = self.count * axis.taps <= _MOST_POSITIONS
+        require(
+            most,
+            "the windows of an axis have at most 2^24 taps",
+            "一条轴的窗口共不超过 2^24 个抽头",
+        )
         starts = np.arange(self.count, dtype=np.int64) * axis.stride - axis.begin
         return starts[:, None] + np.arange(axis.taps, dtype=np.int64) * axis.dilation
 
@@ -68,7 +93,7 @@ class PoolAxis:
     def clamped(self) -> NDArray[np.int64]:
         """Positions in which taps outside X are replaced by the nearest tap of the window inside."""
         inside = self.inside
-        require(inside.any(axis=1).all(), "each window meets X", "每个窗口都与 X 重叠")
+        require(self.meets_x, *_MEETS_X)
         taps = np.arange(self.axis.taps)
         first = inside.argmax(axis=1)[:, None]
         last = self.axis.taps - 1 - inside[:, ::-1].argmax(axis=1)[:, None]
@@ -92,7 +117,8 @@ def pool_axes(site: Site) -> tuple[PoolAxis, ...]:
     """Return the axes of a pool with explicit or automatic pads.
 
     Raises:
-        UnfitError: the dims of X are not known, or no window fits.
+        UnfitError: the dims of X are not known, no window fits, or ONNX leaves open what a window
+            without an element of X gives.
     """
     size = site.shape(0)[_FIRST:]
     rank = len(size)
@@ -108,7 +134,7 @@ def pool_axes(site: Site) -> tuple[PoolAxis, ...]:
         "windows with SAME pads are not dilated, and no stride is above the window",
         "使用 SAME 填充的窗口不带膨胀，步长不大于窗口",
     )
-    ceil = bool(site.integer("ceil_mode", 0))
+    ceil = site.flag("ceil_mode", default=False)
     found = []
     for at, (dim, tap) in enumerate(zip(size, taps, strict=True)):
         pair = (pads[at], pads[rank + at]) if mode == "NOTSET" else (0, 0)
@@ -118,7 +144,26 @@ def pool_axes(site: Site) -> tuple[PoolAxis, ...]:
         count = window_count(dim, pair, span, strides[at], ceil=ceil and mode not in SAME)
         require(count > 0, "Y has elements", "Y 非空")
         found.append(PoolAxis(ImageAxis(dim, tap, strides[at], dilations[at], *pair), count))
+    open_ = site.node.op_type == "MaxPool" or not site.integer("count_include_pad", 0)
+    require(not open_ or all(each.meets_x for each in found), *_MEETS_X)
     return tuple(found)
+
+
+def require_known_windows(site: Site) -> None:
+    """Refuse a pool with a window in the padding alone, whose dims may be open.
+
+    Raises:
+        UnfitError: there is such a window, whatever the dims are.
+    """
+    if not site.input(0).is_open:
+        pool_axes(site)
+        return
+    taps = site.integers("kernel_shape")
+    dilations = site.integers("dilations") or (1,) * len(taps)
+    spans = [(tap - 1) * step + 1 for tap, step in zip(taps, dilations, strict=True)]
+    pads = site.integers("pads") or (0,) * (2 * len(taps))
+    near = all(pad < span for pad, span in zip(pads, spans * 2, strict=True))
+    require(near, *_MEETS_X)
 
 
 def same_pads(size: int, span: int, stride: int, mode: str) -> tuple[int, int]:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from atc_py.fix.unfit import require
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.resampling import ResizedAxis
+from atc_py.tensor.resampling import MOST_PLACES, ResizedAxis
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
     from atc_py.fix.site import Site
 
-__all__ = ["matrix", "resized_axes", "with_outside"]
+__all__ = ["matrix", "require_places", "resized_axes", "with_outside"]
+
+_MOST_OUTSIDE = 2**24
+"""Elements of a result of which a constant says whether they are taken from outside of X."""
 
 _WITH_REGION = 11
 """Opset since which Resize has roi and sizes; before, it has scales alone."""
@@ -56,7 +60,7 @@ def resized_axes(site: Site) -> tuple[ResizedAxis, ...]:
     """Return every axis of a Resize or an Upsample.
 
     Raises:
-        UnfitError: dims, scales or sizes are not known.
+        UnfitError: dims, scales or sizes are not known, or an axis grows too long.
     """
     x = site.shape(0)
     regions = site.node.op_type == "Resize" and site.node.opset >= _WITH_REGION
@@ -73,6 +77,8 @@ def resized_axes(site: Site) -> tuple[ResizedAxis, ...]:
         pairs = zip(axes, scales, strict=True)
         counts = [int(np.float32(x[axis]) * scale) for axis, scale in pairs]
     require(min(counts) > 0, "the result has elements", "结果非空")
+    changes = zip(axes, counts, scales, strict=True)
+    require_places(count for at, count, scale in changes if count != x[at] or scale != 1)
     _check_change(x, axes, counts, scales)
     region = np.tile([0.0, 1.0], (len(axes), 1)).T
     if site.text("coordinate_transformation_mode", "") == "tf_crop_and_resize":
@@ -88,6 +94,16 @@ def resized_axes(site: Site) -> tuple[ResizedAxis, ...]:
     }
     kept = {at: ResizedAxis(at, size, size, np.float32(1)) for at, size in enumerate(x)}
     return tuple(resized.get(at, kept[at]) for at in range(len(x)))
+
+
+def require_places(counts: Iterable[int]) -> None:
+    """Refuse axes of results that are too long for their places to be worked out.
+
+    Raises:
+        UnfitError: there is one.
+    """
+    few = max(counts, default=0) <= MOST_PLACES
+    require(few, "no axis that changes gets more than 2^20 elements", "变化的轴不超过 2^20 个元素")
 
 
 def _check_change(
@@ -124,14 +140,16 @@ def _by_sizes(
 
 def with_outside(site: Site, y: str, axes: Sequence[ResizedAxis], mode: str) -> str:
     """Write the stated value where elements of the result are taken from outside of X."""
-    found = np.zeros((1,) * len(axes), np.bool_)
-    for each in axes:
-        if not each.is_kept:
-            dims = [1] * len(axes)
-            dims[each.axis] = each.count
-            found = found | each.outside(mode).reshape(dims)
-    if not found.any():
+    changing = (each for each in axes if not each.is_kept)
+    parts = {each.axis: each.outside(mode) for each in changing}
+    parts = {axis: part for axis, part in parts.items() if part.any()}
+    if not parts:
         return y
+    size = prod(part.size for part in parts.values())
+    require(size <= _MOST_OUTSIDE, "at most 2^24 elements are cropped", "裁剪的元素不超过 2^24 个")
+    found = np.zeros((1,) * len(axes), np.bool_)
+    for axis, part in parts.items():
+        found = found | part.reshape([-1 if at == axis else 1 for at in range(len(axes))])
     outside = site.const(found, DType.BOOL, "outside")
     value = site.scalar(site.number("extrapolation_value", 0.0))
     return site.op("Where", [outside, value, y])

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LONGEST_ROW",
     "LONGEST_STRIDE",
+    "MOST_PIECES",
     "MOST_TAPS",
     "H",
     "ImageAxis",
@@ -26,6 +27,9 @@ H, W = 0, 1
 
 LONGEST_ROW, LONGEST_STRIDE, MOST_TAPS = 4096, 63, 255
 """Limits that the list `base` sets to Conv: W of X, each stride, H and W of the filter."""
+
+MOST_PIECES = 1024
+"""Pieces of a row at most: each is a node or two."""
 
 _IMAGES = 4
 

@@ -33,7 +33,7 @@ __all__: list[str] = []
 )  # fmt: skip
 def arg_max_unsqueezed(site: Site) -> Sequence[str]:
     """Write the positions without their axis, and insert it."""
-    meant_for(site.integer("keepdims", 1))
+    meant_for(site.flag("keepdims", default=True))
     axis = site.axis(0, len(site.dims(0)))
     (found,) = site.again([site.name(0)], keepdims=0)
     return [site.unsqueeze(found, [axis])]

@@ -51,7 +51,7 @@ def average_dilated_as_conv(site: Site) -> Sequence[str]:
     require(site.element in FLOATS, "X is float16 or float32", "X 为 float16 或 float32")
     dilated = any(each.axis.dilation > 1 for each in axes)
     require(dilated, "the window is dilated", "窗口带膨胀")
-    pads = bool(site.integer("count_include_pad", 0))
+    pads = site.flag("count_include_pad", default=False)
     counts = [each.counted(pads=pads) for each in axes]
     require(min(each.min() for each in counts) > 0, "each window meets X", "每个窗口都与 X 重叠")
     mean = mean_of_windows(site, site.name(0), axes, x[1])

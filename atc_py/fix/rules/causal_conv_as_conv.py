@@ -69,7 +69,7 @@ def causal_conv_as_conv(site: Site) -> Sequence[str]:
     dims = site.shape(0)
     one = site.integer("ndim", 1) == 1 and len(dims) == _SEQUENCES
     require(one, "there is one axis of positions", "仅一个位置轴")
-    last = bool(site.integer("channels_last", 0))
+    last = site.flag("channels_last", default=False)
     order = [0, 2, 1] if last else [0, 1, 2]
     batch, channels, length = (dims[at] for at in order)
     dilation = site.integer("dilation", 1)
@@ -79,6 +79,9 @@ def causal_conv_as_conv(site: Site) -> Sequence[str]:
     x = site.transpose(site.name(0), order)
     if held:
         if site.tensor(_STATE) is not None:
+            dims = [site.shape(_STATE)[at] for at in order]
+            fits = dims == [batch, channels, held]
+            require(fits, "the state has the taps before X", "状态为 X 之前的各抽头")
             state = site.transpose(site.name(_STATE), order)
         else:
             state = site.const(np.zeros((batch, channels, held)), site.element, "state")

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag import Words
 from atc_py.fix.case import Fed, RuleCase, data
-from atc_py.fix.parts.windows import LONGEST_ROW, LONGEST_STRIDE, MOST_TAPS, ImageAxis, images_of
+from atc_py.fix.parts.windows import (
+    LONGEST_ROW,
+    LONGEST_STRIDE,
+    MOST_PIECES,
+    MOST_TAPS,
+    ImageAxis,
+    images_of,
+)
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
 from atc_py.fix.unfit import require
@@ -31,8 +38,8 @@ __all__: list[str] = []
             "Pad、裁成相互重叠的行、按批 Concat、卷积、Transpose、Reshape、Slice",
         ),
         condition=Words(
-            "dims are known; X has one row; the filter and the stride are listed",
-            "形状已知；X 只有一行；卷积核与步长在清单范围内",
+            "dims are known; X has one row; the filter and the stride are listed; at most 1024 pieces",
+            "形状已知；X 只有一行；卷积核与步长在清单范围内；不超过 1024 段",
         ),
     ),
     example=RuleCase(
@@ -58,6 +65,7 @@ def conv_long_row(site: Site) -> Sequence[str]:
     most = (LONGEST_ROW - axis.span) // axis.stride + 1
     require(most > 1, "two windows fit a row", "一行可容纳两个窗口")
     pieces = -(-axis.count // most)
+    require(pieces <= MOST_PIECES, "there are at most 1024 pieces", "不超过 1024 段")
     each = -(-axis.count // pieces)
     step, size = each * axis.stride, (each - 1) * axis.stride + axis.span
     length = (pieces - 1) * step + size

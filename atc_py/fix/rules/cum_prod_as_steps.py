@@ -43,7 +43,7 @@ def cum_prod_as_steps(site: Site) -> Sequence[str]:
     axis = int(site.constant(1).reshape(-1)[0])
     require(-len(dims) <= axis < len(dims), "the axis is one of X", "轴在 X 的范围内")
     axis %= len(dims)
-    size, back = dims[axis], bool(site.integer("reverse", 0))
+    size, back = dims[axis], site.flag("reverse", default=False)
 
     def shifted(x: str, by: int) -> str:
         ones = site.const(np.ones((*dims[:axis], by, *dims[axis + 1 :])), site.element, "ones")

@@ -98,7 +98,7 @@ def grid_sample_as_gather(site: Site) -> Sequence[str]:
     require(site.element in FLOATS, "X is float16 or float32", "X 为 float16 或 float32")
     dtype = site.input(1).dtype
     require(dtype in FLOATS, "the grid is float16 or float32", "grid 为 float16 或 float32")
-    corners = bool(site.integer("align_corners", 0))
+    corners = site.flag("align_corners", default=False)
     axes = [_Axis(size, corners, dtype or DType.FLOAT32) for size in x[2:]]
     mode = site.text("mode", "linear")
     kind, padding = _KINDS.get(mode, mode), site.text("padding_mode", "zeros")

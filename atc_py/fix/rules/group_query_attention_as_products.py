@@ -125,7 +125,7 @@ def _rotated(site: Site, x: str, dims: tuple[int, ...], past: int) -> str:
     positions = dims[2]
     cos, sin = (site.slice(site.name(_COS + at), 0, past, past + positions) for at in range(2))
     width = 2 * site.shape(_COS)[1]
-    interleaved = bool(site.integer("rotary_interleaved", 0))
+    interleaved = site.flag("rotary_interleaved", default=False)
     return rotated(site, x, dims, cos, sin, width, interleaved=interleaved)
 
 

@@ -69,7 +69,7 @@ def gru_unroll(site: Site) -> Sequence[str]:
     """Write the steps of every direction."""
     functions = activations_of(site, ["Sigmoid", "Tanh"] * site.shape(1)[0])
     size = site.shape(2)[2]
-    linear = bool(site.integer("linear_before_reset", 0))
+    linear = site.flag("linear_before_reset", default=False)
 
     def driven(way: int) -> str:
         return driven_gates(site, way, _bias(site, way, size, linear=linear))

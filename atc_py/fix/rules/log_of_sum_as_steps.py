@@ -45,7 +45,7 @@ def log_of_sum_as_steps(site: Site) -> Sequence[str]:
         given = tuple(int(each) for each in site.constant(1).reshape(-1))
     require(given or not site.integer("noop_with_empty_axes", 0), "there are axes", "有归约轴")
     axes = sorted({axis % rank for axis in given or range(rank)})
-    keepdims = bool(site.integer("keepdims", 1))
+    keepdims = site.flag("keepdims", default=True)
     x = site.name(0)
     if site.node.op_type == "ReduceLogSum":
         return [site.op("Log", [site.reduce("ReduceSum", x, axes, keepdims=keepdims)])]

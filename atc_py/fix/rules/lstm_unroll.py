@@ -74,7 +74,7 @@ def lstm_unroll(site: Site) -> Sequence[str]:
     """Write the steps of every direction."""
     functions = activations_of(site, ["Sigmoid", "Tanh", "Tanh"] * site.shape(1)[0])
     size = site.shape(2)[2]
-    coupled = bool(site.integer("input_forget", 0))
+    coupled = site.flag("input_forget", default=False)
 
     def driven(way: int) -> str:
         bias = part_of(site, _BIAS, way)

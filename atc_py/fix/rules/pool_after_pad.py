@@ -71,7 +71,7 @@ def pool_after_pad(site: Site) -> Sequence[str]:
         padded = site.op("Pad", [site.name(0), site.const(pads, label="pads"), least])
         return site.again([padded], **bare)
     (found,) = site.again([site.pad(site.name(0), pads)], **bare)
-    share = share_of_counted(axes, pads=bool(site.integer("count_include_pad", 0)))
+    share = share_of_counted(axes, pads=site.flag("count_include_pad", default=False))
     if (share == 1).all():
         return [found]
     return [site.op("Mul", [found, site.const(share, site.element, "share")])]

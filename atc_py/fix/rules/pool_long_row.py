@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from atc_py.diag import Words
 from atc_py.fix.case import Fed, RuleCase
 from atc_py.fix.parts.pools import pool_axes
-from atc_py.fix.parts.windows import LONGEST_ROW
+from atc_py.fix.parts.windows import LONGEST_ROW, MOST_PIECES
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
 from atc_py.fix.unfit import require
@@ -33,8 +33,9 @@ _IMAGES = 4
             "裁成相互重叠的片段、分别池化、Concat",
         ),
         condition=Words(
-            "dims are known; a window has at most 4096 elements in a row; Indices are not used",
-            "形状已知；窗口一行不超过 4096 个元素；不使用 Indices",
+            "dims are known; a window has at most 4096 elements in a row; at most 1024 pieces; "
+            "Indices are not used",
+            "形状已知；窗口一行不超过 4096 个元素；不超过 1024 段；不使用 Indices",
         ),
     ),
     example=RuleCase(
@@ -57,6 +58,7 @@ def pool_long_row(site: Site) -> Sequence[str]:
     require(axis.span <= LONGEST_ROW, "a window fits a row", "一行可容纳一个窗口")
     most = (LONGEST_ROW - axis.span) // axis.stride + 1
     pieces = -(-width.count // most)
+    require(pieces <= MOST_PIECES, "there are at most 1024 pieces", "不超过 1024 段")
     each = -(-width.count // pieces)
     parts: list[str] = []
     for first in range(0, width.count, each):

@@ -39,7 +39,9 @@ _WITH_ROUNDING = 11
             "沿各轴 Gather；X 之外的元素用 Where",
         ),
         condition=Words(
-            "mode nearest; dims, scales and sizes are known", "最近邻模式；形状、scales、sizes 已知"
+            "mode nearest; dims, scales and sizes are known; no axis that changes gets more than "
+            "2^20 elements",
+            "最近邻模式；形状、scales、sizes 已知；变化的轴不超过 2^20 个元素",
         ),
     ),
     example=RuleCase(

@@ -75,7 +75,7 @@ def rotary_as_products(site: Site) -> Sequence[str]:
         site.unsqueeze(_angles(site, at, ids_at, positions), [1 if apart else 2])
         for at in (cos_at, cos_at + 1)
     )
-    interleaved = bool(site.integer("interleaved", 0))
+    interleaved = site.flag("interleaved", default=False)
     y = rotated(site, x, dims, cos, sin, 2 * half, interleaved=interleaved)
     return [y if apart else site.reshape(y, site.shape(0))]
 

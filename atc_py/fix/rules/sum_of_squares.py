@@ -48,5 +48,5 @@ def sum_of_squares(site: Site) -> Sequence[str]:
     rank = len(site.dims(0))
     over = sorted(each % rank for each in axes) or list(range(rank))
     squares = site.op("Mul", [site.name(0), site.name(0)])
-    keepdims = bool(site.integer("keepdims", 1))
+    keepdims = site.flag("keepdims", default=True)
     return [site.reduce("ReduceSum", squares, over, keepdims=keepdims)]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from atc_py.diag import Words
 from atc_py.fix.case import Fed, RuleCase, data
+from atc_py.fix.parts.pools import require_known_windows
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
 from atc_py.fix.unfit import require
@@ -27,6 +28,7 @@ _SEQUENCES = 3
 _OF_ONE = {"dilations": 1, "kernel_shape": 1, "strides": 1, "output_padding": 0, "output_shape": 1}
 """Attributes with a number for each axis, and the number for an axis of 1."""
 
+_POOLS = frozenset({"AveragePool", "MaxPool"})
 _WITH_FILTERS = frozenset({"Conv", "ConvTranspose"})
 
 
@@ -41,7 +43,8 @@ _WITH_FILTERS = frozenset({"Conv", "ConvTranspose"})
             "Unsqueeze、单行图像上的同一算子、Squeeze",
         ),
         condition=Words(
-            "X has rank 3; of a pool, Indices are not used", "X 的秩为 3；池化不使用 Indices"
+            "X has rank 3; of a pool, Indices are not used and each window meets X",
+            "X 的秩为 3；池化不使用 Indices，且每个窗口都与 X 重叠",
         ),
     ),
     example=RuleCase(
@@ -55,6 +58,8 @@ def window_1d(site: Site) -> Sequence[str]:
     """Write the operator on images of one row."""
     require(len(site.dims(0)) == _SEQUENCES, "X has rank 3", "X 的秩为 3")
     require(site.output(1) is None, "Indices are not used", "不使用 Indices")
+    if site.node.op_type in _POOLS:
+        require_known_windows(site)
     inputs = [site.unsqueeze(site.name(0), [2])]
     if site.node.op_type in _WITH_FILTERS:
         inputs.append(site.unsqueeze(site.name(1), [2]))

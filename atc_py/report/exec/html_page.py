@@ -83,6 +83,7 @@ def _model(model: ProgramModel, name: str) -> dict[str, Any]:
             for each in model.compilations
         ],
         "outputs": [output_row("", each)[1:] for each in model.outputs],
+        "remarks": model.remarks,
         "fallbacks": [_fallback(each) for each in model.fallbacks],
     }
 

@@ -42,7 +42,7 @@ def program_tables(done: ProgramRun) -> list[Table]:
         return []
     names = model_names(done.models)
     tables = [_models(done, names), _shapes(done, names), _fallbacks(done, names)]
-    tables += [_outputs(done, names), _processes(done)]
+    tables += [_outputs(done, names), _remarks(done, names), _processes(done)]
     return [table for table in tables if table.rows]
 
 
@@ -79,16 +79,21 @@ def _models(done: ProgramRun, names: Sequence[str]) -> Table:
             where_text(each),
             str(each.sessions),
             str(each.npu.runs),
-            format_seconds(each.npu.seconds),
+            _time(each.npu.seconds),
             str(sum(one.times for one in each.compilations)),
-            format_seconds(each.compile_seconds),
+            _time(each.compile_seconds),
             str(each.onnxruntime.runs),
-            format_seconds(each.onnxruntime.seconds),
-            *((format_seconds(each.shadow.seconds),) if shadow else ()),
+            _time(each.onnxruntime.seconds),
+            *((_time(each.shadow.seconds),) if shadow else ()),
         )
         for name, each in zip(names, done.models, strict=True)
     ]
     return Table("Models", columns, tuple(rows))
+
+
+def _time(seconds: float) -> str:
+    """Return a time, or a dash where nothing took any."""
+    return format_seconds(seconds) if seconds else "-"
 
 
 def shapes_text(shapes: dict[str, list[int]]) -> str:
@@ -164,6 +169,16 @@ def _outputs(done: ProgramRun, names: Sequence[str]) -> Table:
         for each in model.outputs
     ]
     return Table("Compared with onnxruntime", OUTPUT_COLUMNS, tuple(rows))
+
+
+def _remarks(done: ProgramRun, names: Sequence[str]) -> Table:
+    """Return the table of session options and providers that have no effect."""
+    rows = [
+        (name, each)
+        for name, model in zip(names, done.models, strict=True)
+        for each in model.remarks
+    ]
+    return Table("Without effect", ("model", "what the program asked for"), tuple(rows))
 
 
 def _processes(done: ProgramRun) -> Table:

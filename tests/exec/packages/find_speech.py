@@ -34,7 +34,8 @@ def vowel(formants: tuple[int, ...], pitch: float, seconds: float) -> np.ndarray
         for at in range(count):
             out[at + 2] = sound[at] + a * out[at + 1] + b * out[at]
         sound = out[2:]
-    return sound / np.abs(sound).max() * np.hanning(count) ** 0.3
+    made: np.ndarray = sound / np.abs(sound).max() * np.hanning(count) ** 0.3
+    return made
 
 
 def utterance(random: np.random.Generator, syllables: int) -> np.ndarray:

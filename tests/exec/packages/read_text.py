@@ -41,7 +41,7 @@ def main() -> None:
             drawn((line,), 32)[:64, : 32 * 2 + 17 * len(line)], use_det=False, use_cls=False
         )
         found.append([each[0] for each in texts or ()])
-    page, _ = read(drawn(LINES, 24))
+    page, _ = read(drawn(LINES, 32))
     sys.stdout.write(json.dumps([found, [each[1] for each in page or ()]], indent=1) + "\n")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import sys
+from typing import Any
 
 import numpy as np
 import onnxruntime
@@ -26,7 +27,7 @@ def put(model: str, queue: multiprocessing.Queue[tuple[int, ...]]) -> None:
 def main() -> None:
     """Run in two processes."""
     model, method, way = sys.argv[1:]
-    context = multiprocessing.get_context(method)
+    context: Any = multiprocessing.get_context(method)
     if way == "pool":
         with context.Pool(2) as pool:
             found = pool.map(work, [model, model], chunksize=1)

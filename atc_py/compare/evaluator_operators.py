@@ -1,0 +1,97 @@
+"""Operators that replace those of onnx's evaluator where it departs from their definitions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from onnx.reference.op_run import OpRun
+
+from atc_py.frontend.folding.evaluator_faults import SINCE
+from atc_py.tensor.shapes import normalize_axis
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["own_operators"]
+
+_LEAST = 1e-9
+"""Number that MeanVarianceNormalization adds to deviations."""
+
+
+class BatchNormalization(OpRun):  # type: ignore[misc]  (onnx has no types)
+    """Normalization by given statistics, as ONNX defines it where no attribute says that it trains."""
+
+    def _run(
+        self,
+        x: NDArray[Any],
+        *parameters: NDArray[Any],
+        epsilon: float = 1e-5,
+        **_attributes: object,
+    ) -> tuple[NDArray[Any]]:
+        """Return the results.
+
+        Raises:
+            ValueError: the node trains, or has statistics for each element.
+        """
+        apart = any(each.name == "spatial" and not each.i for each in self.onnx_node.attribute)
+        if len(self.output) > 1 or apart:
+            raise ValueError("BatchNormalization trains, or has statistics for each element")
+        channels = (-1, *(1,) * (x.ndim - 2))
+        scale, bias, mean, variance = (each.reshape(channels) for each in parameters)
+        found = scale * (x - mean) / np.sqrt(variance + epsilon) + bias
+        return (found.astype(x.dtype),)
+
+
+class LayerNormalization(OpRun):  # type: ignore[misc]  (onnx has no types)
+    """Normalization over the last axes, whose statistics are float32 as stash_type demands."""
+
+    def _run(
+        self,
+        x: NDArray[Any],
+        scale: NDArray[Any],
+        bias: NDArray[Any] | None = None,
+        *,
+        axis: int = -1,
+        epsilon: float = 1e-5,
+        stash_type: int = 1,
+    ) -> tuple[NDArray[Any], ...]:
+        """Return the results, the means and the inverse deviations.
+
+        Raises:
+            ValueError: the statistics have another dtype.
+        """
+        if stash_type != 1:
+            raise ValueError("the statistics of LayerNormalization are not float32")
+        wide = x.astype(np.float32)
+        axes = tuple(range(axis % x.ndim, x.ndim))
+        mean = wide.mean(axis=axes, keepdims=True)
+        inverse = 1 / np.sqrt(np.square(wide - mean).mean(axis=axes, keepdims=True) + epsilon)
+        found = ((wide - mean) * inverse).astype(x.dtype) * scale
+        if bias is not None:
+            found = found + bias
+        return found.astype(x.dtype), mean.astype(np.float32), inverse.astype(np.float32)
+
+
+class MeanVarianceNormalization(OpRun):  # type: ignore[misc]  (onnx has no types)
+    """Normalization over axes; the body that ONNX defines it as has float32 among 16-bit floats."""
+
+    def _run(self, x: NDArray[Any], *, axes: Sequence[int] = (0, 2, 3)) -> tuple[NDArray[Any]]:
+        """Return the results.
+
+        Raises:
+            ValueError: X does not have one of the axes.
+        """
+        wide = x.astype(np.result_type(x.dtype, np.float32) if x.dtype.kind == "f" else np.float32)
+        each = tuple({normalize_axis(axis, x.ndim) for axis in axes})  # some may be named twice
+        away = wide - wide.mean(axis=each, keepdims=True)
+        deviation = np.sqrt(np.square(away).mean(axis=each, keepdims=True))
+        return ((away / (deviation + _LEAST)).astype(x.dtype),)
+
+
+def own_operators(opset: int) -> list[type[OpRun]]:
+    """Return the operators that replace those of the evaluator at an opset."""
+    old = [BatchNormalization] if opset < SINCE["BatchNormalization"] else []
+    return [*old, LayerNormalization, MeanVarianceNormalization]

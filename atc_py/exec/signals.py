@@ -1,0 +1,120 @@
+"""Signals that reach the launcher while its program runs."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Arrival", "SignalSource", "held_signals"]
+
+_WATCHED = ("INT", "QUIT", "TERM", "HUP", "USR1", "USR2", "WINCH", "CONT", "TSTP", "CHLD")
+"""Signals that the launcher waits for; each but the last goes on to the program."""
+
+_OF_TERMINALS = ("INT", "QUIT", "WINCH", "TSTP")
+"""Those that a terminal sends to a whole group of processes."""
+
+_STEP = 0.02
+"""Seconds between two looks, on systems that cannot wait for a signal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A signal that came.
+
+    Attributes:
+        number: of the signal.
+        sender: process that sent it; 0 for the terminal or the system.
+    """
+
+    number: int
+    sender: int
+
+
+class SignalSource(Protocol):
+    """What waits for signals."""
+
+    mask: set[signal.Signals]
+    """The signals that were blocked before."""
+
+    def wait(self, seconds: float) -> Arrival | None:
+        """Return the next signal; None where none comes within that time, or a child changed."""
+
+
+@contextmanager
+def held_signals() -> Iterator[SignalSource]:
+    """Keep the signals of the block from their usual effect; give what waits for them.
+
+    A signal that is ignored stays ignored: the program inherits that, and handles it or not.
+    """
+    numbers = {getattr(signal, f"SIG{name}") for name in _WATCHED}
+    # A parent that ignores the ends of its children passes that on; then there is no status.
+    if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    before = {signal.Signals(each) for each in signal.pthread_sigmask(signal.SIG_BLOCK, ())}
+    if hasattr(signal, "sigtimedwait"):
+        signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
+        try:
+            yield _Waiting(before, numbers)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        return
+    source = _Handling(before)
+    kept = {each: signal.getsignal(each) for each in numbers}
+    for each, handler in kept.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(each, source.handle)
+    try:
+        yield source
+    finally:
+        for each, handler in kept.items():
+            signal.signal(each, handler)
+
+
+class _Waiting:
+    """Blocked signals, which are waited for; the system says who sent them."""
+
+    def __init__(self, mask: set[signal.Signals], numbers: set[int]) -> None:
+        self.mask = mask
+        self._numbers = numbers
+
+    def wait(self, seconds: float) -> Arrival | None:
+        """Return the next signal; None where none comes within that time, or a child changed."""
+        found = signal.sigtimedwait(self._numbers, seconds)
+        if found is None or found.si_signo == signal.SIGCHLD:
+            return None
+        return Arrival(found.si_signo, found.si_pid)
+
+
+class _Handling:
+    """Handled signals, on systems that cannot wait for them (macOS).
+
+    Who sent one is not known there: what a terminal sends is taken for the terminal's.
+    """
+
+    def __init__(self, mask: set[signal.Signals]) -> None:
+        self.mask = mask
+        self._arrived: list[int] = []
+        self._terminal = sys.__stdin__ is not None and sys.__stdin__.isatty()
+
+    def handle(self, number: int, _frame: Any) -> None:
+        """Keep a signal."""
+        self._arrived.append(number)
+
+    def wait(self, seconds: float) -> Arrival | None:
+        """Return the next signal; None where none comes soon."""
+        if not self._arrived:
+            time.sleep(min(seconds, _STEP))
+        if not self._arrived:
+            return None
+        number = self._arrived.pop(0)
+        if number == signal.SIGCHLD:
+            return None
+        sent = {getattr(signal, f"SIG{name}") for name in _OF_TERMINALS}
+        return Arrival(number, 0 if self._terminal and number in sent else -1)

@@ -1,0 +1,44 @@
+"""Dtypes of a node's inputs, as ONNX defines the operator at the model's opset."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.frontend.reading.history import history
+
+if TYPE_CHECKING:
+    from atc_py.source import FormalParameter, OperatorSchema, SourceNode
+
+__all__ = ["has_defined_dtypes"]
+
+
+def has_defined_dtypes(node: SourceNode) -> bool:
+    """Return True unless ONNX has no definition of a node's operator for the dtypes of its inputs.
+
+    Dtypes that are not known are taken for ones that it has. Operators that ONNX does not have are
+    those of other domains, and of onnxruntime.
+    """
+    if node.domain or not history().versions(node.op_type):
+        return True
+    schema = history().at(node.op_type, node.opset)
+    if schema is None:
+        return False
+    shared: dict[str, str] = {}
+    for position, tensor in enumerate(node.inputs):
+        formal = _formal(schema, position)
+        if tensor is None or tensor.dtype is None or formal is None:
+            continue
+        dtype = tensor.dtype.value
+        if dtype not in formal.elements:
+            return False
+        if not formal.variadic and shared.setdefault(formal.type_name, dtype) != dtype:
+            return False
+    return True
+
+
+def _formal(schema: OperatorSchema, position: int) -> FormalParameter | None:
+    """Return the input of the definition that stands for one of a node; None where there is none."""
+    if position < len(schema.inputs):
+        return schema.inputs[position]
+    last = schema.inputs[-1] if schema.inputs else None
+    return last if last is not None and last.variadic else None
