@@ -51,7 +51,7 @@ def pool(op_type: str = "MaxPool", x: Any = X, **attributes: Any) -> onnx.ModelP
 
 def normalization(dtype: type) -> onnx.ModelProto:
     """Return a BatchNormalization whose parameters have a dtype."""
-    parameters = {name: np.full(3, 2, dtype) for name in ("s", "b", "m", "v")}
+    parameters: dict[str, Any] = {name: np.full(3, 2, dtype) for name in ("s", "b", "m", "v")}
     return one_node_model("BatchNormalization", {"x": X}, 13, constants=parameters)
 
 
