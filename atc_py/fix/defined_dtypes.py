@@ -16,13 +16,13 @@ def has_defined_dtypes(node: SourceNode) -> bool:
     """Return True unless ONNX has no definition of a node's operator for the dtypes of its inputs.
 
     Dtypes that are not known are taken for ones that it has. Operators that ONNX does not have are
-    those of other domains, and of onnxruntime.
+    those of other domains, and of onnxruntime, which also has some at older opsets than ONNX does,
+    such as LayerNormalization; these are judged by ONNX's first definition.
     """
-    if node.domain or not history().versions(node.op_type):
+    versions = () if node.domain else history().versions(node.op_type)
+    if not versions:
         return True
-    schema = history().at(node.op_type, node.opset)
-    if schema is None:
-        return False
+    schema = history().at(node.op_type, node.opset) or versions[0]
     shared: dict[str, str] = {}
     for position, tensor in enumerate(node.inputs):
         formal = _formal(schema, position)
