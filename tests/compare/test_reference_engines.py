@@ -174,6 +174,15 @@ def test_infinities_do_not_spread() -> None:
         by_onnx(model, {"x": odd})
 
 
+def test_inputs_whose_absence_ends_onnxruntime_are_refused() -> None:
+    for op_type in ("Max", "Mean", "Min", "Sum", "Einsum"):
+        equation: Any = {"equation": "i"} if op_type == "Einsum" else {}
+        model = one_node_model(op_type, {"x": X[0, 0, 0]}, 13, **equation)
+        model.graph.node[0].input.append("")
+        with pytest.raises(ValueError, match=f"{op_type} lacks the input at 1"):
+            start_onnxruntime(model, ("y0",))
+
+
 @pytest.mark.parametrize(
     ("op_type", "attributes"),
     [

@@ -55,9 +55,17 @@ def normalization(dtype: type) -> onnx.ModelProto:
     return one_node_model("BatchNormalization", {"x": X}, 13, constants=parameters)
 
 
+def absent() -> onnx.ModelProto:
+    """Return a model of a Min one of whose operands is absent."""
+    model = one_node_model("Min", {"x": X.astype(np.int8)}, 12)
+    model.graph.node[0].input.append("")
+    return model
+
+
 UNDEFINED = {
     "HardSwish of int32": one_node_model("HardSwish", {"x": X.astype(np.int32)}, 18),
     "BatchNormalization with other parameters": normalization(np.int32),
+    "Min without an operand": absent(),
     "keepdims of 64": one_node_model("ReduceLogSum", {"x": X}, 11, axes=[1], keepdims=64),
     "state of other dims": of_onnxruntime("CausalConvWithState", (2, 3, 8)),
     "weights of NaN": one_node_model(
