@@ -43,34 +43,27 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
+_MODULES = {
+    "AtcError": "diag",
+    "InferenceSession": "session.session",
+    "Model": "api",
+    "check_models": "api",
+    "compare_model": "compare",
+    "convert": "api",
+    "export_model": "pipeline.export",
+    "fix_model": "api",
+    "limited_memory": "system.memory_limit",
+    "load": "api",
+    "profile_model": "pipeline.profile",
+    "quantize_model": "api",
+}
+"""The modules that define the public names."""
+
+
 def __getattr__(name: str) -> Any:
     """Import the public names when they are first used, so that `import atc_py` is instant."""
-    if name in {"Model", "check_models", "convert", "fix_model", "load", "quantize_model"}:
-        from atc_py import api
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
 
-        return getattr(api, name)
-    if name == "compare_model":
-        from atc_py import compare
-
-        return compare.compare_model
-    if name == "profile_model":
-        from atc_py.pipeline import profile as profiling
-
-        return profiling.profile_model
-    if name == "export_model":
-        from atc_py.pipeline import export as exporting
-
-        return exporting.export_model
-    if name == "limited_memory":
-        from atc_py.system import memory_limit
-
-        return memory_limit.limited_memory
-    if name == "InferenceSession":
-        from atc_py.session import session
-
-        return session.InferenceSession
-    if name == "AtcError":
-        from atc_py import diag
-
-        return diag.AtcError
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -93,8 +93,7 @@ def compare(  # noqa: PLR0913  (one parameter an option)
 ) -> None:
     """Compile MODEL, an ONNX file, and compare each layer with the original.
 
-    The original runs as it is, in onnxruntime or onnx's evaluator, the compiled model on the
-    simulated NPU or, with --device ort, as the ONNX model that `atc-py export` writes. A layer of floats or of quantized codes fails if its relative distance is
+    The original runs as it is, in onnxruntime or onnx's evaluator. A layer of floats or of quantized codes fails if its relative distance is
     over 0.05 or values are lost to NaN or infinity, one of other integers if over 1 % differ. An
     error is introduced at a layer if it is more than twice the largest error among the layer's
     inputs; an error of the original itself is taken out and reported.
@@ -106,8 +105,8 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     import atc_py
     from atc_py.compare.targets import missed_by_all, missed_targets, read_targets
 
-    form = options.report_format(form, as_json=as_json)
-    least, (path, keep) = read_targets(targets), _files(model, output, suggest)
+    form, least = options.report_format(form, as_json=as_json), read_targets(targets)
+    path, keep = _files(model, output, suggest)
     with progress(quiet=form == "json", lines=keep is not None) as on_stage:
         done = atc_py.compare_model(
             model, inputs=inputs, samples=samples, seed=seed, soc=soc,

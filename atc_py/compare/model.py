@@ -81,18 +81,17 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     Args:
         model: path of the .onnx file.
         inputs: arrays by name, or `name=file` texts; others get random data that fit them.
-        samples: how many times both are run, each time on other random data.
-        seed: seed of the random data of the first sample; the next ones count on from it.
-        soc: as in `convert`, and so are the next three.
+        samples: how often both are run, each time on other random data.
+        seed: seed of the first sample's random data; the next ones count on from it.
+        soc: as in `convert`, and so are precision_mode, input_shape and op_specs.
         precision_mode: any of ATC's modes.
         input_shape: dims of inputs.
         op_specs: folder of specifications.
         targets: least `cosine` and `snr` of every output; the result says whether they are met.
-        suggest: least `cosine` and `snr` of every output, for which to search nodes to keep in
-            float32; with an empty mapping, no output may fail. The result has `suggestion`.
-        suggest_trials: how often the search may compile the model.
-        histograms: also take samples of every layer's values, for histograms of the worst ones.
-        device: the device that runs the compiled model: `sim`, or `ort`, which is faster.
+        suggest: least figures for which to search nodes to keep in float32; empty: no output may fail.
+        suggest_trials: most compilations of the search.
+        histograms: also sample every layer's values, for histograms of the worst ones.
+        device: what runs the compiled model: `sim`, or `ort`, which is faster.
         on_stage: called with the name of each stage as it begins.
         **precision: ATC's finer controls, and rules that fix the model; see `CompareChoice`.
 
@@ -100,16 +99,14 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
         Every layer, up to the kernel that invalid data stopped, and what has no counterpart.
 
     Raises:
-        AtcError: what `convert` raises; data that do not fit; REFERENCE_FAILED, DEVICE_FAILED.
+        AtcError: from `convert`, for data that do not fit, REFERENCE_FAILED, DEVICE_FAILED.
     """
     _check_options(samples, suggest, suggest_trials, precision)
-    choice = cast("ConvertChoice", {"precision_mode": precision_mode, **precision})
-    compilation = Compilation(Path(model), soc, input_shape, op_specs, choice)
+    chosen = cast("ConvertChoice", {"precision_mode": precision_mode, **precision})
+    compilation = Compilation(Path(model), soc, input_shape, op_specs, chosen)
     with work_folder() as folder, _compiled_model(compilation, folder, on_stage) as package:
         session = _Session(compilation, package, folder, inputs, samples, seed)
-        session.histograms = histograms
-        session.device = device
-        session.targets = dict(targets or {})
+        session.histograms, session.device, session.targets = histograms, device, targets or {}
         return session.suggested(suggest, suggest_trials, on_stage)
 
 

@@ -33,7 +33,7 @@ _PAUSE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What a process wants said at once.
+    """A message of a process, to be said at once.
 
     Attributes:
         finding: a finding as JSON values.

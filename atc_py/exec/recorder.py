@@ -10,7 +10,6 @@ import sys
 import threading
 import time
 from contextlib import contextmanager, suppress
-from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,9 +30,19 @@ _BLOCK = 1 << 20
 
 
 class Recorder:
-    """The record of this process; a fork starts one of its own."""
+    """The record of this process; a fork starts one of its own.
+
+    Attributes:
+        settings: of the run.
+    """
 
     def __init__(self, run: Path) -> None:
+        """Begin.
+
+        Raises:
+            OSError: the run is over.
+        """
+        self.settings: ExecSettings = read_settings(run)
         self._run = run
         self._digests: dict[tuple[object, ...], str] = {}
         self._begin()
@@ -41,11 +50,6 @@ class Recorder:
         _call_first(self.write)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._begin)
-
-    @cached_property
-    def settings(self) -> ExecSettings:
-        """The settings of the run."""
-        return read_settings(self._run)
 
     def _begin(self) -> None:
         """Begin an empty record of this process."""
@@ -84,15 +88,15 @@ class Recorder:
         with self._lock:
             record = self._models.setdefault(key, ModelRecord(*key))
             getattr(record, place).add(seconds)
-            if not self._rows:  # the first run since the start or a fork
+            is_first = key not in self._rows  # since the start or a fork
+            row = self._rows.setdefault(key, list(self._models).index(key))
+            if self._counters is None and is_first:
                 with suppress(OSError):
                     self._counters = RunCounters(self._file.with_suffix(COUNTS))
+            is_kept = self._counters is not None and self._counters.put(row, record)
+            if is_first or not is_kept:
                 self._dirty = True
-                self.write()
-            row = self._rows.setdefault(key, list(self._models).index(key))
-            if self._counters is None or not self._counters.put(row, record):
-                self._dirty = True
-                if time.monotonic() >= self._wait_until:
+                if is_first or time.monotonic() >= self._wait_until:
                     self.write()
 
     def write(self) -> None:
@@ -151,7 +155,7 @@ class Recorder:
             key = (model, facts.st_ino, facts.st_size, facts.st_mtime_ns)
             if key not in self._digests:
                 self._digests[key] = _file_digest(model)
-        except OSError:
+        except (OSError, ValueError):  # onnxruntime says what is wrong with it
             return "", 0
         return self._digests[key], facts.st_size
 

@@ -38,7 +38,7 @@ class Arrival:
 
 
 class SignalSource(Protocol):
-    """What waits for signals."""
+    """A source of signals, to be waited for."""
 
     mask: set[signal.Signals]
     """The signals that were blocked before."""

@@ -172,12 +172,9 @@ def _numbers(version: str) -> tuple[int, ...]:
         int(part)
         for part in parts[: next((i for i, p in enumerate(parts) if not p.isdigit()), len(parts))]
     )
-<<<<<<< HEAD
-=======
 
 
 _ANY = DistributionFinder.Context()
->>>>>>> exec
 
 
 class _OwnLibraries:

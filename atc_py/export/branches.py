@@ -20,14 +20,14 @@ from atc_py.export.node import NoFormError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["Unit", "with_branches"]
+__all__ = ["WrittenOperator", "with_branches"]
 
 Sides: TypeAlias = "frozenset[tuple[str, bool]]"
 """Conditions under which a value is alive, by name, and how they hold."""
 
 
 @dataclass(slots=True)
-class Unit:
+class WrittenOperator:
     """The nodes of one target operator.
 
     Attributes:
@@ -47,7 +47,7 @@ class Unit:
     nodes: list[NodeProto] = field(default_factory=list)
 
 
-def with_branches(units: Sequence[Unit], outputs: Iterable[str]) -> list[NodeProto]:
+def with_branches(units: Sequence[WrittenOperator], outputs: Iterable[str]) -> list[NodeProto]:
     """Return the nodes of `units`, which are in order, with an If for each condition.
 
     Args:
@@ -78,7 +78,7 @@ class _If:
     """
 
     condition: str
-    merges: list[Unit] = field(default_factory=list)
+    merges: list[WrittenOperator] = field(default_factory=list)
     sides: list[tuple[str, str]] = field(default_factory=list)
     after: set[_If] = field(default_factory=set)
 
@@ -86,10 +86,10 @@ class _If:
 class _Branches:
     """Sides of values, and the units of each set of sides."""
 
-    def __init__(self, units: Sequence[Unit]) -> None:
+    def __init__(self, units: Sequence[WrittenOperator]) -> None:
         self._sides: dict[str, Sides] = {}
         self._same: dict[str, str] = {}
-        self._units: dict[Sides, list[Unit]] = defaultdict(list)
+        self._units: dict[Sides, list[WrittenOperator]] = defaultdict(list)
         self._levels: dict[Sides, list[NodeProto]] = {}
         self._ifs: dict[tuple[object, ...], list[_If]] = defaultdict(list)
         self._if_of: dict[str, _If] = {}
@@ -126,7 +126,7 @@ class _Branches:
         """Return the Ifs of which values are made, without those that others of them need."""
         return frozenset[_If]().union(*(self._after.get(value, frozenset()) for value in values))
 
-    def _place(self, unit: Unit, sides: Sides) -> None:
+    def _place(self, unit: WrittenOperator, sides: Sides) -> None:
         """Put a unit with those of its sides; what is dead always runs nowhere."""
         self._units[sides].append(unit)
         after = self._needed_ifs(unit.reads)
@@ -134,7 +134,7 @@ class _Branches:
             self._sides[value] = sides
             self._after[value] = after
 
-    def _switch(self, unit: Unit) -> None:
+    def _switch(self, unit: WrittenOperator) -> None:
         """Note that each output of a Switch is its data, on one side of its condition."""
         data, condition = unit.reads[0], self._real(unit.reads[1])
         around, after = self._around(unit.reads), self._needed_ifs(unit.reads)
@@ -143,7 +143,7 @@ class _Branches:
             self._sides[value] = around | {(condition, bool(truth))}
             self._after[value] = after
 
-    def _merge(self, unit: Unit) -> None:
+    def _merge(self, unit: WrittenOperator) -> None:
         """Note a Merge, and which value it takes on which side."""
         alive = [value for value in unit.reads if not _is_dead(self._of(value))]
         if len(alive) != len(unit.reads):
@@ -183,11 +183,13 @@ class _Branches:
         found.after |= after
         return found
 
-    def _pass_on(self, unit: Unit, value: str) -> None:
+    def _pass_on(self, unit: WrittenOperator, value: str) -> None:
         """Have a Merge, of which one value is always dead, be the other."""
         made = helper.make_node("Identity", [value], [unit.writes[0]], unit.name)
         sides = self._of(value)
-        self._place(Unit("Identity", unit.name, unit.origin, [value], unit.writes, [made]), sides)
+        self._place(
+            WrittenOperator("Identity", unit.name, unit.origin, [value], unit.writes, [made]), sides
+        )
 
     def _real(self, value: str) -> str:
         """Return the value that a Switch passes on."""

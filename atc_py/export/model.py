@@ -12,7 +12,7 @@ from onnx import helper
 from atc_py.diag import Place, Sink
 from atc_py.diag.codes import NO_ONNX_FORM
 from atc_py.export.body import Body, is_rounded
-from atc_py.export.branches import Unit, with_branches
+from atc_py.export.branches import WrittenOperator, with_branches
 from atc_py.export.constants import Initializer
 from atc_py.export.elements import element_type, held_dtype
 from atc_py.export.functions import Functions
@@ -199,7 +199,7 @@ class _Emulator:
             self._initializers[name] = Initializer(name, held_dtype(facts.dtype), facts.shape, read)
         return name
 
-    def _unit(self, index: int) -> Unit | None:
+    def _unit(self, index: int) -> WrittenOperator | None:
         """Return a node of the package as nodes of ONNX; None after a finding, and of a move."""
         node = self._description.nodes[index]
         if node.op == TRANS_DATA:
@@ -209,7 +209,7 @@ class _Emulator:
         origin = tuple(each.index for each in node.origins)
         if node.op in _CONTROL:
             reads = [self._name(tensor) for tensor in node.inputs]
-            return Unit(node.op, node.name, origin, reads, writes)
+            return WrittenOperator(node.op, node.name, origin, reads, writes)
         try:
             nodes, reads = self._written(node, writes)
         except NoFormError as error:
@@ -220,7 +220,7 @@ class _Emulator:
                 )
             )
             return None
-        return Unit(node.op, node.name, origin, reads, writes, nodes)
+        return WrittenOperator(node.op, node.name, origin, reads, writes, nodes)
 
     def _written(self, node: OmNode, writes: Sequence[str]) -> tuple[list[NodeProto], list[str]]:
         """Return the nodes that compute `node`, and the names that they read."""

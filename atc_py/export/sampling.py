@@ -14,13 +14,13 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ResizedAxis"]
+__all__ = ["SampledAxis"]
 
 _HALF = np.float32(0.5)
 
 
 @dataclass(frozen=True, slots=True)
-class ResizedAxis:
+class SampledAxis:
     """One axis to resize.
 
     Attributes:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable
 
+    from atc_py.package.schema import OmModel
+
 __all__ = ["export_model"]
 
 _FORM = "emulated"
@@ -41,8 +43,7 @@ def export_model(
         output: path of the .onnx file; by default `NAME.emulated.onnx` beside the model.
         flat: write each target operator as nodes of the graph; else each is a function of the
             model, in the domain `ascend`, that the graph calls.
-        external_data: put constants into a file beside the model, which is always done for 1.8 GB or
-            more.
+        external_data: put constants into a separate file, as is always done for 1.8 GB or more.
         on_stage: called with the name of each stage as it begins.
         **options: as `atc_py.convert` takes them; without meaning for an offline model.
 
@@ -50,23 +51,20 @@ def export_model(
         The record: files, size, operators.
 
     Raises:
-        AtcError: the model cannot be read or compiled; NO_ONNX_FORM for each node that ONNX's
-            operators cannot express; CANNOT_WRITE.
+        AtcError: from reading and compiling; NO_ONNX_FORM for each such node; CANNOT_WRITE.
     """
     path = Path(model)
     target = rewritten_output(path, output, _FORM, (_FORM,))
     with opened_model(path, on_stage=on_stage, **options) as package:
         if on_stage is not None:
             on_stage("export")
-        description = package.description
-        emulated = emulate(package, flat=flat)
+        description, emulated = package.description, emulate(package, flat=flat)
         if flat:
             emulated.drop_early_roundings()
         metadata = annotate(emulated, description)
         size, data = write_model(
             emulated, description.name, target, metadata, external=external_data
         )
-    operators = Counter(node.op for node in description.nodes if node.op != TRANS_DATA)
     return Export(
         path,
         target,
@@ -74,8 +72,14 @@ def export_model(
         description.soc,
         description.options,
         OPSET,
-        dict(sorted(operators.items())),
+        _operators(description),
         len(emulated.functions),
         len(emulated.nodes),
         size,
     )
+
+
+def _operators(description: OmModel) -> dict[str, int]:
+    """Count the nodes of each target operator, moves between storage formats left out."""
+    found = Counter(node.op for node in description.nodes if node.op != TRANS_DATA)
+    return dict(sorted(found.items()))

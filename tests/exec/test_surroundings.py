@@ -22,15 +22,14 @@ if TYPE_CHECKING:
 
     Run = Callable[..., Ran]
 
-LINE = [sys.executable, str(PROGRAMS / "surroundings.py")]
 
-
-def both(tmp_path: Path, **others: str) -> tuple[Any, Any]:
+def both(tmp_path: Path, python: str = sys.executable, **others: str) -> tuple[Any, Any]:
     """Return what the program sees without `exec`, and under it."""
+    program = [python, str(PROGRAMS / "surroundings.py")]
     found = []
     # The launcher itself needs the checkout, which is in no PYTHONPATH of the program's.
     launcher = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{LAUNCH}"]
-    for line in (LINE, [*launcher, *LINE]):
+    for line in (program, [*launcher, *program]):
         kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         done = subprocess.run(
             line,
@@ -107,7 +106,7 @@ def test_program_that_the_hook_cannot_enter_is_reported(tmp_path: Path, flag: st
     assert "ATC7062" in done.stderr
 
 
-def test_program_that_is_no_python_is_reported(tmp_path: Path) -> None:
+def test_program_in_another_language_is_reported(tmp_path: Path) -> None:
     done = under(tmp_path, "sh", "-c", "exit 3")
     assert done.returncode == 3
     assert "sh started no Python that atc-py could hook" in done.stderr
@@ -154,7 +153,6 @@ def test_environment_without_atc_py_gets_its_libraries_for_sessions_alone(
 
 def test_libraries_that_are_too_old_are_said(tmp_path: Path, small: Path) -> None:
     bare = bare_python(tmp_path, "numpy", "numpy.libs", "onnxruntime", "flatbuffers", "google")
-    (bare.parent.parent / "onnx-1.2.0.dist-info").mkdir()
     site = next((bare.parent.parent / "lib").glob("python*/site-packages"))
     (site / "onnx-1.2.0.dist-info").mkdir()
     (site / "onnx-1.2.0.dist-info" / "METADATA").write_text("Name: onnx\nVersion: 1.2.0\n")
@@ -169,6 +167,57 @@ def test_libraries_that_are_too_old_are_said(tmp_path: Path, small: Path) -> Non
     assert "onnx 1.2.0" in done.stderr
     strict = under(tmp_path, bare, "-c", lines, small, options=("--strict",))
     assert (strict.returncode, strict.stdout) == (2, ""), strict.stderr
+
+
+def test_compiled_modules_of_another_python_are_not_used(tmp_path: Path, small: Path) -> None:
+    bare = bare_python(tmp_path, "numpy", "numpy.libs", "onnxruntime", "flatbuffers", "google")
+    launcher = (
+        "import sys, atc_py.exec.run as run\n"
+        "run.python_tag = lambda: 'cpython-399'\n"
+        "from atc_py.cli.main import main\n"
+        "main(['exec', '--', *sys.argv[1:]])\n"
+    )
+    lines = (
+        "import numpy, onnxruntime, sys\n"
+        "s = onnxruntime.InferenceSession(sys.argv[1])\n"
+        "print(s.run(None, {'x': numpy.ones((1, 3, 8, 8), numpy.float32)})[0].shape)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", launcher, bare, "-c", lines, small],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+        env=environment(),
+        timeout=120,
+    )
+    assert done.stdout == "(1, 4, 8, 8)\n"
+    assert "ATC7063" in done.stderr
+    assert "cannot import what atc-py needs: ModuleNotFoundError" in done.stderr
+
+
+def test_program_with_another_atc_py_keeps_it(tmp_path: Path, small: Path) -> None:
+    (tmp_path / "atc_py").mkdir()
+    (tmp_path / "atc_py" / "__init__.py").write_text("MINE = 3\n", encoding="utf-8")
+    lines = (
+        "import sys; sys.path.insert(0, '')\n"
+        "import atc_py, numpy, onnxruntime\n"
+        "s = onnxruntime.InferenceSession(sys.argv[1])\n"
+        "print(atc_py.MINE, s.run(None, {'x': numpy.ones((1, 3, 8, 8), numpy.float32)})[0].shape)\n"
+    )
+    (tmp_path / "program.py").write_text(lines, encoding="utf-8")
+    launcher = f"import sys; sys.path[0] = {str(ROOT)!r}\n{LAUNCH}"
+    done = subprocess.run(
+        [sys.executable, "-c", launcher, sys.executable, "program.py", small],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+        timeout=120,
+    )
+    assert done.stdout == "3 (1, 4, 8, 8)\n"
+    assert "ATC7063" in done.stderr
+    assert "another atc_py" in done.stderr
 
 
 OTHERS = sorted(
@@ -193,6 +242,9 @@ def test_any_python_starts_and_sees_nothing(tmp_path: Path, python: Path) -> Non
         check=True,
     )
     assert ("ATC7063" in done.stderr) == (version.stdout == "False\n")
+    if version.stdout == "True\n":
+        plain, seen = both(tmp_path, str(python))
+        assert seen == plain
 
 
 def under(

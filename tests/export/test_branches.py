@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from atc_py.diag import AtcError
-from atc_py.export.branches import Unit, with_branches
+from atc_py.export.branches import WrittenOperator, with_branches
 from atc_py.export.model import emulate
 from tests.device.models import ModelBuilder, run_model
 from tests.export.twin import differences, run_on_ort
@@ -140,4 +140,4 @@ def test_merge_of_sides_of_several_conditions_has_no_form() -> None:
 
 
 def test_units_without_conditions_stay_in_order() -> None:
-    assert with_branches([Unit("Neg", "n", (), ["x"], ["y"])], ["y"]) == []
+    assert with_branches([WrittenOperator("Neg", "n", (), ["x"], ["y"])], ["y"]) == []

@@ -10,11 +10,12 @@ import pytest
 from atc_py.diag import AtcError
 from atc_py.export.model import emulate
 from atc_py.tensor.dtypes import DType
-from tests.device.models import random_array
+from tests.device.models import random_array, run_model
 from tests.export.single import agree, dtypes_of, one_operator
+from tests.export.twin import run_on_ort
 
 if TYPE_CHECKING:
-    from tests.device.models import Attributes
+    from tests.device.models import Array, Attributes
 
 F32, I32, I64 = DType.FLOAT32, DType.INT32, DType.INT64
 
@@ -141,3 +142,30 @@ def test_uint64_beyond_int64_marks_nothing() -> None:
 def test_mark_of_a_scalar() -> None:
     marks = [np.array(number, np.int8) for number in (1, 0)]
     agree("OneHotD", [np.array(-2), *marks], [(DType.INT8, (4,))], {"depth": 4})
+
+
+ONE = np.ones((3, 4), np.float32)
+
+
+@pytest.mark.parametrize(
+    ("op", "inputs", "made", "attributes"),
+    [
+        ("GatherV2D", [ONE, np.array([4])], (3, 1), {"axis": 1, "negative_index_support": True}),
+        ("GatherElements", [ONE, np.array([[-4]])], (1, 1), {}),
+        ("GatherNd", [ONE, np.array([[0, 4]])], (1,), {"negative_index_support": True}),
+        ("ScatterElements", [ONE, np.array([[3]]), ONE[:1, :1]], (3, 4), {}),
+        ("TensorScatterUpdate", [ONE, np.array([[3], [3]]), ONE[:2]], (3, 4), {}),
+        ("ReverseSequence", [ONE, np.array([0, 5, 0])], (3, 4), {"seq_dim": 1}),
+        ("ReverseSequence", [ONE, np.array([0, -1, 0])], (3, 4), {"seq_dim": 1}),
+        ("EmbeddingBag", [ONE, np.array([[-1]], np.int32)], (1, 4), {}),
+        ("EmbeddingBag", [ONE, np.array([[3]], np.int32)], (1, 4), {}),
+    ],
+)
+def test_index_outside_stops_the_run(
+    op: str, inputs: list[Array], made: tuple[int, ...], attributes: Attributes
+) -> None:
+    model, feeds = one_operator(op, inputs, [(F32, made)], attributes)
+    with pytest.raises(AtcError):
+        run_model(model, feeds)
+    with pytest.raises(AtcError, match="onnxruntime stopped"):
+        run_on_ort(model, feeds)

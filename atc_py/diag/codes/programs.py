@@ -37,7 +37,7 @@ NO_SESSION_SEEN = add_code(
     ExitCode.DONE,
     "The program under `atc-py exec` ended and no onnxruntime session of it was seen. Python options "
     "that ignore the environment (-I, -E) or leave out the module site (-S) keep the hook out, "
-    "and so does a program that is no Python program.",
+    "and so does a program in another language.",
     "Start the program with the Python that has onnxruntime, without these options.",
     Severity.WARNING,
 )

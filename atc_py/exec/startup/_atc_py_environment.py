@@ -113,8 +113,9 @@ def carry_in_forks(module: Any, run: str) -> None:
 def _with_mapping(start: Callable[..., Any], run: str) -> Callable[..., Any]:
     """Return a function of os whose third argument is an environment, with the hook in that."""
 
-    def started(path: Any, argv: Any, env: Mapping[Any, Any], **options: Any) -> Any:
-        return start(path, argv, _mapping(env, run), **options)
+    def started(path: Any, argv: Any, env: Any, **options: Any) -> Any:
+        # None is what the system passes on; what else has no items the function refuses itself.
+        return start(path, argv, _mapping(env, run) if hasattr(env, "items") else env, **options)
 
     started.__name__, started.__doc__ = start.__name__, start.__doc__
     return started

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-__all__ = ["Finder", "install"]
+__all__ = ["ImportWatch", "install"]
 
 LIBRARY = "onnxruntime"
 TARGET = "onnxruntime.capi.onnxruntime_inference_collection"
@@ -37,7 +37,7 @@ def install() -> None:
     if run is None:
         return
     _note(run, "hooked")
-    finder = Finder(run)
+    finder = ImportWatch(run)
     sys.meta_path.insert(0, finder)
     # A file with the suffix pth may have imported a module before.
     if TARGET in sys.modules:
@@ -51,8 +51,8 @@ def install() -> None:
         early._fork_exec = sys.modules[STARTER].fork_exec  # noqa: SLF001
 
 
-class Finder:
-    """Finder of modules that watches for onnxruntime, and leaves finding to those after it."""
+class ImportWatch:
+    """Finder of modules that waits for onnxruntime, and leaves finding to those after it."""
 
     def __init__(self, run: str) -> None:
         self._run = run

@@ -27,8 +27,7 @@ def embedding_bag(body: Body) -> str:
     node = body.node
     total = body.add("Size", body.own(1))
     starts, bags = _starts(body, total)
-    indices = body.add("Reshape", body.own(1), body.ints(-1))
-    rows = body.add("Gather", body.x(0), indices)
+    rows = body.add("Gather", body.x(0), _indices(body))
     if node.has(_FACTORS):
         factors = body.add("Reshape", body.x(_FACTORS), body.ints(-1, 1))
         rows = body.add("Mul", rows, factors)
@@ -47,6 +46,13 @@ def embedding_bag(body: Body) -> str:
     if node.text("mode") == "mean":
         value = body.add("Div", value, body.add("Max", counts, body.const(1.0)))
     return body.add("Slice", value, body.ints(0), bags, body.ints(0))
+
+
+def _indices(body: Body) -> str:
+    """Return the indices as a list, negative ones as what is outside the table: a run stops there."""
+    indices = body.cast(body.add("Reshape", body.own(1), body.ints(-1)), DType.INT64)
+    negative = body.add("Less", indices, body.const(0, DType.INT64))
+    return body.add("Where", negative, body.add("Shape", body.own(0), start=0, end=1), indices)
 
 
 def _shape(body: Body, value: str) -> str:

@@ -11,7 +11,7 @@ from atc_py.export.dims import dims_of
 from atc_py.export.late_sampling import LateAxis
 from atc_py.export.marks import CHOSEN
 from atc_py.export.registry import emulates
-from atc_py.export.sampling import ResizedAxis
+from atc_py.export.sampling import SampledAxis
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from atc_py.export.body import Body
 
-    Axis: TypeAlias = ResizedAxis | LateAxis
+    Axis: TypeAlias = SampledAxis | LateAxis
 
 __all__: list[str] = []
 
@@ -82,7 +82,7 @@ def _axis(body: Body, number: int) -> Axis:
     else:
         size = int(np.float32(length) * scale)
     ends = (0.0, 1.0) if roi is None else (float(roi[number]), float(roi[node.rank() + number]))
-    return ResizedAxis(number, length, size, scale, ends)
+    return SampledAxis(number, length, size, scale, ends)
 
 
 def _late_roi(body: Body, number: int) -> tuple[str, str]:

@@ -33,7 +33,7 @@ TEXTS = {
 
 
 def binaries() -> dict[str, bytes]:
-    """Return files that are no text."""
+    """Return binary files."""
     random = np.random.default_rng(5)
     picture = Image.fromarray(random.integers(0, 255, (32, 32, 3), np.uint8))
     found = {}

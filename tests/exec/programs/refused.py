@@ -12,7 +12,7 @@ import onnxruntime as ort
 
 
 def work(model: str) -> None:
-    """Run a model twice; the refusal of it is no error of the program's."""
+    """Run a model twice; the program sees no error."""
     try:
         session = ort.InferenceSession(model)
         for _ in range(2):

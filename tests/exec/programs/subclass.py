@@ -65,19 +65,10 @@ for session in (
 
 assert pickle.loads(pickle.dumps(ort.InferenceSession)) is ort.InferenceSession  # noqa: S301
 assert "sess_options" in inspect.signature(ort.InferenceSession).parameters
-<<<<<<< HEAD
-for bad in (
-    {},
-    {"x": np.ones((1, 3, 8), np.float32)},
-    {"z": FEEDS["x"]},
-    {"x": FEEDS["x"].astype(int)},
-):
-=======
 
 
 def failure(work: Callable[[], object]) -> str:
     """Return the kind of error that work ends with."""
->>>>>>> exec
     try:
         work()
     except Exception as error:  # noqa: BLE001  (onnxruntime's are of many kinds)
