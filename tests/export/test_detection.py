@@ -1,4 +1,4 @@
-"""Regions and boxes as ONNX; regions without an area, and scores that are NaN."""
+"""Regions and boxes as ONNX; regions inside out or without area, and scores that are NaN."""
 
 from __future__ import annotations
 
