@@ -21,7 +21,7 @@ _LEAST = 1e-9
 """Number that MeanVarianceNormalization adds to deviations."""
 
 
-class BatchNormalization(OpRun):  # type: ignore[misc]  (onnx has no types)
+class BatchNormalization(OpRun):
     """Normalization by given statistics, as ONNX defines it where no attribute says that it trains."""
 
     def _run(
@@ -45,7 +45,7 @@ class BatchNormalization(OpRun):  # type: ignore[misc]  (onnx has no types)
         return (found.astype(x.dtype),)
 
 
-class LayerNormalization(OpRun):  # type: ignore[misc]  (onnx has no types)
+class LayerNormalization(OpRun):
     """Normalization over the last axes, whose statistics are float32 as stash_type demands."""
 
     def _run(
@@ -75,7 +75,7 @@ class LayerNormalization(OpRun):  # type: ignore[misc]  (onnx has no types)
         return found.astype(x.dtype), mean.astype(np.float32), inverse.astype(np.float32)
 
 
-class MeanVarianceNormalization(OpRun):  # type: ignore[misc]  (onnx has no types)
+class MeanVarianceNormalization(OpRun):
     """Normalization over axes; the body that ONNX defines it as has float32 among 16-bit floats."""
 
     def _run(self, x: NDArray[Any], *, axes: Sequence[int] = (0, 2, 3)) -> tuple[NDArray[Any]]:
@@ -88,7 +88,9 @@ class MeanVarianceNormalization(OpRun):  # type: ignore[misc]  (onnx has no type
         each = tuple({normalize_axis(axis, x.ndim) for axis in axes})  # some may be named twice
         away = wide - wide.mean(axis=each, keepdims=True)
         deviation = np.sqrt(np.square(away).mean(axis=each, keepdims=True))
-        return ((away / (deviation + _LEAST)).astype(x.dtype),)
+        # The least number is 0 in float16, as it is for onnxruntime: zeros alone give NaN there.
+        divisor = deviation.astype(x.dtype) + np.asarray(_LEAST, x.dtype)
+        return ((away / divisor).astype(x.dtype),)
 
 
 def own_operators(opset: int) -> list[type[OpRun]]:

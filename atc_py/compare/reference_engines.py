@@ -10,9 +10,10 @@ import numpy as np
 
 from atc_py.compare.node_order import nodes_within
 from atc_py.frontend.folding.evaluator_faults import FINITE, fault_of
+from atc_py.frontend.reading.history import history
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import onnx
     from numpy.typing import NDArray
@@ -63,7 +64,9 @@ def start_onnxruntime(
     # Threads that wait in a loop would take the cores from the device's kernels.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    _refuse_crashes(nodes_within(model.graph.node))
+    opset = _opset_of(model)
+    for node in nodes_within(model.graph.node):
+        _refuse_crash(node, opset)
     session = onnxruntime.InferenceSession(
         model.SerializeToString(), options, providers=["CPUExecutionProvider"]
     )
@@ -81,7 +84,7 @@ def start_onnx_reference(model: onnx.ModelProto, writes: tuple[str, ...]) -> Ref
 
     from atc_py.compare.evaluator_operators import own_operators
 
-    opset = next((each.version for each in model.opset_import if not each.domain), 0)
+    opset = _opset_of(model)
     own = own_operators(opset)
     replaced = {each.__name__ for each in own}
     nodes = [*nodes_within(model.graph.node)]
@@ -102,22 +105,30 @@ def start_onnx_reference(model: onnx.ModelProto, writes: tuple[str, ...]) -> Ref
     return ReferenceEngine("onnx", call, writes)
 
 
-def _refuse_crashes(nodes: Iterable[onnx.NodeProto]) -> None:
-    """Refuse parameters of random numbers for which onnxruntime ends the whole process.
+def _opset_of(model: onnx.ModelProto) -> int:
+    """Return the version of ONNX's own operators; 0 where a model imports none."""
+    return next((each.version for each in model.opset_import if not each.domain), 0)
+
+
+def _refuse_crash(node: onnx.NodeProto, opset: int) -> None:
+    """Refuse a node with which onnxruntime ends the whole process.
 
     Raises:
-        ValueError: there are such.
+        ValueError: random numbers have impossible parameters, or an input is absent that is not
+            optional, as one of several.
     """
-    for node in nodes:
-        found = {each.name: each.f for each in node.attribute}
-        low, high = found.get("low", 0.0), found.get("high", 1.0)
-        if node.op_type in _UNIFORM and not low <= high:
-            raise ValueError(f"{node.op_type} has numbers from {low:g} to {high:g}")
-        scale = found.get("scale", 1.0)
-        if node.op_type in _NORMAL and not scale > 0:
-            raise ValueError(
-                f"{node.op_type} has a scale of {scale:g}, onnxruntime wants more than 0"
-            )
+    found = {each.name: each.f for each in node.attribute}
+    low, high, scale = found.get("low", 0.0), found.get("high", 1.0), found.get("scale", 1.0)
+    if node.op_type in _UNIFORM and not low <= high:
+        raise ValueError(f"{node.op_type} has numbers from {low:g} to {high:g}")
+    if node.op_type in _NORMAL and not scale > 0:
+        raise ValueError(f"{node.op_type} has a scale of {scale:g}, onnxruntime wants more than 0")
+    absent = [position for position, name in enumerate(node.input) if not name]
+    schema = history().at(node.op_type, opset) if absent and not node.domain else None
+    for position in absent:
+        formal = None if schema is None else schema.input_at(position)
+        if formal is not None and not formal.optional:
+            raise ValueError(f"{node.op_type} lacks the input at {position}, which is not optional")
 
 
 def _is_finite(array: NDArray[Any]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from atc_py.export.numbers import carrier, number
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -14,25 +15,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "arg_of",
-    "carrier",
     "from_front",
     "from_ordered",
     "mean",
     "ordered",
     "reduced",
-    "scalar",
     "with_nan",
 ]
-
-
-def carrier(body: Body, position: int = 0) -> DType:
-    """Return the dtype that arithmetic on the floats of an operand has: float64 or float32."""
-    return DType.FLOAT64 if body.node.dtype(position) is DType.FLOAT64 else DType.FLOAT32
-
-
-def scalar(body: Body, number: float, position: int = 0) -> str:
-    """Return a number as a constant in the dtype of arithmetic on an operand."""
-    return body.const(number, carrier(body, position))
 
 
 def from_front(axes: Iterable[int], rank: int) -> tuple[int, ...]:
@@ -57,7 +46,7 @@ def mean(body: Body, value: str, axes: Sequence[int], *, keep: bool = True) -> s
         body, "ReduceProd", body.add("Gather", shape, body.ints(*axes)), [0], keep=False
     )
     total = reduced(body, "ReduceSum", value, axes, keep=keep)
-    return body.add("Div", total, body.cast(count, carrier(body)))
+    return body.add("Div", total, body.cast(count, carrier(body.node.dtype())))
 
 
 def with_nan(body: Body, result: str, value: str, axes: Sequence[int], *, keep: bool) -> str:
@@ -67,7 +56,7 @@ def with_nan(body: Body, result: str, value: str, axes: Sequence[int], *, keep: 
     """
     marks = body.cast(body.add("IsNaN", value), DType.UINT8)
     found = body.cast(reduced(body, "ReduceMax", marks, axes, keep=keep), DType.BOOL)
-    return body.add("Where", found, scalar(body, math.nan), result)
+    return body.add("Where", found, number(body, math.nan), result)
 
 
 _SIGN = -(2**63)

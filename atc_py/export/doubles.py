@@ -1,4 +1,4 @@
-"""Functions of float64 that runtimes have for float32 alone.
+"""Functions of float64 that runtimes, or some versions of them, have for float32 alone.
 
 Inverse functions of angles begin with what float32 gives, y0, and add the angle that is missing. The
 sine or tangent of that is known from those of y0 and y, and it is so small that it is its angle but
@@ -15,7 +15,7 @@ from atc_py.tensor.dtypes import DType
 if TYPE_CHECKING:
     from atc_py.export.body import Body
 
-__all__ = ["acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "sinh"]
+__all__ = ["acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "sinh", "tan"]
 
 _LARGE = 2.0**500
 """Numbers whose squares are no more in float64's range, nearly; their angle is a right one."""
@@ -29,7 +29,19 @@ def _number(body: Body, value: float) -> str:
 def _begun(body: Body, op_type: str, x: str) -> tuple[str, str, str]:
     """Return what float32 gives, its sine and its cosine."""
     first = body.cast(body.add(op_type, body.cast(x, DType.FLOAT32)), DType.FLOAT64)
-    return first, body.add("Sin", first), body.add("Cos", first)
+    return first, body.add("Sin", first), cos(body, first)
+
+
+def cos(body: Body, x: str) -> str:
+    """Return the cosine, `1 - 2 sin(x / 2)^2`."""
+    sine = body.add("Sin", body.add("Mul", x, _number(body, 0.5)))
+    square = body.add("Mul", sine, sine)
+    return body.add("Sub", _number(body, 1), body.add("Add", square, square))
+
+
+def tan(body: Body, x: str) -> str:
+    """Return the tangent."""
+    return body.add("Div", body.add("Sin", x), cos(body, x))
 
 
 def asin(body: Body, x: str) -> str:

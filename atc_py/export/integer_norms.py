@@ -1,7 +1,7 @@
 """Norms of integers as ONNX: the whole part of the root of a sum of squares, exact however large.
 
 Numbers of any size are lists of digits to the base 2^22, the lowest first, each a value of int64:
-products of digits, and sums of 2^40 digits, fit.
+products of digits fit, and sums of 2^31 digits are exact in float64, in which runtimes add up.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from atc_py.export.wrapping import wrapped_sum
+from atc_py.export.axes import reduced
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def integer_norm(body: Body, axes: Sequence[int], *, keep: bool) -> str:
     if not dtype.value.startswith("u"):
         x = body.cast(body.add("Abs", body.cast(body.x(), DType.INT64)), DType.UINT64)
     squares = _carried(body, _product(body, _digits(body, x, width)), 2 * width)
-    sums = [wrapped_sum(body, digit, axes, keep=keep) for digit in squares]
+    sums = [reduced(body, "ReduceSum", digit, axes, keep=keep) for digit in squares]
     total = _carried(body, sums, 2 * width + 2)
     root = _root(body, total, width, largest)
     ends = _over(body, total, 2 * largest.bit_length())

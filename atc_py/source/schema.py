@@ -71,6 +71,13 @@ class OperatorSchema:
     deprecated: bool = False
     body: tuple[str, ...] = ()
 
+    def input_at(self, position: int) -> FormalParameter | None:
+        """Return the input that stands for one of a node; None where there is none."""
+        if position < len(self.inputs):
+            return self.inputs[position]
+        last = self.inputs[-1] if self.inputs else None
+        return last if last is not None and last.variadic else None
+
 
 class SchemaHistory(Protocol):
     """ONNX's operators through their versions."""

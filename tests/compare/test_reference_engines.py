@@ -44,7 +44,7 @@ def test_batch_normalization_infers_at_every_opset(opset: int) -> None:
 
 
 @pytest.mark.parametrize("attributes", [{"spatial": 0}, {"outputs": 5}])
-def test_batch_normalization_of_another_kind_is_refused(attributes: dict[str, int]) -> None:
+def test_batch_normalization_of_another_kind_is_refused(attributes: dict[str, Any]) -> None:
     outputs = attributes.pop("outputs", 1)
     parameters = {name: np.ones(3, np.float32) for name in ("s", "b", "m", "v")}
     model = one_node_model(
@@ -76,6 +76,13 @@ def test_mean_variance_normalization_of_every_float(dtype: Any) -> None:
     found = by_onnx(model, {"x": x})
     assert found.dtype == x.dtype
     np.testing.assert_allclose(found.astype(np.float32), exact, rtol=2**-7, atol=1e-3)
+
+
+def test_normalized_zeros_are_those_of_onnxruntime() -> None:
+    feeds = {"x": np.zeros((1, 2, 2, 2), np.float16)}
+    model = one_node_model("MeanVarianceNormalization", feeds, 16)
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(by_onnx(model, feeds), by_onnxruntime(model, feeds))
 
 
 FAULTS: dict[str, onnx.ModelProto] = {
@@ -167,6 +174,15 @@ def test_infinities_do_not_spread() -> None:
         by_onnx(model, {"x": odd})
 
 
+def test_inputs_whose_absence_ends_onnxruntime_are_refused() -> None:
+    for op_type in ("Max", "Mean", "Min", "Sum", "Einsum"):
+        equation: Any = {"equation": "i"} if op_type == "Einsum" else {}
+        model = one_node_model(op_type, {"x": X[0, 0, 0]}, 13, **equation)
+        model.graph.node[0].input.append("")
+        with pytest.raises(ValueError, match=f"{op_type} lacks the input at 1"):
+            start_onnxruntime(model, ("y0",))
+
+
 @pytest.mark.parametrize(
     ("op_type", "attributes"),
     [
@@ -178,7 +194,7 @@ def test_infinities_do_not_spread() -> None:
     ],
 )
 def test_random_numbers_that_end_onnxruntime_are_refused(
-    op_type: str, attributes: dict[str, float]
+    op_type: str, attributes: dict[str, Any]
 ) -> None:
     like = op_type.endswith("Like")
     shape: dict[str, Any] = {} if like else {"shape": [3]}

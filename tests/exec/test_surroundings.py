@@ -169,6 +169,57 @@ def test_libraries_that_are_too_old_are_said(tmp_path: Path, small: Path) -> Non
     assert (strict.returncode, strict.stdout) == (2, ""), strict.stderr
 
 
+def test_compiled_modules_of_another_python_are_not_used(tmp_path: Path, small: Path) -> None:
+    bare = bare_python(tmp_path, "numpy", "numpy.libs", "onnxruntime", "flatbuffers", "google")
+    launcher = (
+        "import sys, atc_py.exec.run as run\n"
+        "run.python_tag = lambda: 'cpython-399'\n"
+        "from atc_py.cli.main import main\n"
+        "main(['exec', '--', *sys.argv[1:]])\n"
+    )
+    lines = (
+        "import numpy, onnxruntime, sys\n"
+        "s = onnxruntime.InferenceSession(sys.argv[1])\n"
+        "print(s.run(None, {'x': numpy.ones((1, 3, 8, 8), numpy.float32)})[0].shape)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", launcher, bare, "-c", lines, small],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+        env=environment(),
+        timeout=120,
+    )
+    assert done.stdout == "(1, 4, 8, 8)\n"
+    assert "ATC7063" in done.stderr
+    assert "cannot import what atc-py needs: ModuleNotFoundError" in done.stderr
+
+
+def test_program_with_another_atc_py_keeps_it(tmp_path: Path, small: Path) -> None:
+    (tmp_path / "atc_py").mkdir()
+    (tmp_path / "atc_py" / "__init__.py").write_text("MINE = 3\n", encoding="utf-8")
+    lines = (
+        "import sys; sys.path.insert(0, '')\n"
+        "import atc_py, numpy, onnxruntime\n"
+        "s = onnxruntime.InferenceSession(sys.argv[1])\n"
+        "print(atc_py.MINE, s.run(None, {'x': numpy.ones((1, 3, 8, 8), numpy.float32)})[0].shape)\n"
+    )
+    (tmp_path / "program.py").write_text(lines, encoding="utf-8")
+    launcher = f"import sys; sys.path[0] = {str(ROOT)!r}\n{LAUNCH}"
+    done = subprocess.run(
+        [sys.executable, "-c", launcher, sys.executable, "program.py", small],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+        timeout=120,
+    )
+    assert done.stdout == "3 (1, 4, 8, 8)\n"
+    assert "ATC7063" in done.stderr
+    assert "another atc_py" in done.stderr
+
+
 OTHERS = sorted(
     Path(sys.base_prefix).parent.glob("*/bin/python") if "versions" in sys.base_prefix else []
 )

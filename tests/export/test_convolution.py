@@ -89,6 +89,16 @@ def test_small_whole_numbers_are_convolved_exactly(op: str) -> None:
     agree(op, [x, w], [(F32, dims)], attributes)
 
 
+@pytest.mark.parametrize("dtype", [F16, F32, BF16])
+@pytest.mark.parametrize("odd", [np.inf, np.nan])
+def test_padding_times_infinity_is_nan(odd: float, dtype: DType) -> None:
+    x, w = random_array(1, (1, 16, 9, 9), dtype), random_array(2, (16, 16, 3, 3), dtype)
+    w.reshape(-1)[::301] = odd
+    attributes: Attributes = {"strides": [1] * 4, "pads": [1] * 4}
+    with np.errstate(all="ignore"):
+        apart("Conv2D", [x, w], [(dtype, x.shape)], attributes, constants=[1])
+
+
 NUMBERS = {
     "all": SPECIAL,
     "subnormal": SPECIAL[2:4],

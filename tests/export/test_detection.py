@@ -1,4 +1,4 @@
-"""Regions and boxes as ONNX; regions that are no regions, and scores that are no numbers."""
+"""Regions and boxes as ONNX; regions without an area, and scores that are NaN."""
 
 from __future__ import annotations
 

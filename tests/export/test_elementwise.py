@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from atc_py.diag import AtcError
+from atc_py.diag.codes import DEVICE_FAILED
 from atc_py.tensor.dtypes import DType
 from tests.device.models import INTEGERS, Array, ModelBuilder, run_model
-from tests.export.single import agree
-from tests.export.twin import run_on_ort
+from tests.export.single import agree, one_operator
+from tests.export.twin import REFUSED, run_on_ort
 from tests.export.units import FLOATS, numbers, units_apart
 
 if TYPE_CHECKING:
@@ -136,6 +138,26 @@ def test_ranges_count_as_the_device_does(dtype: DType, constants: tuple[int, ...
         inputs = [np.array(each, dtype.numpy) for each in (start, limit, step)]
         inputs[1] = inputs[1].reshape(1)
         agree("Range", inputs, [(dtype, (None,))], constants=constants)
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, DType.INT32])
+def test_ranges_without_a_length_end_the_run(dtype: DType) -> None:
+    bad = [(0, 3, 0)] if dtype.is_integer else [(0, 3, 0), (0, np.inf, 1), (np.nan, 3, 1)]
+    for each in bad:
+        inputs = [np.array(number, dtype.numpy) for number in each]
+        model, feeds = one_operator("Range", inputs, [(dtype, (None,))])
+        for run in (run_model, run_on_ort):
+            with pytest.raises(AtcError) as caught:
+                run(model, feeds)
+            assert caught.value.diagnostics[0].code is DEVICE_FAILED
+
+
+def test_cast_to_int4_is_refused() -> None:
+    model, feeds = one_operator(
+        "Cast", [np.ones(3, np.int8)], [(DType.INT4, (3,))], {"dst_type": "int4"}
+    )
+    assert run_on_ort(model, feeds) is None
+    assert any("int4" in each for each in REFUSED["Cast"])
 
 
 @pytest.mark.parametrize("op", [*PAIRS, "Pow"])

@@ -7,12 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from atc_py.diag import AtcError
-from atc_py.diag.codes import NO_ONNX_FORM
-from atc_py.export.model import emulate
 from atc_py.tensor.dtypes import DType
 from tests.device.models import random_array
-from tests.export.apart import apart, model_of
+from tests.export.apart import apart
 
 if TYPE_CHECKING:
     from tests.device.models import Array
@@ -35,7 +32,9 @@ def regions(dtype: DType) -> Array:
 @pytest.mark.parametrize("dtype", [F32, F16])
 @pytest.mark.parametrize("maps", [1, 4])
 @pytest.mark.parametrize("aligned", [True, False])
-@pytest.mark.parametrize(("mode", "samples"), [("avg", 0), ("avg", 2), ("max", 1), ("max", 2)])
+@pytest.mark.parametrize(
+    ("mode", "samples"), [("avg", 0), ("avg", 2), ("max", 0), ("max", 1), ("max", 2)]
+)
 def test_regions_of_several_maps(
     dtype: DType, maps: int, aligned: bool, mode: str, samples: int
 ) -> None:
@@ -51,13 +50,13 @@ def test_regions_of_several_maps(
         assert apart("RoiExtractor", inputs, types, attributes) <= (2e-5 if dtype is F32 else 1e-3)
 
 
-def test_the_largest_of_as_many_samples_as_pixels_has_no_form() -> None:
-    inputs = [regions(F32), random_array(1, (2, 3, 8, 8))]
-    attributes = {"spatial_scale": [1.0], "pool_mode": "max", "sample_num": 0}
-    model, _ = model_of("RoiExtractor", inputs, [(F32, (30, 3, 7, 7))], attributes)
-    with pytest.raises(AtcError, match="pool_mode max needs a sample_num") as caught:
-        emulate(model, flat=True)
-    assert caught.value.diagnostics[0].code is NO_ONNX_FORM
+@pytest.mark.parametrize("count", [0, 1])
+@pytest.mark.parametrize("mode", ["avg", "max"])
+def test_maps_without_regions(count: int, mode: str) -> None:
+    features = [random_array(at, (2, 3, 64 >> at, 60 >> at)) for at in range(2)]
+    attributes: dict[str, Any] = {"spatial_scale": [1.0, 0.5], "pool_mode": mode}
+    inputs = [regions(F32)[:count], *features]
+    assert apart("RoiExtractor", inputs, [(F32, (count, 3, 7, 7))], attributes) <= 1e-6
 
 
 @pytest.mark.parametrize("dtype", [F32, F16])
@@ -79,7 +78,7 @@ def test_best_boxes_over_all_classes(
     for most, counted, least in ((5, True, 0.3), (100, False, 0.3), (100, True, -1.0)):
         shapes = (IMAGES, most, 4), (IMAGES, most), (IMAGES, most)
         types = [*((dtype, shape) for shape in shapes), (DType.INT32, (IMAGES,))]
-        attributes = {
+        attributes: dict[str, Any] = {
             "score_threshold": least, "iou_threshold": 0.4, "max_size_per_class": 3,
             "max_total_size": most, "change_coordinate_frame": framed,
             "transpose_box": transposed,

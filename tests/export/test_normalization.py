@@ -10,9 +10,9 @@ import pytest
 
 from atc_py.export.model import emulate
 from atc_py.tensor.dtypes import DType
-from tests.device.models import random_array, run_model
+from tests.device.models import ModelBuilder, random_array, run_model
 from tests.export.single import agree, one_operator
-from tests.export.twin import run_on_ort
+from tests.export.twin import differences, run_on_ort
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -221,3 +221,36 @@ def test_operators_of_networks_are_one_node(name: str) -> None:
     op = {"Softmax": "SoftmaxV2", "LayerNormalization": "LayerNorm"}.get(name, "BNInfer")
     model, _ = one_operator(op, inputs, [(F32, inputs[0].shape)], attributes)
     assert [node.op_type for node in emulate(model, flat=True).nodes] == [name]
+
+
+PARAMETERS = [np.ones(4, np.float16), np.zeros(4, np.float16)]
+
+LATE: dict[str, tuple[list[Array], Attributes]] = {
+    "BNInfer": ([*PARAMETERS, *PARAMETERS], {"epsilon": 1e-3}),
+    "HardMax": ([], {"axis": 1}),
+    "InstanceNorm": (PARAMETERS, {"data_format": "NCHW"}),
+    "LRN": ([], {"depth_radius": 1}),
+    "LayerNorm": (PARAMETERS, {"begin_norm_axis": 2, "begin_params_axis": 2}),
+    "LogSoftmaxV2": ([], {"axes": [1, 2]}),
+    "LpNormalize": ([], {}),
+    "MVNV2": ([], {"axes": [0, 2]}),
+    "RmsNorm": (PARAMETERS[:1], {}),
+    "ScaledMaskedSoftmax": ([np.array([True, False, False, True])], {"scale": 2.0}),
+    "SoftmaxV2": ([], {"axes": [0, 2]}),
+}
+
+
+@pytest.mark.parametrize("op", sorted(LATE))
+def test_dims_that_only_the_run_knows(op: str) -> None:
+    """Check operators on what a node gives whose dims are not declared."""
+    parameters, attributes = LATE[op]
+    builder, x = ModelBuilder(), random_array(27, (3, 4, 4), F16)
+    at = builder.input("x", "float16", x.shape)
+    (late,) = builder.node("Abs", [at], [("float16", [None] * 3)])
+    more = [builder.constant(each) for each in parameters]
+    (y,) = builder.node(op, [late, *more], [("float16", [None] * 3)], attributes)
+    builder.output("y", y)
+    model = builder.build()
+    found = run_on_ort(model, {"x": x})
+    assert found is not None
+    assert differences(model, found, run_model(model, {"x": x})) == []

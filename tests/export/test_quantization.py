@@ -25,7 +25,7 @@ EDGES = np.array(
 
 
 def floats(dtype: DType) -> Array:
-    """Return all of float16, or in float32 what lies around it as well."""
+    """Return all of float16, or in float32 what is around it as well."""
     with np.errstate(all="ignore"):
         wide = HALF.astype(np.float32)
         return HALF if dtype is F16 else np.concatenate([wide, np.float32(1.0003) * wide, EDGES])

@@ -33,7 +33,8 @@ ACTIVATIONS = (
 
 def small(seed: int, shape: tuple[int, ...], dtype: DType) -> Array:
     """Return numbers with which no layer grows without bound."""
-    return (random_array(seed, shape) * np.float32(0.3)).astype(dtype.numpy)
+    numbers: Array = random_array(seed, shape) * np.float32(0.3)
+    return numbers.astype(dtype.numpy)
 
 
 def lstm_inputs(dtype: DType, *, lengths: bool, states: bool) -> list[Array | None]:
@@ -56,7 +57,7 @@ def test_lstm(dtype: DType, direction: str, read: tuple[int, ...], lengths: bool
     inputs = lstm_inputs(dtype, lengths=lengths, states=lengths)
     outputs = [(dtype, (STEPS, BATCH, HIDDEN))] * 3
     for constants in ((), (1, 2)):
-        attributes = {"direction": direction, "forget_bias": 0.5}
+        attributes: dict[str, Any] = {"direction": direction, "forget_bias": 0.5}
         distance = apart("DynamicRNN", inputs, outputs, attributes, constants=constants, read=read)
         assert distance <= NEAR[dtype]
 
@@ -78,7 +79,7 @@ def test_gru(dtype: DType, direction: str, after: bool, lengths: bool, biases: i
         *([random_array(6, (1, BATCH, HIDDEN), dtype)] if lengths else []),
     ]
     outputs = [(dtype, (STEPS, BATCH, HIDDEN))] * 2
-    attributes = {"direction": direction, "reset_after": after}
+    attributes: dict[str, Any] = {"direction": direction, "reset_after": after}
     for constants, read in (((), (0, 1)), ((1, 2), (0,))):
         distance = apart(
             "DynamicGRUV2", inputs, outputs, attributes, constants=constants, read=read

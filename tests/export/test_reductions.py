@@ -64,13 +64,12 @@ def everything(seed: int, shape: Sequence[int], dtype: DType) -> Array:
     return x
 
 
-@pytest.mark.parametrize("keep", [False, True])
 @pytest.mark.parametrize("name", sorted(FOLDS))
 @pytest.mark.parametrize(("shape", "axes"), [*AXES, *EMPTY])
-def test_reductions_of_floats(name: str, shape: Sequence[int], axes: list[int], keep: bool) -> None:
-    for dtype in FLOATS:
+def test_reductions_of_floats(name: str, shape: Sequence[int], axes: list[int]) -> None:
+    for index, dtype in enumerate(FLOATS):
         exact = name in {"largest", "least"}
-        fold(name, random_array(1, shape, dtype), axes, keep, exact=exact)
+        fold(name, random_array(1, shape, dtype), axes, keep=bool(index % 2), exact=exact)
 
 
 @pytest.mark.parametrize("dtype", INTEGERS)

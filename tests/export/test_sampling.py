@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ FLOATS = sampled([DType.FLOAT32, DType.FLOAT16], [DType.FLOAT64])
 @pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
 @pytest.mark.parametrize("aligned", [False, True])
 def test_grids(dtype: DType, mode: str, padding: str, aligned: bool) -> None:
-    attributes = {
+    attributes: dict[str, Any] = {
         "interpolation_mode": mode, "padding_mode": padding, "align_corners": aligned,
     }  # fmt: skip
     drawn = np.random.default_rng(1).uniform(-1.8, 1.8, (2, 6, 7, 2))
@@ -50,7 +51,7 @@ def test_windows_with_points_of_their_own(
         x[0, 0, 0, 0] = np.inf
         offsets = random_array(4, (2, 3 * groups * high * wide, rows, columns), dtype)
         offsets[0, 0, 0, 0], offsets[1, 0, 1, 1], offsets[1, 1, 0, 1] = np.nan, np.inf, 1e4
-        attributes = {
+        attributes: dict[str, Any] = {
             "strides": [1, 1, stride, stride], "pads": [*pads], "ksize": [high, wide],
             "dilations": [1, 1, dilation, dilation], "deformable_groups": groups,
         }  # fmt: skip

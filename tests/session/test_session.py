@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
@@ -56,3 +57,29 @@ def test_refused_model_is_refused_by_the_constructor() -> None:
     model.graph.node[0].op_type = "Nonsense"
     with pytest.raises(AtcError, match="Nonsense"):
         InferenceSession(model.SerializeToString())
+
+
+def test_every_finding_of_a_refused_model_is_reported() -> None:
+    model = layer()
+    for node in model.graph.node:
+        node.op_type = "Mish"
+        del node.input[1:]
+    model.opset_import[0].version = 18
+    with pytest.raises(AtcError) as caught:
+        InferenceSession(model.SerializeToString())
+    places = {each.place.node for each in caught.value.diagnostics if each.place}
+    assert places == {0, 1}
+
+
+def test_errors_that_a_choice_of_dims_refutes_refuse_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def without_findings(known: Any, *_: object) -> Any:
+        return replace(known.checked.check, findings=(), faults=())
+
+    monkeypatch.setattr("atc_py.pipeline.outlook.open_check", without_findings)
+    model = layer()
+    model.graph.node[0].op_type = "Nonsense"
+    session = InferenceSession(model.SerializeToString())
+    with pytest.raises(AtcError, match="Nonsense"):
+        session.run(None, {"x": rows(1)})

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.export.body import is_rounded
+from atc_py.export.node import NoFormError
 from atc_py.export.numbers import truncated
 from atc_py.export.registry import emulates
 from atc_py.tensor.dtypes import DType
@@ -31,6 +32,8 @@ def cast(body: Body) -> str:
     Integers to integers: the low bits. To bool: whether x is not 0.
     """
     source, target = body.node.dtype(), body.node.outputs[0].dtype
+    if target is DType.INT4:
+        raise NoFormError("int4 is held in int8, which keeps more bits")
     if source is DType.FLOAT64 and is_rounded(target):
         return _narrowed(body, body.own(), target)
     if target is DType.BFLOAT16 and source in _LONG:

@@ -35,13 +35,17 @@ _FILTER, _BIAS = 1, 2
 
 @emulates("Conv2D", "Conv3D")
 def convolution(body: Body) -> str:
-    """Write `y[n, o] = bias[o] + sum over c and taps of (w - offset_w)[o, c] * x[n, c]`."""
+    """Write `y[n, o] = bias[o] + sum over c and taps of (w - offset_w)[o, c] * x[n, c]`.
+
+    x is padded with `offset_x`. Floats are added up in float32, operands rounded to HF32 first where
+    `impl_mode` says so; int8 is added up in int32, which wraps around.
+    """
     return _convolved(body, body.node.integer("groups"))
 
 
 @emulates("DepthwiseConv2D")
 def depthwise(body: Body) -> str:
-    """Write a convolution in as many groups as channels."""
+    """Write Conv2D in as many groups as channels."""
     channels = body.node.type(0).dims[1]
     if channels is None:
         raise NoFormError("input 'x' has an open number of channels")
@@ -54,7 +58,10 @@ def _convolved(body: Body, groups: int) -> str:
     geometry = {"group": groups, "pads": _onnx_pads(node.integers("pads")), **_steps(body)}
     if node.dtype() is not DType.INT8:
         _check_float64(body)
-        return body.add("Conv", *factors(body), *_bias(body), **geometry)
+        data, weights = factors(body)
+        if any(geometry["pads"]) and _has_infinite_weights(body):
+            geometry, data = _padded_apart(body, geometry, data)
+        return body.add("Conv", data, weights, *_bias(body), **geometry)
     data, weights = bytes_of_operand(body, 0), bytes_of_operand(body, _FILTER)
     zero = node.integer("offset_x")
     # What is padded counts nothing where offset_x is the zero point; it is then added for all taps.
@@ -65,7 +72,10 @@ def _convolved(body: Body, groups: int) -> str:
 
 @emulates("Conv2DTransposeD", "Conv3DTransposeD")
 def transposed(body: Body) -> str:
-    """Write the sum of the filter times each element, which falls on `i * stride + tap - pad`."""
+    """Write the sum of the filter times each element `i`, at `i * stride + tap * dilation - pad`.
+
+    int8 is a convolution by the turned filter; what is between and around the data is `offset_x`.
+    """
     node = body.node
     groups, extra = node.integer("groups"), node.integers("output_padding")[2:]
     if node.dtype() is DType.INT8:
@@ -91,6 +101,26 @@ def _check_float64(body: Body) -> None:
     """
     if body.node.dtype() is DType.FLOAT64:
         raise NoFormError("onnxruntime has no convolution of float64")
+
+
+def _has_infinite_weights(body: Body) -> bool:
+    """Return True if the filter is a constant with infinity or NaN.
+
+    Their products with padding are NaN, which onnxruntime leaves out where it is blocked by channels.
+    """
+    weights = body.node.constant(_FILTER)
+    return weights is not None and not np.isfinite(weights.astype(np.float32)).all()
+
+
+def _padded_apart(body: Body, geometry: Geometry, data: str) -> tuple[Geometry, str]:
+    """Return the geometry without padding, and the data with it.
+
+    There is an axis more in between: onnxruntime would add a mere Pad to the convolution that follows.
+    """
+    pads, rank, first = geometry["pads"], body.node.rank() - 2, body.ints(0)
+    around = body.ints(0, 0, 0, *pads[:rank], 0, 0, 0, *pads[rank:])
+    padded = body.add("Pad", body.add("Unsqueeze", data, first), around, body.const(0.0))
+    return {**geometry, "pads": (0,) * len(pads)}, body.add("Squeeze", padded, first)
 
 
 def _bias(body: Body) -> list[str]:

@@ -28,7 +28,7 @@ _NONE, _SOME, _NAN = 1.0, 2.0, 3.0
 
 @emulates("ROIAlign")
 def roi_align(body: Body) -> str:
-    """Write the mean or largest of bilinear samples of each cell; not finite regions are 0."""
+    """Write the mean or largest of bilinear samples of each cell; 0 of a region that is not finite."""
     node = body.node
     images, corners = images_of(body, body.x(1))
     return align_regions(

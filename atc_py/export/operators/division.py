@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from atc_py.export.numbers import carried, number, returned
 from atc_py.export.registry import emulates
 from atc_py.tensor.dtypes import DType
@@ -24,9 +26,7 @@ def real_div(body: Body) -> str:
     if body.node.dtype().is_float:
         return body.add("Div", body.x(0), body.x(1))
     if body.node.dtype() is DType.UINT64:
-        divisor, is_zero = _unsigned(body)
-        quotient = body.add("Div", body.own(0), divisor)
-        return body.add("Sub", quotient, body.add("Mul", quotient, is_zero))
+        return returned(body, _unsigned_quotient(body))
     x1, x2 = carried(body, 0), carried(body, 1)
     small = _is_small(body, x2)
     one = number(body, 1)
@@ -70,13 +70,36 @@ def _is_small(body: Body, x: str) -> str:
     return body.add("And", above, body.add("Less", x, number(body, 2)))
 
 
-def _unsigned(body: Body) -> tuple[str, str]:
-    """Return divisors of uint64 with 1 in place of 0, and 1 where they were 0, else 0."""
-    zeros = body.add("Not", body.cast(body.own(1), DType.BOOL))
-    is_zero = body.cast(zeros, DType.UINT64)
-    return body.add("Add", body.own(1), is_zero), is_zero
+def _unsigned_quotient(body: Body) -> str:
+    """Return the quotient of uint64 as int64 of the same bits; 0 of a division by 0.
+
+    A divisor of 2^63 and more goes once or not at all. By another one half of the number is
+    divided, whose quotient is doubled, and the rest is below two divisors.
+    """
+    x1, x2 = carried(body, 0), carried(body, 1)
+    zero, one = number(body, 0), number(body, 1)
+    plain = body.add("Greater", x2, zero)
+    divisor = body.add("Where", plain, x2, one)
+    bit = body.const(1, DType.UINT64)
+    half = body.cast(body.add("BitShift", body.own(0), bit, direction="RIGHT"), DType.INT64)
+    below = body.add("Div", half, divisor)
+    below = body.add("Add", below, below)
+    rest = body.add("Sub", x1, body.add("Mul", below, divisor))
+    more = body.cast(_reaches(body, rest, divisor), DType.INT64)
+    once = body.cast(_reaches(body, x1, x2), DType.INT64)
+    other = body.add("Where", body.add("Equal", x2, zero), zero, once)
+    return body.add("Where", plain, body.add("Add", below, more), other)
+
+
+def _reaches(body: Body, x: str, y: str) -> str:
+    """Return whether x, bits of uint64 held as int64, is y or more."""
+    least = number(body, np.iinfo(np.int64).min)
+    return body.add("GreaterOrEqual", *(body.add("Add", each, least) for each in (x, y)))
 
 
 def _unsigned_remainder(body: Body) -> str:
-    """Return the remainder of uint64."""
-    return body.add("Mod", body.own(0), _unsigned(body)[0])
+    """Return the remainder of uint64; 1 stands in for a divisor of 0."""
+    divisor = carried(body, 1)
+    zero, one = number(body, 0), number(body, 1)
+    divisor = body.add("Where", body.add("Equal", divisor, zero), one, divisor)
+    return body.add("Mod", body.own(0), body.cast(divisor, DType.UINT64))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.export.node import NoFormError
+from atc_py.export.region_maxima import largest_samples
 from atc_py.export.regions import align_regions, images_of, real_of
 from atc_py.export.registry import emulates
 from atc_py.tensor.dtypes import DType
@@ -24,15 +25,8 @@ __all__: list[str] = []
 
 @emulates("RoiExtractor")
 def roi_extractor(body: Body) -> str:
-    """Write ROIAlign of each region on map `floor(log2(sqrt(w * h) / finest_scale + 1e-6))`.
-
-    Raises:
-        NoFormError: the largest of samples is wanted, and regions say how many there are.
-    """
+    """Write ROIAlign of each region on map `floor(log2(sqrt(w * h) / finest_scale + 1e-6))`."""
     node, dtype = body.node, real_of(body)
-    samples, largest = node.integer("sample_num"), node.text("pool_mode") == "max"
-    if largest and samples <= 0:
-        raise NoFormError("pool_mode max needs a sample_num, because regions differ in samples")
     images, corners = images_of(body, body.x())
     low, high = body.several("Split", 2, corners, axis=1, num_outputs=2)
     given = sizes = body.add("Sub", high, low)
@@ -83,6 +77,12 @@ def _pooled(body: Body, position: int, corners: str, images: str, scale: float) 
     """Return cells of regions of one map; the largest of samples by way of cells of one sample."""
     node = body.node
     samples, largest = node.integer("sample_num"), node.text("pool_mode") == "max"
+    pooled = node.integer("pooled_height"), node.integer("pooled_width")
+    if largest and samples <= 0:
+        corners = body.add("Mul", corners, body.const(scale, real_of(body)))
+        return largest_samples(
+            body, body.x(position), corners, images, pooled, moved=node.flag("aligned")
+        )
     times = samples if largest else 1
     found = align_regions(
         body,
@@ -92,8 +92,8 @@ def _pooled(body: Body, position: int, corners: str, images: str, scale: float) 
         moved=node.flag("aligned"),
         samples=1 if largest else samples,
         mode="avg",
-        output_height=node.integer("pooled_height") * times,
-        output_width=node.integer("pooled_width") * times,
+        output_height=pooled[0] * times,
+        output_width=pooled[1] * times,
         spatial_scale=scale,
     )
     if times == 1:

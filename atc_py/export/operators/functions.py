@@ -44,7 +44,7 @@ _declare("Asinh", "the inverse hyperbolic sine", doubles.asinh)
 _declare("Atan", "the inverse tangent, in radians", doubles.atan)
 _declare("Atanh", "the inverse hyperbolic tangent", doubles.atanh)
 _declare("Ceil", "the smallest integer that is not less than x")
-_declare("Cos", "the cosine of an angle in radians")
+_declare("Cos", "the cosine of an angle in radians", doubles.cos)
 _declare("Cosh", "the hyperbolic cosine", doubles.cosh)
 _declare("Floor", "the largest integer that is not greater than x")
 _declare("Reciprocal", "`1 / x`")
@@ -130,7 +130,7 @@ def tan(body: Body) -> str:
     """Write the tangent; that of int32 in float32, with its fraction cut off."""
     dtype = body.node.dtype()
     if dtype is DType.FLOAT64:
-        return body.add("Div", body.add("Sin", body.own()), body.add("Cos", body.own()))
+        return doubles.tan(body, body.own())
     if dtype.is_float:
         return body.add("Tan", body.x())
     tangent = body.add("Tan", body.cast(body.own(), DType.FLOAT32))

@@ -16,21 +16,13 @@ __all__: list[str] = []
 
 @emulates("RandomStandardNormal", "RandomUniform")
 def drawn(body: Body) -> str:
-    """Write a result without elements; ONNX does not say which numbers a seed gives.
-
-    Raises:
-        NoFormError: numbers are drawn.
-    """
+    """Write a result without elements; draws have no form: which ones a seed gives is not defined."""
     return _nothing(body)
 
 
 @emulates("Multinomial", moves=True)
 def multinomial(body: Body) -> str:
-    """Write 0, the only class, or a result without elements.
-
-    Raises:
-        NoFormError: there are several classes.
-    """
+    """Write 0, the only class, or a result without elements; draws of several classes have no form."""
     dims, facts = body.node.type(0).dims, body.node.outputs[0]
     if dims[-1] != 1:
         return _nothing(body)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.export.axes import carrier, mean, scalar
+from atc_py.export.axes import mean
+from atc_py.export.numbers import carrier, number
 from atc_py.export.registry import emulates
 from atc_py.tensor.dtypes import DType
 
@@ -29,7 +30,7 @@ def _centered(body: Body, axes: Sequence[int]) -> tuple[str, str, str]:
 
 def _root(body: Body, squares: str) -> str:
     """Return `sqrt(squares + epsilon)`."""
-    epsilon = scalar(body, body.node.number("epsilon"))
+    epsilon = number(body, body.node.number("epsilon"))
     return body.add("Sqrt", body.add("Add", squares, epsilon))
 
 
@@ -45,7 +46,7 @@ def layer_norm(body: Body) -> Sequence[str]:
     axis = body.node.integer("begin_norm_axis") % rank
     axes = range(axis, rank)
     gamma, beta = body.x(1), body.x(2)
-    single = len(body.outputs) == 1 and carrier(body) is DType.FLOAT32
+    single = len(body.outputs) == 1 and carrier(body.node.dtype()) is DType.FLOAT32
     if single and _has_elements(body, axes):
         return [body.add("LayerNormalization", body.x(), gamma, beta, axis=axis, epsilon=epsilon)]
     centered, means, variances = _centered(body, axes)
@@ -60,7 +61,7 @@ def instance_norm(body: Body) -> str:
     rank, epsilon = body.node.rank(), body.node.number("epsilon")
     axes = range(_CHANNEL_AXES, rank)
     gamma, beta = body.x(1), body.x(2)
-    plain = carrier(body) is DType.FLOAT32 and rank > _CHANNEL_AXES
+    plain = carrier(body.node.dtype()) is DType.FLOAT32 and rank > _CHANNEL_AXES
     if plain and _has_elements(body, range(rank)):
         return body.add("InstanceNormalization", body.x(), gamma, beta, epsilon=epsilon)
     centered, _, variances = _centered(body, axes)
@@ -75,5 +76,5 @@ def rms_norm(body: Body) -> str:
     """Write `y = x / sqrt(mean(x^2) + epsilon) * gamma`, over the axes of gamma."""
     x, rank = body.x(), body.node.rank()
     axes = range(rank - body.node.rank(1), rank)
-    squares = mean(body, body.add("Pow", x, scalar(body, 2)), axes)
+    squares = mean(body, body.add("Pow", x, number(body, 2)), axes)
     return body.add("Mul", body.add("Div", x, _root(body, squares)), body.x(1))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.export.axes import reduced, scalar
+from atc_py.export.axes import reduced
+from atc_py.export.numbers import number
 from atc_py.export.registry import emulates
 from atc_py.tensor.dtypes import DType
 
@@ -36,7 +37,7 @@ def softmax_cross_entropy_loss(body: Body) -> Sequence[str]:
         "Or", body.add("Less", labels, nothing), body.add("GreaterOrEqual", labels, classes)
     )
     left_out = body.add("Or", ignored, outside)
-    zero, one = scalar(body, 0), scalar(body, 1)
+    zero, one = number(body, 0), number(body, 1)
     if node.type(0).dims[_CLASSES] == 0:
         losses = shares = body.add("Where", left_out, zero, zero)
     else:

@@ -24,7 +24,11 @@ _MATRIX = 2
 
 @emulates("MatMulV2")
 def matmul(body: Body) -> str:
-    """Write `y = x1 @ (x2 - offset_w) + bias`; either matrix may be transposed first."""
+    """Write `y = x1 @ (x2 - offset_w) + bias`; either matrix may be transposed first.
+
+    Floats are added up in float32, rounded to HF32 first where `impl_mode` says so; int8 is added up
+    in int32, which wraps around.
+    """
     node = body.node
     turns = (node.flag("transpose_x1"), node.flag("transpose_x2"))
     if node.dtype() is DType.INT8:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from atc_py.export.axes import arg_of, carrier, from_front, mean, reduced, scalar
+from atc_py.export.axes import arg_of, from_front, mean, reduced
+from atc_py.export.numbers import carrier, number
 from atc_py.export.registry import emulates
 from atc_py.tensor.dtypes import DType
 
@@ -29,9 +30,9 @@ def batch_norm(body: Body) -> str:
     """Write `y = (x - mean) / sqrt(variance + epsilon) * scale + offset`, channel by channel."""
     epsilon = body.node.number("epsilon")
     x, scale, offset, means, variance = (body.x(at) for at in range(5))
-    if carrier(body) is DType.FLOAT32:
+    if carrier(body.node.dtype()) is DType.FLOAT32:
         return body.add("BatchNormalization", x, scale, offset, means, variance, epsilon=epsilon)
-    deviation = body.add("Sqrt", body.add("Add", variance, scalar(body, epsilon)))
+    deviation = body.add("Sqrt", body.add("Add", variance, number(body, epsilon)))
     factor = body.add("Div", scale, deviation)
     shift = body.add("Sub", offset, body.add("Mul", means, factor))
     shape = body.ints(-1, *(1,) * (body.node.rank() - 2))
@@ -70,7 +71,7 @@ def log_softmax(body: Body) -> str:
     """Write `y = (x - m) - log(sum of exp(x - m))`, m the largest x, over the axes jointly."""
     axes = from_front(body.node.integers("axes"), body.node.rank())
     x = body.x()
-    if _is_plain(body, axes) and carrier(body) is DType.FLOAT32:
+    if _is_plain(body, axes) and carrier(body.node.dtype()) is DType.FLOAT32:
         return body.add("LogSoftmax", x, axis=axes[0])
     difference = _step(body, body.add("Sub", x, reduced(body, "ReduceMax", x, axes)), _DIFFERENCE)
     powers = _step(body, body.add("Exp", difference), _EXPONENTIAL)
@@ -82,8 +83,8 @@ def log_softmax(body: Body) -> str:
 def scaled_masked_softmax(body: Body) -> str:
     """Write a softmax of `x * scale`, of the lowest finite float32 where the mask is true."""
     x, scale = body.x(), body.node.number("scale")
-    scaled = x if scale == 1 else body.add("Mul", x, scalar(body, scale))
-    lowest = scalar(body, float(np.finfo(np.float32).min))
+    scaled = x if scale == 1 else body.add("Mul", x, number(body, scale))
+    lowest = number(body, float(np.finfo(np.float32).min))
     masked = body.add("Where", body.own(1), lowest, scaled)
     return body.add("Softmax", masked, axis=-1)
 
@@ -98,7 +99,7 @@ def hardmax(body: Body) -> str:
     line = body.add("Range", body.const(0, DType.INT64), size, body.const(1, DType.INT64))
     shape = body.ints(*(-1 if at == axis else 1 for at in range(body.node.rank())))
     found = body.add("Equal", body.add("Reshape", line, shape), places)
-    return body.cast(found, carrier(body))
+    return body.cast(found, carrier(body.node.dtype()))
 
 
 @emulates("LRN")
@@ -110,10 +111,10 @@ def lrn(body: Body) -> str:
     reach = radius if channels is None else max(0, min(radius, channels - 1))
     pads = [0] * (2 * node.rank())
     pads[1] = pads[1 + node.rank()] = reach
-    wide = body.add("Pad", squares, body.ints(*pads), scalar(body, 0)) if reach else squares
+    wide = body.add("Pad", squares, body.ints(*pads), number(body, 0)) if reach else squares
     parts = [_channels(body, wide, at, at - 2 * reach) for at in range(2 * reach + 1)]
     total = body.add("Sum", *parts)
-    bias, alpha, beta = (scalar(body, node.number(name)) for name in ("bias", "alpha", "beta"))
+    bias, alpha, beta = (number(body, node.number(name)) for name in ("bias", "alpha", "beta"))
     base = body.add("Add", body.add("Mul", total, alpha), bias)
     return body.add("Div", x, body.add("Pow", base, beta))
 
@@ -133,7 +134,7 @@ def lp_normalize(body: Body) -> str:
     op_type = "ReduceL1" if body.node.integer("p") == 1 else "ReduceL2"
     axes = from_front([body.node.integer("axis")], body.node.rank())
     norm = reduced(body, op_type, x, axes)
-    nothing = scalar(body, 0)
+    nothing = number(body, 0)
     return body.add("Where", body.add("Equal", norm, nothing), nothing, body.add("Div", x, norm))
 
 
@@ -144,5 +145,5 @@ def mean_variance_normalize(body: Body) -> str:
     x = body.x()
     centered = body.add("Sub", x, mean(body, x, axes))
     deviation = body.add("Sqrt", mean(body, body.add("Mul", centered, centered), axes))
-    divisor = body.add("Add", deviation, scalar(body, body.node.number("eps")))
+    divisor = body.add("Add", deviation, number(body, body.node.number("eps")))
     return body.add("Div", centered, divisor)

@@ -13,20 +13,27 @@ if TYPE_CHECKING:
 
 __all__: list[str] = []
 
+_MOST = 2.0**62
+"""A number of elements that no memory holds."""
+
 
 @emulates("Range")
 def count_up(body: Body) -> str:
     """Write `y[i] = start + i * delta`, with max(ceil((limit - start) / delta), 0) elements.
 
-    Floats are counted in int64: runtimes add delta up, each sum with an error of its own.
+    Floats are counted in int64: runtimes add delta up, each sum with an error of its own. Where
+    there is no number of elements, because delta is 0 or something is not finite, they count in
+    steps of 0, which ends the run.
     """
     start, limit, delta = (scalar(body, position) for position in range(3))
     dtype = body.node.dtype()
     if not dtype.is_float:
         return returned(body, body.add("Range", start, limit, delta))
     count = _quotient(body, *(body.cast(each, DType.FLOAT64) for each in (start, limit, delta)))
-    zero, one = (body.const(each, DType.INT64) for each in (0, 1))
-    steps = body.add("Range", zero, body.cast(count, DType.INT64), one)
+    bounded = body.add("Less", body.add("Abs", count), body.const(_MOST, DType.FLOAT64))
+    step = body.cast(bounded, DType.INT64)
+    zero = body.const(0, DType.INT64)
+    steps = body.add("Range", zero, body.cast(count, DType.INT64), step)
     scaled = body.add("Mul", body.cast(steps, carrier(dtype)), delta)
     return body.add("Add", scaled, start)
 

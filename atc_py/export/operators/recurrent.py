@@ -52,7 +52,7 @@ def _optional(body: Body, position: int) -> str:
 
 @emulates("DynamicRNN")
 def dynamic_rnn(body: Body) -> Sequence[str]:
-    """Write `c = fg * c + i * j, h = o * tanh(c)` step by step; see the row's formula."""
+    """Write LSTM with its gates in ONNX's order; a Scan of its steps if states of each are read."""
     node = body.node
     width, hidden = node.shape()[2], node.shape(1)[1] // 4
     columns = np.concatenate([np.arange(hidden) + gate * hidden for gate in _IOFC])
@@ -71,7 +71,7 @@ def dynamic_rnn(body: Body) -> Sequence[str]:
 
 @emulates("DynamicGRUV2")
 def dynamic_gru(body: Body) -> Sequence[str]:
-    """Write `h = (1 - z) * n + z * h` step by step; see the row's formula."""
+    """Write GRU; a Scan of its steps if sequences have lengths and the state of each step is read."""
     node, every, hidden = body.node, slice(None), body.node.shape(2)[0]
     wide = 3 * hidden
     w, r = (_turned(body, at, "turned", every, np.arange(wide)) for at in (1, 2))
@@ -180,13 +180,13 @@ def _gru_bias(body: Body, wide: int) -> str:
 
 @emulates("CommonLSTM")
 def common_lstm(body: Body) -> Sequence[str]:
-    """Write `c = fg * c + i * j, h = o * act(c)` step by step in each direction."""
+    """Write LSTM; a Scan of `c = fg * c + i * j, h = o * act(c)` if it is clipped or not the usual."""
     return _layer(body, "LSTM", "input_forget", states=2)
 
 
 @emulates("CommonGRU")
 def common_gru(body: Body) -> Sequence[str]:
-    """Write `h = (1 - z) * n + z * h` step by step in each direction."""
+    """Write GRU; a Scan of `h = (1 - z) * n + z * h` if it is clipped or not the usual."""
     return _layer(body, "GRU", "linear_before_reset", states=1)
 
 

@@ -9,18 +9,18 @@ import numpy as np
 
 from atc_py.export.axes import (
     arg_of,
-    carrier,
     from_front,
     from_ordered,
     mean,
     ordered,
     reduced,
-    scalar,
     with_nan,
 )
 from atc_py.export.integer_norms import integer_norm
+from atc_py.export.integer_products import wrapped_product
+from atc_py.export.integer_sums import integer_sum
+from atc_py.export.numbers import carrier, number
 from atc_py.export.registry import emulates
-from atc_py.export.wrapping import wrapped_product, wrapped_sum
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -46,8 +46,11 @@ def _summed(
     dtype = body.node.dtype()
     if not dtype.is_integer:
         return reduced(body, "ReduceSum", before(body.x()), axes, keep=keep)
-    value = before(body.cast(body.x(), DType.INT64))
-    return body.cast(wrapped_sum(body, value, axes, keep=keep), dtype)
+    wide = before(body.cast(body.own(), DType.INT64))
+    if not axes:
+        return body.cast(wide, dtype)
+    total = integer_sum(body, wide, DType.INT64, body.ints(*axes), keep=keep)
+    return body.cast(total, dtype)
 
 
 @emulates("ReduceSumD")
@@ -127,7 +130,7 @@ def reduce_log_sum_exp(body: Body) -> str:
     axes = from_front((int(axis) for axis in body.node.numbers(1).reshape(-1)), rank)
     x = body.x()
     largest = reduced(body, "ReduceMax", x, axes)
-    finite = body.add("Where", body.add("IsInf", largest), scalar(body, 0), largest)
+    finite = body.add("Where", body.add("IsInf", largest), number(body, 0), largest)
     powers = body.add("Exp", body.add("Sub", x, finite))
     total = body.add("Log", reduced(body, "ReduceSum", powers, axes))
     result = body.add("Add", total, finite)
@@ -139,8 +142,8 @@ def global_lp_pool(body: Body) -> str:
     """Write `(sum of |x|^p)^(1/p)` over all axes but batch and channel."""
     p, axes = body.node.number("p"), range(_POOLED_FROM, body.node.rank())
     magnitudes = body.add("Abs", body.x())
-    powers = body.add("Pow", magnitudes, scalar(body, p))
-    inverse = scalar(body, 1 / carrier(body).numpy.type(p))
+    powers = body.add("Pow", magnitudes, number(body, p))
+    inverse = number(body, 1 / carrier(body.node.dtype()).numpy.type(p))
     return body.add("Pow", reduced(body, "ReduceSum", powers, axes), inverse)
 
 
@@ -180,5 +183,5 @@ def lp_norm(body: Body) -> str:
         norm = body.add("Sqrt", _summed(body, axes, keep=keep, before=partial(_square, body)))
     if dtype.is_integer:
         return norm
-    epsilon = scalar(body, body.node.number("epsilon"))
+    epsilon = number(body, body.node.number("epsilon"))
     return body.add("Where", body.add("Less", norm, epsilon), epsilon, norm)

@@ -79,8 +79,8 @@ def causal_conv_as_conv(site: Site) -> Sequence[str]:
     x = site.transpose(site.name(0), order)
     if held:
         if site.tensor(_STATE) is not None:
-            dims = [site.shape(_STATE)[at] for at in order]
-            fits = dims == [batch, channels, held]
+            own = site.shape(_STATE)
+            fits = [own[at] for at in order] == [batch, channels, held]
             require(fits, "the state has the taps before X", "状态为 X 之前的各抽头")
             state = site.transpose(site.name(_STATE), order)
         else:

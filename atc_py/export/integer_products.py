@@ -1,4 +1,4 @@
-"""Sums and products of integers as ONNX that wrap around: runtimes reduce integers in float64."""
+"""Products of integers as ONNX that wrap around: runtimes reduce integers in float64."""
 
 from __future__ import annotations
 
@@ -11,18 +11,7 @@ if TYPE_CHECKING:
 
     from atc_py.export.body import Body
 
-__all__ = ["wrapped_product", "wrapped_sum"]
-
-
-def wrapped_sum(body: Body, value: str, axes: Sequence[int], *, keep: bool) -> str:
-    """Write the sum of int64 of the rank of operand 0 over axes: a product with a column of ones."""
-    if not axes:
-        return value
-    rows, length = _rows(body, value, axes)
-    shape = body.add("Concat", length, body.ints(1), axis=0)
-    ones = body.add("Expand", body.const(1, DType.INT64), shape)
-    total = body.add("Squeeze", body.add("MatMul", rows, ones), body.ints(-1))
-    return body.add("Unsqueeze", total, body.ints(*axes)) if keep else total
+__all__ = ["wrapped_product"]
 
 
 def wrapped_product(body: Body, value: str, axes: Sequence[int], *, keep: bool) -> str:
