@@ -50,7 +50,8 @@ Inputs are arrays, lists or OrtValues; types and shapes must be those of the mod
 the model declares, whatever `--output-type` makes of them inside. An array of one element may be fed to a scalar input. Inputs that
 `fix` binds to a value accept that value alone.
 
-`get_inputs`, `get_outputs` and `get_modelmeta` describe an .onnx as onnxruntime does. An .om has the shapes that it was
+`get_inputs`, `get_outputs` and `get_modelmeta` describe an .onnx as onnxruntime does. Dims of outputs that the compiler knows are
+numbers; one that it does not know has the name that the file declares for it, or None. An .om has the shapes that it was
 converted for; its metadata are the graph's name, the producer and, in `custom_metadata_map`, the SoC and the options.
 
 ## Errors and warnings

@@ -43,6 +43,9 @@ _CHANGES_NUMBERS = (
 _FROM_BYTES = (False, False)
 """Of the bindings' constructor: the model is no path, and does not configure the session."""
 
+_REASON = 300
+"""Characters of a reason of onnxruntime's that are shown."""
+
 _OFF = {"", "0"}
 
 _FORMAT = "session.load_model_format"
@@ -160,15 +163,26 @@ def _overridden(
 
 
 def _probed(options: Any, inputs: Sequence[DeclaredValue]) -> dict[str, DeclaredDims | None]:
-    """Return the dims that a session of onnxruntime's gives inputs of these names and types."""
+    """Return the dims that a session of onnxruntime's gives inputs of these names and types.
+
+    Raises:
+        AtcError: SESSION_UNSUPPORTED where it makes no session with the options.
+    """
     from atc_py.frontend.reading.interface import inputs_alone
 
     bindings: Any = sys.modules[_BINDINGS]
     model = inputs_alone(inputs)
-    with _writing_nothing(options):
-        session = bindings.InferenceSession(options, model, *_FROM_BYTES)
-        session.initialize_session([], [], set())
-        found = {each.name: tuple(each.shape) for each in session.inputs_meta}
+    try:
+        with _writing_nothing(options):
+            session = bindings.InferenceSession(options, model, *_FROM_BYTES)
+            session.initialize_session([], [], set())
+            found = {each.name: tuple(each.shape) for each in session.inputs_meta}
+    except Exception as error:
+        reason = " ".join(str(error).split())[:_REASON]
+        message = f"onnxruntime does not take the session options with such inputs: {reason}"
+        hint = "leave out initializers and dims that the model does not have"
+        refusal = SESSION_UNSUPPORTED.diagnostic(message, help=hint)
+        raise session_error(NOT_IMPLEMENTED, refusal) from error
     return {
         each.name: found[each.name]
         for each in inputs

@@ -14,7 +14,7 @@ from atc_py.session.errors import INVALID_ARGUMENT, load_error, session_error
 from atc_py.session.feeds import Feeder, dtype_of
 from atc_py.session.options import chosen_dims, use_options, weights_folder
 from atc_py.session.providers import check_providers
-from atc_py.session.source import OnnxSource, with_known_dims
+from atc_py.session.source import OnnxSource, types_of, with_known_types
 from atc_py.session.surface import SessionSurface
 from atc_py.session.values import ModelMetadata, NodeArg
 
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from atc_py.frontend.reading.interface import DeclaredDims, DeclaredValue
     from atc_py.session.choice import SessionKeywords
     from atc_py.session.compiled import ShapeCompilation
-    from atc_py.tensor.shapes import Dims, Shape
+    from atc_py.session.source import KnownType
+    from atc_py.tensor.shapes import Shape
 
     Array = npt.NDArray[Any]
 
@@ -109,7 +110,7 @@ class InferenceSession(SessionSurface):
         self._models = CompiledModels(
             self._feeder.open_names, source.build, choice.keep, choice.room
         )
-        outputs = with_known_dims(interface, self._known_dims())
+        outputs = with_known_types(interface, self._known_types())
         self._inputs = [NodeArg.of(each) for each in interface.inputs]
         self._outputs = [NodeArg.of(each) for each in outputs]
         self._overridable = [NodeArg.of(each) for each in interface.overridable]
@@ -117,14 +118,14 @@ class InferenceSession(SessionSurface):
         self._names = [each.name for each in outputs]
         self._dtypes = {each.name: dtype_of(each.type) for each in outputs}
 
-    def _known_dims(self) -> Mapping[str, Dims | None]:
-        """Return dims of outputs; a model without open dims is compiled for them.
+    def _known_types(self) -> Mapping[str, KnownType]:
+        """Return what is known of outputs; a model without open dims is compiled for them.
 
         Raises:
             AtcError: with every finding, where the model does not compile.
         """
         if not self._feeder.open_names:
-            return {each.name: each.shape for each in self._models.prepare(()).outputs}
+            return types_of(self._models.prepare(()))
         try:
             return self._source.outlook()
         except AtcError as error:

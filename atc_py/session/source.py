@@ -5,11 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from atc_py.diag import Place
 from atc_py.diag.codes import FILE_UNREADABLE, SESSION_UNSUPPORTED
-from atc_py.frontend.reading.interface import DeclaredValue, FileMetadata, ModelInterface
+from atc_py.frontend.reading.interface import (
+    UNDEFINED,
+    DeclaredValue,
+    FileMetadata,
+    ModelInterface,
+)
 from atc_py.running.model import Model
 from atc_py.session.compiled import Built
 from atc_py.session.errors import NOT_IMPLEMENTED, session_error
@@ -24,15 +29,30 @@ if TYPE_CHECKING:
     from atc_py.frontend.reading.onnx_file import OnnxFile
     from atc_py.options.compile_options import CompileOptions
     from atc_py.package.schema import OmModel
+    from atc_py.tensor.dtypes import DType
     from atc_py.tensor.shapes import Dims, Shape
 
-__all__ = ["OfflineSource", "OnnxSource", "SessionSource", "source_of", "with_known_dims"]
+__all__ = [
+    "OfflineSource",
+    "OnnxSource",
+    "SessionSource",
+    "source_of",
+    "types_of",
+    "with_known_types",
+]
 
 _BYTES = "model.onnx in memory"
 """Name of a model that came as bytes, in messages."""
 
 _ORT_FORMAT = b"ORTM"
 """Fourth to eighth byte of a model in onnxruntime's own format."""
+
+
+class KnownType(NamedTuple):
+    """Type of an output as far as it is known: element type and dims."""
+
+    dtype: DType | None
+    dims: Dims | None
 
 
 class SessionSource(Protocol):
@@ -56,8 +76,8 @@ class SessionSource(Protocol):
         """
         ...
 
-    def outlook(self) -> Mapping[str, Dims | None]:
-        """Return the dims of outputs that do not depend on open dims.
+    def outlook(self) -> Mapping[str, KnownType]:
+        """Return what is known of outputs whatever is chosen for open dims.
 
         Raises:
             AtcError: with all findings, where no dims of the inputs compile.
@@ -133,15 +153,16 @@ class OnnxSource:
         }
         return Built(model, nbytes, done.warnings, casts)
 
-    def outlook(self) -> Mapping[str, Dims | None]:
-        """Return the dims of outputs that do not depend on open dims.
+    def outlook(self) -> Mapping[str, KnownType]:
+        """Return what is known of outputs whatever is chosen for open dims.
 
         Raises:
             AtcError: with all findings, where no dims of the inputs compile.
         """
         from atc_py.pipeline.outlook import outlook
 
-        return {each.name: each.dims for each in outlook(self.file, self.options).outputs}
+        found = outlook(self.file, self.options).outputs
+        return {each.name: KnownType(each.dtype, each.dims) for each in found}
 
     def _require_unchanged(self) -> None:
         """Refuse files that were written again: their weights are not those that were read.
@@ -195,9 +216,9 @@ class OfflineSource:
         facts = memory_facts(self.model.description)
         return Built(self.model, 0 if facts is None else facts.total)
 
-    def outlook(self) -> Mapping[str, Dims | None]:
-        """Return the dims of outputs."""
-        return {each.name: each.shape for each in self.model.outputs}
+    def outlook(self) -> Mapping[str, KnownType]:
+        """Return the types of outputs."""
+        return types_of(self.model)
 
 
 def source_of(
@@ -240,19 +261,33 @@ def _onnx_source(file: OnnxFile, options: CompileOptions, device: str, *paths: P
     return OnnxSource(file, options, device, known)
 
 
-def with_known_dims(
-    interface: ModelInterface, known: Mapping[str, Dims | None]
+def types_of(model: Model) -> dict[str, KnownType]:
+    """Return the types of a model's outputs."""
+    return {each.name: KnownType(each.dtype, each.shape) for each in model.outputs}
+
+
+def with_known_types(
+    interface: ModelInterface, known: Mapping[str, KnownType]
 ) -> tuple[DeclaredValue, ...]:
-    """Return the outputs, with dims that are numbers where the compiler knows them."""
-    return tuple(
-        replace(each, dims=_joined_dims(each.dims, known.get(each.name)))
-        for each in interface.outputs
-    )
+    """Return the outputs, completed with what the compiler knows of them."""
+    return tuple(_completed(each, known.get(each.name)) for each in interface.outputs)
+
+
+def _completed(stated: DeclaredValue, known: KnownType | None) -> DeclaredValue:
+    """Return an output with what is known where the file does not state it."""
+    if known is None:
+        return stated
+    type_ = stated.type
+    if type_ == UNDEFINED and known.dtype is not None:
+        type_ = type_text(known.dtype)
+    return replace(stated, type=type_, dims=_joined_dims(stated.dims, known.dims))
 
 
 def _joined_dims(stated: DeclaredDims | None, known: Dims | None) -> DeclaredDims | None:
     """Return declared dims with the numbers that are known in place of names."""
-    if stated is None or known is None or len(stated) != len(known):
+    if stated is None:
+        return known
+    if known is None or len(stated) != len(known):
         return stated
     pairs = zip(stated, known, strict=True)
     return tuple(said if isinstance(said, int) or dim is None else dim for said, dim in pairs)

@@ -150,6 +150,15 @@ def test_other_initializers_are_refused() -> None:
     assert isinstance(caught.value, NotImplemented)
 
 
+def test_options_that_onnxruntime_refuses_are_refused() -> None:
+    options = onnxruntime.SessionOptions()
+    value = onnxruntime.OrtValue.ortvalue_from_numpy(rows(1))
+    options.add_external_initializers(["b"], [value])
+    with pytest.raises(AtcError, match="does not take the session options") as caught:
+        InferenceSession(OPEN, options)
+    assert caught.value.diagnostics[0].code.id == "ATC1040"
+
+
 def test_library_of_operators_is_refused() -> None:
     class Options:
         def register_custom_ops_library(self, path: str) -> None:

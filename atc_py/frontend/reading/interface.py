@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import onnx
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from atc_py.diag import Place
 
 __all__ = [
+    "UNDEFINED",
     "DeclaredDims",
     "DeclaredValue",
     "FileMetadata",
@@ -28,6 +29,9 @@ __all__ = [
 
 DeclaredDims: TypeAlias = "tuple[int | str | None, ...]"
 """Dims as a file declares them: a name for a symbolic one, None for one without a name."""
+
+UNDEFINED = "tensor(undefined)"
+"""Type of a value for which the file states none."""
 
 NO_VERSION = 2**63 - 1
 """Version that onnxruntime states for a model that has none."""
@@ -90,38 +94,16 @@ class ModelInterface:
 
 
 def interface_of(model: ModelProto, place: Place) -> ModelInterface:
-    """Return the interface of a model, with the shapes of outputs as far as they can be inferred."""
+    """Return the interface of a model as its file declares it; nothing is inferred."""
     graph = model.graph
     initial = {each.name for each in graph.initializer}
     initial |= {each.values.name for each in graph.sparse_initializer}
-    inferred = {each.name: each for each in _inferred_outputs(model)}
-    outputs = [inferred.get(each.name, each) for each in graph.output]
     defaults = [each for each in graph.input if each.name in initial]
     return ModelInterface(
         inputs=_values((each for each in graph.input if each.name not in initial), place),
-        outputs=_without_made_names(_values(outputs, place), _names_of_dims(model)),
+        outputs=_values(graph.output, place),
         overridable=_values(defaults if model.ir_version >= _FIRST_IR_WITH_DEFAULTS else (), place),
         metadata=_metadata(model),
-    )
-
-
-def _names_of_dims(model: ModelProto) -> frozenset[str]:
-    """Return the names that the file itself gives dims."""
-    stated = (*model.graph.input, *model.graph.output, *model.graph.value_info)
-    return frozenset(dim.dim_param for each in stated for dim in each.type.tensor_type.shape.dim)
-
-
-def _without_made_names(
-    values: tuple[DeclaredValue, ...], known: frozenset[str]
-) -> tuple[DeclaredValue, ...]:
-    """Return the values without the names that inference makes up for dims."""
-    return tuple(
-        replace(
-            each,
-            dims=each.dims
-            and tuple(d if not isinstance(d, str) or d in known else None for d in each.dims),
-        )
-        for each in values
     )
 
 
@@ -142,23 +124,6 @@ def _metadata(model: ModelProto) -> FileMetadata:
 def _said(value: str | bytes) -> str:
     """Return text that no computation depends on, whatever its bytes are."""
     return value.decode(errors="replace") if isinstance(value, bytes) else value
-
-
-def _inferred_outputs(model: ModelProto) -> Iterable[ValueInfoProto]:
-    """Return the outputs with inferred shapes; none where onnx cannot infer them."""
-    if all(_is_settled(each.type) for each in model.graph.output):
-        return ()
-    try:
-        found = onnx.shape_inference.infer_shapes(model, data_prop=True)
-    except (RuntimeError, ValueError, TypeError, onnx.checker.ValidationError):
-        return ()
-    return tuple(found.graph.output)
-
-
-def _is_settled(type_: TypeProto) -> bool:
-    """Return True if a type declares every dim as a number."""
-    tensor = type_.tensor_type
-    return tensor.HasField("shape") and all(d.HasField("dim_value") for d in tensor.shape.dim)
 
 
 def _values(protos: Iterable[ValueInfoProto], place: Place) -> tuple[DeclaredValue, ...]:
