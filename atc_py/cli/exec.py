@@ -104,7 +104,7 @@ def program(  # noqa: PLR0913  (one parameter an option)
         _say,
         strict=strict,
         shadow=shadow,
-        returned=shadow_return,
+        returned=shadow_return if shadow else "",
         max_memory=max_memory,
     )
     _write(done, paths)

@@ -43,17 +43,10 @@ def require_sense(
     """
     mode, precision = chosen_mode(choice), precision_options(choice)
     _require_target(soc, mode)
+    _require_device(device)
     if max_memory is not None:
         parse_size(max_memory)
     # What is left out is sensible, and what it is compared with takes long to import.
-    if device != _BUILT_IN:
-        from atc_py.device.registry import device_names
-
-        known = device_names()
-        if device not in known:
-            raise UNKNOWN_DEVICE.error(
-                f"no device is called {device!r}", help=f"installed are {', '.join(known)}"
-            )
     if op_specs is not None or precision.operator_list != DEFAULT_LIST:
         from atc_py.spec import specifications
 
@@ -85,3 +78,20 @@ def _require_target(soc: str, mode: PrecisionMode) -> None:
     from atc_py.target import find_soc
 
     check_soc(mode, find_soc(soc))
+
+
+def _require_device(name: str) -> None:
+    """Refuse a back end that is not installed.
+
+    Raises:
+        AtcError: UNKNOWN_DEVICE.
+    """
+    if name == _BUILT_IN:
+        return
+    from atc_py.device.registry import device_names
+
+    known = device_names()
+    if name not in known:
+        raise UNKNOWN_DEVICE.error(
+            f"no device is called {name!r}", help=f"installed are {', '.join(known)}"
+        )

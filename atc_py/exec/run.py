@@ -71,7 +71,7 @@ def run_program(
         command=list(command),
         status=status,
         seconds=seconds,
-        options={**session, **choice},
+        options={**session, **{name: value for name, value in choice.items() if value}},
         models=models,
         processes=gather_processes(records),
         diagnostics=found,
