@@ -53,7 +53,8 @@ class Emulated:
         values: types of the values in between.
         initializers: constants that nodes read.
         names: tensors of the package that nodes make, by the name of their value.
-        makers: node of the package that makes each value, by the same.
+        stands_for: by tensor that another storage format was moved to, the one that was moved.
+        makers: node of the package that makes each value, by the name of their value.
         on_grid: names of 16-bit floats, and of bounds in float32 that are on their grid.
     """
 
@@ -64,6 +65,7 @@ class Emulated:
     values: list[ValueInfoProto]
     initializers: list[Initializer]
     names: dict[str, int] = field(default_factory=dict)
+    stands_for: dict[int, int] = field(default_factory=dict)
     makers: dict[str, OmNode] = field(default_factory=dict)
     on_grid: frozenset[str] = frozenset()
 
@@ -151,6 +153,7 @@ class _Emulator:
             list(self._between(made)),
             list(self._initializers.values()),
             {name: at for at, name in enumerate(self._names) if name in made},
+            self._stands_for,
             self._makers,
             frozenset(self._on_grid),
         )

@@ -37,7 +37,7 @@ IMAGE = np.random.default_rng(0).standard_normal((1, 3, 8, 8), dtype=np.float32)
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("model")
-    path = onnx_files.save(residual_network(13), folder / "model.onnx")
+    path = onnx_files.save(residual_network(13), folder)
     atc_py.convert(path, folder / "model.om")
     return path
 
