@@ -219,7 +219,7 @@ def _transposed(pads: list[int], extra: list[int], dims: list[int]) -> Any:
     builder = ModelBuilder()
     x = builder.input("x", "float32", [1, 3, 2, 2])
     w = builder.constant(random_array(2, [3, 4, 5, 7]))
-    attributes = {
+    attributes: Attributes = {
         "strides": [1, 1, 1, 1],
         "dilations": [1, 1, 1, 1],
         "pads": pads,

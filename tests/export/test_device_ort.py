@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -47,6 +47,10 @@ def om(model: Path) -> Path:
     return model.with_suffix(".om")
 
 
+def close(found: Any, expected: Any) -> None:
+    np.testing.assert_allclose(found, expected, rtol=2e-3, atol=2e-3)
+
+
 def refusal(error: AtcError) -> Code:
     (found,) = error.diagnostics
     return found.code
@@ -58,7 +62,7 @@ def test_outputs_are_those_of_the_simulator(om: Path) -> None:
         assert other.profile() == ()
     for name, array in expected.items():
         assert found[name].dtype == array.dtype
-        np.testing.assert_allclose(found[name], array, rtol=2e-3, atol=2e-3)
+        close(found[name], array)
 
 
 def test_device_with_a_time_limit_runs_in_a_process_of_its_own(om: Path) -> None:
@@ -136,7 +140,7 @@ def test_command_writes_a_model_that_computes_the_same(
     with atc_py.load(om, device="ort") as loaded:
         expected = loaded.run({"x": IMAGE})
     for name, array in zip(expected, session.run([*expected], {"x": IMAGE}), strict=True):
-        np.testing.assert_allclose(array, expected[name], rtol=2e-3, atol=2e-3)
+        close(array, expected[name])
     again = CliRunner().invoke(cli, ["export", str(model), "-o", str(output), *options])
     assert again.exit_code == 0, again.output
     assert "emulated.onnx" in again.output

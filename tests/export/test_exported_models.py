@@ -44,7 +44,9 @@ def residual(dtype: str = F16) -> MemoryModel:
 
 def written(model: MemoryModel, *, flat: bool = False) -> onnx.ModelProto:
     """Return the exported model, which the checker takes."""
-    found = onnx.ModelProto.FromString(model_bytes(emulate(model, flat=flat), "model"))
+    found: onnx.ModelProto = onnx.ModelProto.FromString(
+        model_bytes(emulate(model, flat=flat), "model")
+    )
     onnx.checker.check_model(found, full_check=True)
     return found
 
