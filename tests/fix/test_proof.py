@@ -244,9 +244,9 @@ def test_differences_that_rounded_constants_make_are_no_false_alarm() -> None:
         nodes.append(node("Softmax", [f"v{len(factors)}"], ["y"]))
         return NodeGroup(nodes, {"": 13}, constants, ("y",))
 
-    codes = np.array([[27, 100_000, 100_001]], np.int32)
-    for factor, wrong in ((3 * (1 + 2**-23), False), (2, True)):
-        test = RegionTest(("tried",), 1e-5, scores(3, 1 / 3), scores(factor, 1 / 3), RegionProof())
+    codes = np.arange(1_000_000, 1_000_004, dtype=np.int32)[None]
+    for factor, wrong in ((0.1 * (1 + 2**-23), False), (0.6, True)):
+        test = RegionTest(("tried",), 1e-5, scores(0.1, 10), scores(factor, 10), RegionProof())
         test.run(DataSet("codes", {"x": codes}), {})
         assert (test.proof.wrong is not None) == wrong
 
