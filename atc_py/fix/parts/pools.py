@@ -167,7 +167,14 @@ def require_known_windows(site: Site) -> None:
 
 
 def same_pads(size: int, span: int, stride: int, mode: str) -> tuple[int, int]:
-    """Return the pads before and after an axis that auto_pad adds."""
+    """Return the pads before and after an axis that auto_pad adds.
+
+    Raises:
+        UnfitError: the stride is above the window; engines take such pads in other ways.
+    """
+    require(
+        stride <= span, "with SAME pads no stride is above the window", "SAME 填充时步长不大于窗口"
+    )
     total = max((-(-size // stride) - 1) * stride + span - size, 0)
     less, more = total // 2, total - total // 2
     return (less, more) if mode == "SAME_UPPER" else (more, less)
