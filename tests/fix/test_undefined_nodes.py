@@ -82,7 +82,6 @@ UNDEFINED = {
     "weights of NaN and Tanh": one_node_model(
         "RNN", {"x": X}, 11, constants=RECURRENT, hidden_size=4
     ),
-    "rows of no element": one_node_model("Hardmax", {"x": X[None, :, :, :0]}, 13),
     "weights excluded of nearest elements": one_node_model(
         "Resize",
         {"x": X[None]},
