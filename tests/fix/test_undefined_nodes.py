@@ -161,7 +161,7 @@ def test_operator_that_onnxruntime_has_at_an_older_opset_is_rewritten(tmp_path: 
     assert fixed(model, tmp_path).rewrites
 
 
-def test_depth_that_is_no_number_is_not_judged(tmp_path: Path) -> None:
+def test_depth_of_nan_is_not_judged(tmp_path: Path) -> None:
     constants = {"depth": np.array(np.nan, np.float16), "values": np.array([0, 1], np.float16)}
     x = np.ones(3, np.float16)
     assert fixed(one_node_model("OneHot", {"x": x}, 13, constants=constants), tmp_path).verdicts

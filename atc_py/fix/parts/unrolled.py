@@ -72,7 +72,7 @@ def unrolled(site: Site, layer: UnrolledLayer) -> list[str]:
 
 
 def require_finite_weights(site: Site) -> None:
-    """Refuse a layer with constant weights that are no numbers.
+    """Refuse a layer with constant weights of NaN or infinity.
 
     Functions of onnxruntime's layers take NaN for 0 or for a bound, where single nodes keep it.
 
