@@ -305,6 +305,8 @@ class Fixer:
         purpose: Purpose,
     ) -> bool:
         """Write the cheapest form that rules have for `node`; return True if there is one."""
+        if any(each.ref_attr_name for each in work.proto.attribute):
+            return False  # an attribute of a function, outside of which it has no value
         label = f"{node.domain}::{node.op_type}" if node.domain else node.op_type
         before = self._lineage.of(work.writes)
         # A rule that has left a deviation once would leave it again.

@@ -12,12 +12,16 @@ from onnx import TensorProto, helper
 
 import atc_py
 from atc_py.compare.node_group import NodeGroup
+from atc_py.compare.reference import ReferenceModel, ReferenceRun
 from atc_py.compare.region_data import DataSet
 from atc_py.compare.region_proof import RegionProof, RegionTest
+from atc_py.compare.twin_values import TwinValues
 from atc_py.diag import AtcError
-from atc_py.diag.codes import FIX_DIFFERS
+from atc_py.diag.codes import FIX_DIFFERS, REFERENCE_FAILED
 from atc_py.fix import registry
 from atc_py.fix.rule import Exactness, FixRule
+from atc_py.fix.tidy.relations import Reshaped
+from atc_py.fix.tidy.tidying import Twin
 from atc_py.ir import DenseConst
 
 if TYPE_CHECKING:
@@ -227,6 +231,50 @@ def test_differences_that_rounded_inputs_make_are_no_false_alarm() -> None:
         test = RegionTest(("tried",), 1e-5, centered("y", 0.0), centered("y", shift), RegionProof())
         test.run(DataSet("equal values", {"x": values}), {})
         assert (test.proof.wrong is not None) == wrong
+
+
+def test_differences_that_rounded_constants_make_are_no_false_alarm() -> None:
+    """Codes are not rounded, but the scores that a constant makes of them are."""
+
+    def scores(*factors: float) -> NodeGroup:
+        nodes, constants = [node("Cast", ["x"], ["v0"], to=TensorProto.FLOAT)], {}
+        for at, factor in enumerate(factors):
+            nodes.append(node("Mul", [f"v{at}", f"c{at}"], [f"v{at + 1}"]))
+            constants[f"c{at}"] = DenseConst(np.array(factor, np.float32))
+        nodes.append(node("Softmax", [f"v{len(factors)}"], ["y"]))
+        return NodeGroup(nodes, {"": 13}, constants, ("y",))
+
+    codes = np.arange(1_000_000, 1_000_004, dtype=np.int32)[None]
+    for factor, wrong in ((0.1 * (1 + 2**-23), False), (0.6, True)):
+        test = RegionTest(("tried",), 1e-5, scores(0.1, 10), scores(factor, 10), RegionProof())
+        test.run(DataSet("codes", {"x": codes}), {})
+        assert (test.proof.wrong is not None) == wrong
+
+
+def test_a_branch_is_not_tried_on_values_without_an_order() -> None:
+    """ONNX does not say where NaN is among the elements that Hardmax compares."""
+    branch = helper.make_graph(
+        [node("Hardmax", ["x"], ["h"])], "branch", [], [onnx.ValueInfoProto(name="h")]
+    )
+    choice = node("If", ["c"], ["y"], then_branch=branch, else_branch=branch)
+    model = onnx.load(save([choice], dims=(2, 3, 4)))
+    model.graph.input.append(helper.make_tensor_value_info("c", TensorProto.BOOL, []))
+    onnx.save(model, "m.onnx")
+    done = atc_py.fix_model("m.onnx", operator_list="base")
+    assert done.rewrites[0].rules == ("if-as-where", "hardmax-as-one-hot")
+    assert not done.left
+
+
+def test_run_with_other_dims_than_the_model_has_is_refused() -> None:
+    model = onnx.ModelProto()
+    model.graph.input.append(helper.make_tensor_value_info("x", TensorProto.FLOAT, [5]))
+    run = ReferenceRun(ReferenceModel(Path("m.onnx"), model), {"x": np.ones(5, np.float32)})
+    twins = TwinValues({"x"}, {"z": [Twin("x", Reshaped((2, 3), (6,)))]})
+    with pytest.raises(AtcError) as caught:
+        twins.value("z", run)
+    (found,) = caught.value.diagnostics
+    assert found.code is REFERENCE_FAILED
+    assert "'x' the dims 5" in found.message
 
 
 @pytest.mark.parametrize("dtype", [TensorProto.FLOAT16, TensorProto.FLOAT])

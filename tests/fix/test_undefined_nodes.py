@@ -62,6 +62,14 @@ def absent() -> onnx.ModelProto:
     return model
 
 
+def referring() -> onnx.ModelProto:
+    """Return a model of a Gelu whose attribute is that of a function."""
+    model = one_node_model("Gelu", {"x": X}, 20, approximate="none")
+    model.graph.node[0].attribute[0].ClearField("s")
+    model.graph.node[0].attribute[0].ref_attr_name = "outer"
+    return model
+
+
 UNDEFINED = {
     "HardSwish of int32": one_node_model("HardSwish", {"x": X.astype(np.int32)}, 18),
     "BatchNormalization with other parameters": normalization(np.int32),
@@ -70,6 +78,34 @@ UNDEFINED = {
     "state of other dims": of_onnxruntime("CausalConvWithState", (2, 3, 8)),
     "weights of NaN": one_node_model(
         "RNN", {"x": X}, 11, constants=RECURRENT, hidden_size=4, activations=["Relu"]
+    ),
+    "weights of NaN and Tanh": one_node_model(
+        "RNN", {"x": X}, 11, constants=RECURRENT, hidden_size=4
+    ),
+    "weights excluded of nearest elements": one_node_model(
+        "Resize",
+        {"x": X[None]},
+        13,
+        constants={"s": np.array([1, 1, 2, 2], np.float32)},
+        order=["x", "", "s"],
+        exclude_outside=16,
+        nearest_mode="ceil",
+    ),
+    "pads by name of few windows": one_node_model(
+        "Conv",
+        {"x": X[None, :, :, :, None]},
+        16,
+        constants={"w": np.ones((2, 2, 1, 1, 1), np.float32)},
+        auto_pad="SAME_UPPER",
+        strides=[1, 64, 1],
+    ),
+    "attribute of a function": referring(),
+    "result that memory does not hold": one_node_model(
+        "MaxUnpool",
+        {"x": X[None]},
+        13,
+        kernel_shape=[2, 2],
+        constants={"i": np.zeros((1, 2, 3, 8), np.int64), "s": np.array([2**40, 2, 6, 16])},
     ),
     "window before X": pool(kernel_shape=[1], pads=[1, 2], strides=[64], ceil_mode=1),
     "window after X": pool(kernel_shape=[2], pads=[0, 3]),
@@ -123,6 +159,12 @@ def test_operator_that_onnxruntime_has_at_an_older_opset_is_rewritten(tmp_path: 
     model = one_node_model("LayerNormalization", {"x": X}, 17, constants=scale)
     model.opset_import[0].version = 13
     assert fixed(model, tmp_path).rewrites
+
+
+def test_depth_of_nan_is_not_judged(tmp_path: Path) -> None:
+    constants = {"depth": np.array(np.nan, np.float16), "values": np.array([0, 1], np.float16)}
+    x = np.ones(3, np.float16)
+    assert fixed(one_node_model("OneHot", {"x": x}, 13, constants=constants), tmp_path).verdicts
 
 
 def test_axis_that_x_does_not_have_is_a_finding_of_each_list(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
@@ -47,7 +48,7 @@ def indices_within_depth(rule: IndicesWithinDepth, node: BoundNode) -> Answer:
     if isinstance(data, Words):
         return unknown(data)
     found = numbers(data)
-    if found is None or found.size != 1:
+    if found is None or found.size != 1 or not isfinite(found[0]):
         return unknown(Words(f"{rule.other} is no number", f"{rule.other} 不是一个数"))
     size = int(found[0])
     return all_of(

@@ -41,6 +41,9 @@ _MOST_POSITIONS = 2**24
 
 _MEETS_X = ("each window meets X", "每个窗口都与 X 重叠")
 
+_MOST_LEFT_OUT = 2
+"""Elements after the last window of SAME pads at most: onnxruntime cuts X at its begin for more."""
+
 _SLICED = frozenset({DType.FLOAT16, DType.FLOAT32, DType.INT32, DType.UINT8, DType.INT8})
 """Dtypes that Slice has on both lists."""
 
@@ -167,8 +170,18 @@ def require_known_windows(site: Site) -> None:
 
 
 def same_pads(size: int, span: int, stride: int, mode: str) -> tuple[int, int]:
-    """Return the pads before and after an axis that auto_pad adds."""
-    total = max((-(-size // stride) - 1) * stride + span - size, 0)
+    """Return the pads before and after an axis that auto_pad adds.
+
+    Raises:
+        UnfitError: the windows leave out more elements at the end than engines agree on.
+    """
+    missing = (-(-size // stride) - 1) * stride + span - size
+    require(
+        missing >= -_MOST_LEFT_OUT,
+        "with SAME pads the windows reach the end of X",
+        "SAME 填充时窗口达到 X 末端",
+    )
+    total = max(missing, 0)
     less, more = total // 2, total - total // 2
     return (less, more) if mode == "SAME_UPPER" else (more, less)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     States = Sequence[str]
     Step = Callable[[str, States], Sequence[str]]
 
-__all__ = ["UnrolledLayer", "driven_gates", "part_of", "unrolled"]
+__all__ = ["UnrolledLayer", "driven_gates", "part_of", "require_finite_weights", "unrolled"]
 
 _WEIGHTS, _LENGTHS = (1, 2, 3), 4
 """Positions of inputs."""
@@ -54,11 +54,7 @@ def unrolled(site: Site, layer: UnrolledLayer) -> list[str]:
     require(not site.integer("layout", 0), "the sequence is the first axis", "序列为第一轴")
     steps = site.shape(0)[0]
     require(0 < steps <= MOST_STEPS, "there are 1 to 512 steps", "1 至 512 步")
-    # Functions of onnxruntime's layers take NaN for 0 or for a bound, where single nodes keep it.
-    given = (site.tensor(position) for position in _WEIGHTS)
-    known = [each.const for each in given if each is not None and each.const is not None]
-    finite = all(np.isfinite(each.numpy()).all() for each in known)
-    require(finite, "constant weights are finite", "常量权重均为有限值")
+    require_finite_weights(site)
     backward = site.text("direction", "forward") == "reverse"
     orders = [range(steps), range(steps)[::-1]]
     there = _there(site, steps)
@@ -73,6 +69,20 @@ def unrolled(site: Site, layer: UnrolledLayer) -> list[str]:
         for at in range(len(layer.states))
     ]
     return [_joined(site, rows, 1), *last]
+
+
+def require_finite_weights(site: Site) -> None:
+    """Refuse a layer with constant weights of NaN or infinity.
+
+    Functions of onnxruntime's layers take NaN for 0 or for a bound, where single nodes keep it.
+
+    Raises:
+        UnfitError: there is such a weight.
+    """
+    given = (site.tensor(position) for position in _WEIGHTS)
+    known = [each.const for each in given if each is not None and each.const is not None]
+    finite = all(np.isfinite(each.numpy()).all() for each in known)
+    require(finite, "constant weights are finite", "常量权重均为有限值")
 
 
 def driven_gates(site: Site, way: int, bias: str) -> str:

@@ -40,6 +40,7 @@ def hardmax_as_one_hot(site: Site) -> Sequence[str]:
     """Write the position of the largest element, as a row of zeros and a one."""
     require(site.element in FLOATS, "x is float16 or float32", "x 为 float16 或 float32")
     dims = site.shape(0)
+    require(0 not in dims, "x has elements", "x 非空")
     old = site.node.opset < _ALONG_ONE_AXIS
     axis = site.integer("axis", 1 if old else -1)
     coerced = old or len(dims) == 1  # no ArgMax of a vector is listed

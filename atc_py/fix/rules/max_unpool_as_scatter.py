@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 __all__: list[str] = []
 
+_MOST_ELEMENTS = 2**26
+"""Elements of the constant of zeros that is written into."""
+
 _OUTPUT_SHAPE = 2
 
 
@@ -67,6 +70,7 @@ def max_unpool_as_scatter(site: Site) -> Sequence[str]:
         for at, size in enumerate(x[2:]):
             dims.append((size - 1) * strides[at] + taps[at] - pads[at] - pads[rank + at])
     require(min(dims) > 0, "the result has elements", "结果非空")
+    require(prod(dims) <= _MOST_ELEMENTS, "the result is small enough", "结果不太大")
     zeros = site.const(np.zeros(prod(dims)), site.element, "zeros")
     values = site.reshape(site.name(0), [-1])
     positions = site.reshape(site.name(1), [-1, 1])

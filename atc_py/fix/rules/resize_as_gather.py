@@ -68,6 +68,8 @@ _WITH_ROUNDING = 11
 def resize_as_gather(site: Site) -> Sequence[str]:
     """Write the picking along each axis."""
     require(site.text("mode", "nearest") == "nearest", "mode is nearest", "模式为 nearest")
+    whole = not site.integer("exclude_outside", 0)  # of cubic interpolation
+    require(whole, "no weight is excluded", "不排除任何权重")
     mode, rounding = "asymmetric", "simple"
     if site.node.op_type == "Resize" and site.node.opset >= _WITH_ROUNDING:
         mode = site.text("coordinate_transformation_mode", "half_pixel")

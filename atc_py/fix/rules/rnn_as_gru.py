@@ -13,6 +13,7 @@ import numpy as np
 from atc_py.diag import Words
 from atc_py.fix.case import Fed, RuleCase, data
 from atc_py.fix.parts.floats import FLOATS
+from atc_py.fix.parts.unrolled import require_finite_weights
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
 from atc_py.fix.unfit import require
@@ -71,6 +72,7 @@ def rnn_as_gru(site: Site) -> Sequence[str]:
     )
     require(not site.number("clip", 0.0), "nothing is clipped", "不裁剪")
     require(not site.integer("layout", 0), "the sequence is the first axis", "序列为第一轴")
+    require_finite_weights(site)
     ways, size, width = site.shape(1)
     w = _after_gates(site, site.name(1), np.zeros((ways, 2 * size, width)))
     r = _after_gates(site, site.name(2), np.zeros((ways, 2 * size, size)))
