@@ -7,7 +7,7 @@ import signal
 
 __all__ = ["main"]
 
-_NEW_OBJECTS = 50_000
+_NEW_OBJECTS = 200_000
 """Objects that are made before Python looks for cycles among them; its own choice is 700.
 
 Modules and graphs stay until the process ends, so looking at them finds nothing: start-up alone

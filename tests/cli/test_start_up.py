@@ -23,17 +23,22 @@ try:
     main()
 except SystemExit as error:
     assert not error.code, error.code
-ours = [name for name in sys.modules if name.startswith("atc_py")]
-print("\\n" + json.dumps([len(sys.modules), len(ours), looks() - before]))
+print("\\n" + json.dumps([sorted(sys.modules), looks() - before]))
 """
 
 
-def loads_of(arguments: list[str]) -> tuple[int, int, int]:
-    """Return the modules that a command loads, those of atc-py among them, and looks for cycles."""
+def outcome_of(arguments: list[str]) -> tuple[set[str], int]:
+    """Return the modules that a command loads, and how often Python looked for cycles."""
     command = [sys.executable, "-c", _COUNT, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    counted = json.loads(done.stdout.splitlines()[-1])
-    return counted[0], counted[1], counted[2]
+    modules, looks = json.loads(done.stdout.splitlines()[-1])
+    return set(modules), looks
+
+
+def counts_of(arguments: list[str]) -> tuple[int, int]:
+    """Return how many modules a command loads, and how many of them are atc-py's."""
+    modules, _ = outcome_of(arguments)
+    return len(modules), sum(name.startswith("atc_py") for name in modules)
 
 
 @pytest.fixture(scope="module")
@@ -60,5 +65,31 @@ def small_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_collector_of_cycles_hardly_runs_while_modules_load(small_model: Path) -> None:
-    _, _, looks = loads_of(["check", str(small_model)])
+    _, looks = outcome_of(["check", str(small_model)])
     assert looks <= 5
+
+
+def test_help_loads_little() -> None:
+    modules, ours = counts_of(["--help"])
+    assert modules <= 185
+    assert ours <= 52
+
+
+def test_check_loads_what_a_small_model_needs(small_model: Path) -> None:
+    modules, ours = counts_of(["check", str(small_model)])
+    assert modules <= 910
+    assert ours <= 510
+
+
+def test_convert_loads_what_a_small_model_needs(small_model: Path, tmp_path: Path) -> None:
+    modules, ours = counts_of(["convert", str(small_model), "-o", str(tmp_path / "small.om")])
+    assert modules <= 1035
+    assert ours <= 606
+
+
+@pytest.mark.parametrize("command", ["check", "convert"])
+def test_sound_model_loads_no_remedies(command: str, small_model: Path, tmp_path: Path) -> None:
+    output = ["-o", str(tmp_path / "small.om")] if command == "convert" else []
+    loaded, _ = outcome_of([command, str(small_model), *output])
+    spared = ("atc_py.fix.engine", "atc_py.pipeline.proposal.search", "xml.etree", "onnxruntime")
+    assert loaded.isdisjoint(spared)
