@@ -1,4 +1,4 @@
-"""Tables of the modules that hold an operator's kernel and families; `make docs` writes them."""
+"""Tables of the modules that hold an operator's lowering functions, kernel and families; `make docs` writes them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.device.sim.kernel import kernels
 from atc_py.emit.registry import listed_families
+from atc_py.lowering.registry import lowered_operators
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,9 +54,31 @@ def _family_modules() -> Iterator[str]:
     yield '"""Modules of `families/` by operator. Derived; `make docs` writes it again."""'
 
 
+def _lowering_modules() -> Iterator[str]:
+    """Yield the table of the lowering functions."""
+    yield '"""The operators of each module of lowering functions, so that others are not imported."""'
+    yield ""
+    yield "from __future__ import annotations"
+    yield ""
+    yield '__all__ = ["OPERATORS"]'
+    yield ""
+    yield "OPERATORS = {"
+    for name, operators in sorted(lowered_operators().items()):
+        if len(operators) < 2:
+            listed = "".join(f'"{each}",' for each in operators)
+            yield f'    "{name}": ({listed}),'
+            continue
+        yield f'    "{name}": ('
+        yield from (f'        "{each}",' for each in operators)
+        yield "    ),"
+    yield "}"
+    yield '"""Operators by module of `ops/`. Derived; `make docs` writes it again."""'
+
+
 TABLES = {
     _PACKAGE / "device" / "sim" / "kernel_modules.py": _kernel_modules,
     _PACKAGE / "emit" / "family_modules.py": _family_modules,
+    _PACKAGE / "lowering" / "op_modules.py": _lowering_modules,
 }
 
 
