@@ -20,6 +20,7 @@ from atc_py.target import Attribute, Kernels, TargetOp, operators, socs
 from atc_py.target.kernels import FAMILY_WORDS
 from tests.derived_deviations import deviations_page
 from tests.derived_emulations import emulations_page
+from tests.derived_modules import TABLES, module_table
 from tests.derived_operators import operators_page, spec_notes_page
 from tests.derived_rewrites import rewrites_page
 from tests.derived_session import session_page
@@ -278,17 +279,19 @@ def render(name: str) -> str:
 
 def main() -> None:
     """Write the pages, or name those that are not current."""
-    stale = [name for name in PAGES if _old(name) != render(name)]
+    texts = {DOCS / name: render(name) for name in PAGES}
+    texts |= {path: module_table(path) for path in TABLES}
+    stale = [path for path, text in texts.items() if _old(path) != text]
     if "--write" in sys.argv[1:]:
-        for name in stale:
-            (DOCS / name).write_text(render(name), encoding="utf-8")
+        for path in stale:
+            path.write_text(texts[path], encoding="utf-8")
     elif stale:
-        raise SystemExit(f"not current: {', '.join(stale)}; run `make docs`")
+        names = ", ".join(path.name for path in stale)
+        raise SystemExit(f"not current: {names}; run `make docs`")
 
 
-def _old(name: str) -> str:
-    """Return the page as it stands."""
-    path = DOCS / name
+def _old(path: Path) -> str:
+    """Return a derived file as it stands."""
     return path.read_text(encoding="utf-8") if path.exists() else ""
 
 

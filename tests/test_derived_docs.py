@@ -1,12 +1,23 @@
-"""Derived pages of docs/ are current."""
+"""Derived pages of docs/ and derived tables of modules are current."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.derived_docs import DOCS, PAGES, render
+from tests.derived_modules import TABLES, module_table
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.mark.parametrize("name", sorted(PAGES))
 def test_derived_page_is_current(name: str) -> None:
     assert (DOCS / name).read_text(encoding="utf-8") == render(name), "run `make docs`"
+
+
+@pytest.mark.parametrize("path", TABLES, ids=lambda path: path.name)
+def test_derived_table_is_current(path: Path) -> None:
+    assert path.read_text(encoding="utf-8") == module_table(path), "run `make docs`"

@@ -132,6 +132,8 @@ def _write(
     document: CheckDocument, files: dict[str, Path], form: str, limit: Standing, *, verbose: bool
 ) -> None:
     """Write the files, or none of them if one cannot be opened."""
+    if not files:
+        return
     from atc_py.report.check.atc_lines import check_atc
     from atc_py.report.check.formats import render_check
     from atc_py.system.atomic_files import atomic_write
@@ -158,10 +160,11 @@ def _print_lines(document: CheckDocument, path: Path) -> None:
 
 def _print(document: CheckDocument, form: str, limit: Standing, *, verbose: bool) -> None:
     """Print the report to standard output."""
-    from atc_py.report.check.formats import render_check
     from atc_py.report.check.text import check_blocks
 
     if form != "text":
+        from atc_py.report.check.formats import render_check
+
         print_bytes(render_check(form, document, limit).encode("utf-8"))
         return
     for block in check_blocks(document, verbose=verbose):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.emit import families as package
 from atc_py.emit.families.skeleton import AICPU, skeleton
+from atc_py.emit.family_modules import MODULES
 from atc_py.ir import Engine
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from atc_py.emit.family import Family
     from atc_py.emit.plan import KernelFacts
 
-__all__ = ["families", "families_of", "family_of"]
+__all__ = ["families", "families_of", "family_of", "listed_families"]
 
 
 def family_of(kernel: KernelFacts) -> Family:
@@ -30,15 +31,23 @@ def family_of(kernel: KernelFacts) -> Family:
     return skeleton(kernel.row.family)
 
 
+@cache
 def families_of(op: str) -> tuple[Family, ...]:
-    """Return the families that claim an operator, the one in blocks first."""
-    return _by_operator().get(op, ())
+    """Return the families that claim an operator, the one in blocks first.
+
+    Of a listed operator the modules of its families alone are imported.
+    """
+    if op not in MODULES:
+        return _by_operator().get(op, ())
+    listed = (family for name in MODULES[op] for family in _families_in(name))
+    claiming = [family for family in listed if op in family.operators]
+    return tuple(sorted(claiming, key=lambda family: not family.in_blocks))
 
 
 @cache
 def families() -> tuple[Family, ...]:
     """Return every family, in the order of their modules."""
-    return tuple(family for _, family in _listed_families())
+    return tuple(family for _, family in listed_families())
 
 
 @cache
@@ -49,7 +58,7 @@ def _by_operator() -> Mapping[str, tuple[Family, ...]]:
         ValueError: two families claim one operator for the same kind of storage.
     """
     found: dict[tuple[str, bool], tuple[Family, str]] = {}
-    for module, family in _listed_families():
+    for module, family in listed_families():
         for op in sorted(family.operators):
             claim = op, family.in_blocks
             if claim in found:
@@ -61,11 +70,18 @@ def _by_operator() -> Mapping[str, tuple[Family, ...]]:
     return by_operator
 
 
-def _listed_families() -> list[tuple[str, Family]]:
+def listed_families() -> list[tuple[str, Family]]:
     """Return every family with the module that lists it."""
-    found: list[tuple[str, Family]] = []
-    for module in pkgutil.iter_modules(package.__path__):
-        name = f"{package.__name__}.{module.name}"
-        listed = getattr(importlib.import_module(name), "FAMILIES", ())
-        found += [(name, family) for family in listed]
-    return found
+    return [
+        (f"{package.__name__}.{module.name}", family)
+        for module in pkgutil.iter_modules(package.__path__)
+        for family in _families_in(module.name)
+    ]
+
+
+def _families_in(module: str) -> tuple[Family, ...]:
+    """Return the families that a module of the package lists."""
+    listed: tuple[Family, ...] = getattr(
+        importlib.import_module(f"{package.__name__}.{module}"), "FAMILIES", ()
+    )
+    return listed

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-import atc_py.lowering.ops  # noqa: F401  (registers the lowering functions)
 from atc_py.diag import AtcError, Sink
 from atc_py.diag.codes import INTERNAL
 from atc_py.ir import Graph, Phase, TensorType, Value

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
+from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
+
+from atc_py.lowering import ops
+from atc_py.lowering.op_modules import OPERATORS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -12,7 +18,7 @@ if TYPE_CHECKING:
 
     Lowering: TypeAlias = Callable[[Builder], Sequence[Value]]
 
-__all__ = ["find_lowering", "lowering", "lowering_versions"]
+__all__ = ["find_lowering", "lowered_operators", "lowering", "lowering_versions"]
 
 _REGISTRY: dict[str, dict[int, Lowering]] = {}
 
@@ -42,14 +48,45 @@ def lowering(op_type: str, since: int = 1) -> Callable[[Lowering], Lowering]:
 
 def find_lowering(op_type: str, since_version: int) -> Lowering | None:
     """Find the function for the newest version of `op_type` up to `since_version`."""
-    versions = _REGISTRY.get(op_type, {})
+    versions = _versions(op_type)
     fitting = [since for since in versions if since <= since_version]
     return versions[max(fitting)] if fitting else None
 
 
 def lowering_versions(op_type: str) -> tuple[int, ...]:
     """Return the versions from which on functions for `op_type` are registered, oldest first."""
-    return tuple(sorted(_REGISTRY.get(op_type, {})))
+    return tuple(sorted(_versions(op_type)))
+
+
+def lowered_operators() -> dict[str, tuple[str, ...]]:
+    """Return every module of `ops/` with the operators that its functions lower, sorted."""
+    found: dict[str, list[str]] = {name: [] for name in _modules()}
+    for name in found:
+        importlib.import_module(f"{ops.__name__}.{name}")
+    for op_type, versions in sorted(_REGISTRY.items()):
+        for module in sorted({each.__module__ for each in versions.values()}):
+            package, _, name = module.rpartition(".")
+            if package == ops.__name__:
+                found[name].append(op_type)
+    return {name: tuple(operators) for name, operators in found.items()}
+
+
+@cache
+def _versions(op_type: str) -> dict[int, Lowering]:
+    """Return the functions of an operator by version, after importing the modules that hold them.
+
+    A module that the table does not list may hold any operator's.
+    """
+    for name in _modules():
+        if name not in OPERATORS or op_type in OPERATORS[name]:
+            importlib.import_module(f"{ops.__name__}.{name}")
+    return _REGISTRY.setdefault(op_type, {})
+
+
+@cache
+def _modules() -> tuple[str, ...]:
+    """Return the names of the modules of `ops/`."""
+    return tuple(module.name for module in pkgutil.iter_modules(ops.__path__))
 
 
 def _where(function: Lowering) -> str:

@@ -21,8 +21,6 @@ from atc_py.pipeline.other_lists import with_other_lists
 from atc_py.pipeline.proposal.advice import advice_of, advise, with_shapes
 from atc_py.pipeline.proposal.judging import judge_of
 from atc_py.pipeline.proposal.misfit import find_misfit
-from atc_py.pipeline.proposal.open_check import open_check
-from atc_py.pipeline.proposal.search import Search
 from atc_py.pipeline.trial import TrialCompilation
 from atc_py.spec import specifications
 from atc_py.target import find_soc
@@ -126,6 +124,9 @@ def _apply_rules(
         return misfit, None
     known = judge.of_survey(with_shapes(file, shapes), survey)
     if any(each.is_open for each in view.inputs):
+        from atc_py.pipeline.proposal.open_check import open_check
+        from atc_py.pipeline.proposal.search import Search
+
         search = Search(known.file, judge, known)
         proposal = search.propose()
         advice = advice_of(file, proposal, shapes)

@@ -17,7 +17,6 @@ from atc_py.cost.network import network_cost
 from atc_py.diag.codes import ASSUMED_KERNELS, CANNOT_WRITE, SMALL_CHANNEL_WITHOUT_EFFECT
 from atc_py.emit.kernels import emit_kernels
 from atc_py.emit.writing import write_kernels
-from atc_py.fix.in_memory import fixed_file
 from atc_py.frontend.reading.history import history
 from atc_py.frontend.reading.read import read_model
 from atc_py.ir.launches import launch_positions
@@ -37,7 +36,6 @@ from atc_py.passes.manager import PIPELINE, check_names, run_passes
 from atc_py.passes.precision.control_files import read_controls
 from atc_py.passes.precision.model_names import ModelNames, check_soc
 from atc_py.pipeline.cann_nodes import cann_nodes
-from atc_py.pipeline.fixed_nodes import fixed_nodes
 from atc_py.pipeline.proposal.advice import advise
 from atc_py.pipeline.proposal.judging import Judge, judge_of
 from atc_py.pipeline.proposal.misfit import misfits_explained
@@ -146,6 +144,9 @@ def _fixed(
     rules, shapes = options.fix, options.input_shapes
     if rules is None:
         return file, options, None
+    from atc_py.fix.in_memory import fixed_file
+    from atc_py.pipeline.fixed_nodes import fixed_nodes
+
     with clock.stage("fix"):
         found, applied = fixed_file(file, judge.conditions, judge.specs, rules, shapes)
     shapes = {name: each for name, each in shapes.items() if name not in rules.bind}

@@ -172,6 +172,7 @@ def test_two_lowerings_of_one_version_clash() -> None:
     def lower_twice(b: Builder) -> Sequence[Value]:
         return [b.input(0)]
 
+    assert find_lowering("Conv", 1) is not None
     with pytest.raises(ValueError, match=r"lower_twice clashes with .*lower_conv"):
         lowering("Conv")(lower_twice)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar
 import numpy as np
 
 from atc_py.device.sim.execution.parallel import ELEMENTS_AT_ONCE, Workers
+from atc_py.device.sim.kernel_modules import MODULES
 from atc_py.device.sim.memory.array_pool import Pool
 from atc_py.device.sim.numerics.rounding import Kind, rounding
 from atc_py.system.memory_limit import format_size
@@ -261,6 +262,9 @@ def falls_together(length: int, dtype: DTypeLike) -> bool:
     return length * np.dtype(dtype).itemsize % _PAGE == 0
 
 
+_GROUPS = "atc_py.device.sim.kernels"
+"""The package of the modules that register kernels."""
+
 _KERNELS: dict[str, Kernel] = {}
 
 
@@ -327,14 +331,16 @@ def kernels() -> Mapping[str, Kernel]:
 
 
 def find_kernel(op: str) -> Kernel | None:
-    """Return the kernel of `op`, or None."""
-    return kernels().get(op)
+    """Return the kernel of `op`, or None; of a listed operator its module alone is imported."""
+    if op not in _KERNELS and op in MODULES:
+        importlib.import_module(f"{_GROUPS}.{MODULES[op]}")
+    if op not in _KERNELS:
+        _import_groups()
+    return _KERNELS.get(op)
 
 
 @lru_cache(maxsize=1)
 def _import_groups() -> None:
     """Import every module of `kernels/`, whose functions then register themselves."""
-    from atc_py.device.sim import kernels as package
-
-    for module in pkgutil.iter_modules(package.__path__):
-        importlib.import_module(f"{package.__name__}.{module.name}")
+    for module in pkgutil.iter_modules(importlib.import_module(_GROUPS).__path__):
+        importlib.import_module(f"{_GROUPS}.{module.name}")

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from atc_py.options.input_shapes import ShapeAdvice, format_input_shapes
 from atc_py.pipeline.proposal.open_dims import open_form, shapes_of
-from atc_py.pipeline.proposal.search import Search
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,6 +24,8 @@ def advise(file: OnnxFile, shapes: Mapping[str, Shape], judge: Judge) -> ShapeAd
 
     Shapes that contradict the model's own are passed over.
     """
+    from atc_py.pipeline.proposal.search import Search
+
     given = {
         each.name: shapes[each.name]
         for each in file.inputs

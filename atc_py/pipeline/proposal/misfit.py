@@ -10,7 +10,6 @@ from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_INPUT_SHAPE, BAD_MODEL, BAD_NODE
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, format_input_shapes
 from atc_py.pipeline.proposal.open_dims import given_dims, shapes_of
-from atc_py.pipeline.proposal.search import Search
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from atc_py.diag import Diagnostic
     from atc_py.frontend.reading.onnx_file import OnnxFile
     from atc_py.pipeline.proposal.judging import Judge, Judgment
-    from atc_py.pipeline.proposal.search import Tried
+    from atc_py.pipeline.proposal.search import Search, Tried
     from atc_py.source import OpenDim
     from atc_py.tensor.shapes import Shape
 
@@ -74,6 +73,8 @@ def find_misfit(
         judge: judges the file with other dims.
         fault: what contradicts itself with the user's dims.
     """
+    from atc_py.pipeline.proposal.search import Search
+
     base = _with_ranks(file, shapes)
     values = given_dims(base.inputs, shapes)
     if not values:

@@ -4,12 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.report.check.csv_rows import check_csv
-from atc_py.report.check.json_document import check_json
-from atc_py.report.check.junit_xml import check_junit
-from atc_py.report.check.sarif_log import check_sarif
-from atc_py.report.check.text import check_text
-
 if TYPE_CHECKING:
     from atc_py.check.findings import Standing
     from atc_py.report.check.document import CheckDocument
@@ -31,13 +25,22 @@ def render_check(
         fail_on: what fails; JUnit shows it.
         verbose: text names every node.
     """
+    # Each format is imported for itself: jinja2 and the parser of XML take long.
     if name == "text":
+        from atc_py.report.check.text import check_text
+
         return check_text(document, verbose=verbose)
     if name == "junit":
+        from atc_py.report.check.junit_xml import check_junit
+
         return check_junit(document, fail_on)
     if name == "html":
-        from atc_py.report.check.html_page import check_html  # jinja2 takes long to import
+        from atc_py.report.check.html_page import check_html
 
         return check_html(document)
+    from atc_py.report.check.csv_rows import check_csv
+    from atc_py.report.check.json_document import check_json
+    from atc_py.report.check.sarif_log import check_sarif
+
     plain = {"json": check_json, "sarif": check_sarif, "csv": check_csv}
     return plain[name](document)

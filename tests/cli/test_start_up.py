@@ -1,0 +1,95 @@
+"""Start-up: what the common commands load, and how often Python looks for cycles meanwhile."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from onnx import TensorProto, helper
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_COUNT = """
+import gc, json, sys
+from atc_py.cli.start import main
+def looks():
+    return sum(each["collections"] for each in gc.get_stats())
+before = looks()
+try:
+    main()
+except SystemExit as error:
+    assert not error.code, error.code
+print("\\n" + json.dumps([sorted(sys.modules), looks() - before]))
+"""
+
+
+def outcome_of(arguments: list[str]) -> tuple[set[str], int]:
+    """Return the modules that a command loads, and how often Python looked for cycles."""
+    command = [sys.executable, "-c", _COUNT, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    modules, looks = json.loads(done.stdout.splitlines()[-1])
+    return set(modules), looks
+
+
+def counts_of(arguments: list[str]) -> tuple[int, int]:
+    """Return how many modules a command loads, and how many of them are atc-py's."""
+    modules, _ = outcome_of(arguments)
+    return len(modules), sum(name.startswith("atc_py") for name in modules)
+
+
+@pytest.fixture(scope="module")
+def small_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the file of a model of a few common operators."""
+    value = helper.make_tensor_value_info
+    weights = helper.make_tensor("w", TensorProto.FLOAT, (4, 3, 3, 3), [0.125] * 108)
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["c"], pads=[1, 1, 1, 1]),
+        helper.make_node("Relu", ["c"], ["r"]),
+        helper.make_node("Transpose", ["r"], ["y"], perm=[0, 2, 3, 1]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "small",
+        [value("x", TensorProto.FLOAT, (1, 3, 8, 8))],
+        [value("y", TensorProto.FLOAT, (1, 8, 8, 4))],
+        [weights],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 12)], ir_version=7)
+    path = tmp_path_factory.mktemp("start_up") / "small.onnx"
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+def test_collector_of_cycles_hardly_runs_while_modules_load(small_model: Path) -> None:
+    _, looks = outcome_of(["check", str(small_model)])
+    assert looks <= 5
+
+
+def test_help_loads_little() -> None:
+    modules, ours = counts_of(["--help"])
+    assert modules <= 185
+    assert ours <= 52
+
+
+def test_check_loads_what_a_small_model_needs(small_model: Path) -> None:
+    modules, ours = counts_of(["check", str(small_model)])
+    assert modules <= 850
+    assert ours <= 450
+
+
+def test_convert_loads_what_a_small_model_needs(small_model: Path, tmp_path: Path) -> None:
+    modules, ours = counts_of(["convert", str(small_model), "-o", str(tmp_path / "small.om")])
+    assert modules <= 960
+    assert ours <= 530
+
+
+@pytest.mark.parametrize("command", ["check", "convert"])
+def test_sound_model_loads_no_remedies(command: str, small_model: Path, tmp_path: Path) -> None:
+    output = ["-o", str(tmp_path / "small.om")] if command == "convert" else []
+    loaded, _ = outcome_of([command, str(small_model), *output])
+    spared = ("atc_py.fix.engine", "atc_py.pipeline.proposal.search", "xml.etree", "onnxruntime")
+    assert loaded.isdisjoint(spared)
