@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from atc_py.tensor.shapes import Shape
 
 __all__ = [
+    "CHUNK",
     "array_chunks",
     "little_endian",
     "npy_header",
