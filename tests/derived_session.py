@@ -33,9 +33,10 @@ open dims and refuses it if no dims would compile. No model compiles with open d
 
 The file is read once, its weights stay where they are in the file, and a file that is written again afterwards is refused. The
 last `keep` sets of shapes stay compiled (4 by default), as long as they need at most `keep_memory` together: for each, the weights
-and all values of the memory plan, as `info --memory` counts them; by default a quarter of what `--max-memory` limits. The one used
+and all values of the memory plan ([memory.md](memory.md)); by default a quarter of what `--max-memory` limits. The one used
 longest ago is dropped first, and the newest always stays. These are bytes of the device. The simulator computes float16 in
-float32, beside scratch memory of its own, and takes up to five times as much; that is why the share is a quarter. Shapes that do not compile fail again at once.
+float32, beside scratch memory of its own, and takes up to five times as much; that is why the share is a quarter.
+Shapes that do not compile fail again at once.
 
 `session.compilations` has a record of each compilation: shapes, seconds, bytes, warnings of the compiler. `session.kept` names the
 shapes that are compiled now; `session.runs` and `session.run_seconds` count runs and their time without compilation. `session.close()`,

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["program"]
 
-_DEVICES = ("sim", "ort")
 _SUFFIXES = (".json", ".html")
 
 
@@ -37,10 +36,7 @@ _SUFFIXES = (".json", ".html")
 @options.fix_rules
 @click.option("--disable-pass", multiple=True, metavar="NAME", help="Leave out an optional pass.")
 @options.OP_SPECS
-@click.option(
-    "--device", type=click.Choice(_DEVICES), default=_DEVICES[0], show_default=True,
-    help="Back end that sessions run on.",
-)  # fmt: skip
+@click.option("--device", default="sim", show_default=True, help="Back end that sessions run on.")
 @click.option(
     "--keep", type=click.IntRange(min=1), metavar="N",
     help="Sets of shapes that each session keeps compiled; 4 by default.",
@@ -96,8 +92,10 @@ def program(  # noqa: PLR0913  (one parameter an option)
     if given and not shadow:
         raise click.UsageError("--shadow-return has no effect without --shadow")
     paths = _report_files(reports)
-    _require_sense(soc, op_specs, max_memory, choice)
+    from atc_py.exec.options import require_sense
     from atc_py.exec.run import run_program
+
+    require_sense(choice, soc=soc, op_specs=op_specs, device=device, max_memory=max_memory)
 
     session = _session(choice, soc=soc, op_specs=op_specs, device=device, keep=keep)
     done = run_program(
@@ -106,7 +104,7 @@ def program(  # noqa: PLR0913  (one parameter an option)
         _say,
         strict=strict,
         shadow=shadow,
-        returned=shadow_return,
+        returned=shadow_return if shadow else "",
         max_memory=max_memory,
     )
     _write(done, paths)
@@ -133,19 +131,6 @@ def _report_files(given: Sequence[str]) -> list[Path]:
     if len({path.absolute() for path in paths}) < len(paths):
         raise BAD_OPTION.error("--report names the same file twice", help="give each its own file")
     return [path.absolute() for path in paths]
-
-
-def _require_sense(
-    soc: str, op_specs: Path | None, max_memory: str | None, choice: ConvertChoice
-) -> None:
-    """Refuse options here that every session would refuse.
-
-    Raises:
-        AtcError: UNKNOWN_SOC, BAD_OPTION, OPTIONS_EXCLUDE, UNKNOWN_PASS and errors of files.
-    """
-    from atc_py.exec.options import require_sense
-
-    require_sense(soc, op_specs, max_memory, choice)
 
 
 def _session(choice: ConvertChoice, **others: Any) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from atc_py.diag.codes import SESSION_IN_ONNXRUNTIME
 from atc_py.exec.records import CompilationRecord, RefusalRecord
 from atc_py.exec.simulated import (
     as_refusal,
+    is_of_values,
     new_filter_lock,
     simulate,
     simulated_work,
@@ -123,9 +124,10 @@ class Hybrid:
         except Exception as error:  # noqa: BLE001  (what is wrong with the feeds, onnxruntime says)
             self._count_compilations()
             theirs = self.elsewhere(session, self._real.run, names, _arrays(feeds), options)
-            shapes = _shapes(feeds)
-            self._refused.add(repr(shapes))
-            self._refuse(as_refusal(error), shapes)
+            refusal, shapes = as_refusal(error), _shapes(feeds)
+            if not is_of_values(refusal):
+                self._refused.add(repr(shapes))
+            self._refuse(refusal, shapes)
             return theirs
         seconds = time.perf_counter() - start - self._count_compilations()
         self._recorder.count(self._key, "npu", max(seconds, 0.0))

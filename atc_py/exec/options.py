@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atc_py.diag.codes import UNKNOWN_DEVICE
 from atc_py.options.choices import chosen_mode, chosen_rules, optional_path, precision_options
 from atc_py.options.compile_options import DEFAULT_LIST
 from atc_py.system.memory_limit import parse_size
@@ -16,27 +17,33 @@ if TYPE_CHECKING:
 
 __all__ = ["require_sense"]
 
+_BUILT_IN = "sim"
+
 
 def require_sense(
+    choice: ConvertChoice,
+    *,
     soc: str,
     op_specs: str | os.PathLike[str] | None,
+    device: str,
     max_memory: str | None,
-    choice: ConvertChoice,
 ) -> None:
     """Refuse options that every session would refuse.
 
     Args:
+        choice: options of `convert`.
         soc: name of the SoC.
         op_specs: folder of specifications, or None.
+        device: name of the back end.
         max_memory: a size such as 4G, or None.
-        choice: options of `convert`.
 
     Raises:
         AtcError: UNKNOWN_SOC, NO_BFLOAT16, BAD_OPTION, OPTIONS_EXCLUDE, UNKNOWN_PASS, BAD_SPEC,
-            BAD_CONTROL_FILE, and errors of files.
+            BAD_CONTROL_FILE, UNKNOWN_DEVICE, and errors of files.
     """
     mode, precision = chosen_mode(choice), precision_options(choice)
     _require_target(soc, mode)
+    _require_device(device)
     if max_memory is not None:
         parse_size(max_memory)
     # What is left out is sensible, and what it is compared with takes long to import.
@@ -71,3 +78,20 @@ def _require_target(soc: str, mode: PrecisionMode) -> None:
     from atc_py.target import find_soc
 
     check_soc(mode, find_soc(soc))
+
+
+def _require_device(name: str) -> None:
+    """Refuse a back end that is not installed.
+
+    Raises:
+        AtcError: UNKNOWN_DEVICE.
+    """
+    if name == _BUILT_IN:
+        return
+    from atc_py.device.registry import device_names
+
+    known = device_names()
+    if name not in known:
+        raise UNKNOWN_DEVICE.error(
+            f"no device is called {name!r}", help=f"installed are {', '.join(known)}"
+        )

@@ -19,7 +19,7 @@ from atc_py.exec.interpreter import (
 from atc_py.exec.launch import launch
 from atc_py.exec.settings import ExecSettings, write_settings
 from atc_py.results.program_run import VERSION, ProgramRun
-from atc_py.system.temp_folders import work_folder
+from atc_py.system.temp_folders import remove_left_folders, work_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -71,7 +71,7 @@ def run_program(
         command=list(command),
         status=status,
         seconds=seconds,
-        options={**session, **choice},
+        options={**session, **{name: value for name, value in choice.items() if value}},
         models=models,
         processes=gather_processes(records),
         diagnostics=found,
@@ -88,6 +88,7 @@ def _run_folder() -> Iterator[Path]:
             yield run
         finally:
             run.rename(folder / "ended")
+            remove_left_folders()  # of processes that were ended in a compilation
 
 
 def _findings(

@@ -33,7 +33,7 @@ class ExecSettings:
         max_memory: limit on the memory of compilations and runs, as --max-memory spells it.
         strict: end the program where a model cannot be compiled.
         shadow: run onnxruntime too, and compare.
-        returned: in shadow, whose results the program gets: npu or onnxruntime.
+        returned: in shadow, whose results the program gets: npu or onnxruntime; else empty.
         python: the launcher's kind of Python, as names of compiled modules state it.
         libraries: folders in which the launcher finds what atc_py imports, by top-level module.
         needs: the least version of each distribution that atc_py needs.
@@ -44,7 +44,7 @@ class ExecSettings:
     max_memory: str | None = None
     strict: bool = False
     shadow: bool = False
-    returned: str = "npu"
+    returned: str = ""
     python: str = ""
     libraries: dict[str, str] = field(default_factory=dict)
     needs: dict[str, str] = field(default_factory=dict)

@@ -12,7 +12,7 @@ from importlib.metadata import DistributionFinder
 from typing import TYPE_CHECKING, Any, Protocol
 
 from atc_py.diag import AtcError
-from atc_py.diag.codes import INTERNAL, PROGRAM_LACKS_LIBRARIES
+from atc_py.diag.codes import BAD_RUN_INPUT, INTERNAL, MEMORY_LIMIT, PROGRAM_LACKS_LIBRARIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "SimulatedSession",
     "as_refusal",
+    "is_of_values",
     "is_own_work",
     "new_filter_lock",
     "simulate",
@@ -116,9 +117,16 @@ def as_refusal(error: Exception) -> AtcError:
     """Return an error of a simulated session as a coded one; another kind is a bug of atc-py's."""
     if isinstance(error, AtcError):
         return error
+    if isinstance(error, MemoryError):
+        return MEMORY_LIMIT.error(f"memory ran out: {error}")
     return INTERNAL.error(
         f"{type(error).__name__}: {error}", help="this is a bug in atc-py; please report it"
     )
+
+
+def is_of_values(refusal: AtcError) -> bool:
+    """Return True if other values of the same shapes may be taken."""
+    return all(each.code is BAD_RUN_INPUT for each in refusal.diagnostics)
 
 
 _checked: list[AtcError | None] = []

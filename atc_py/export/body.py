@@ -13,7 +13,7 @@ from atc_py.export.node import NoFormError
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -52,7 +52,12 @@ class Body:
     """
 
     def __init__(
-        self, node: CompiledNode, inputs: Mapping[int, str], outputs: Sequence[str], prefix: str
+        self,
+        node: CompiledNode,
+        inputs: Mapping[int, str],
+        outputs: Sequence[str],
+        prefix: str,
+        taken: Collection[str] = (),
     ) -> None:
         """Begin a body without nodes.
 
@@ -61,6 +66,7 @@ class Body:
             inputs: names of the operands that are there, by position.
             outputs: names that the results shall have.
             prefix: what names of nodes and of values in between begin with.
+            taken: names that none of them has.
         """
         self.node = node
         self.inputs = inputs
@@ -69,6 +75,7 @@ class Body:
         self.repacked: list[Repacked] = []
         self._prefix = prefix
         self._taken = {*inputs.values(), *outputs}
+        self._others = taken
         self._counts: dict[str, int] = {}
         self._constants: dict[tuple[Any, ...], str] = {}
         self._casts: dict[tuple[str, DType], str] = {}
@@ -196,7 +203,7 @@ class Body:
 
     def inner(self) -> Body:
         """Return a body for a graph inside this one; see `as_graph`. Names of both are apart."""
-        inner = Body(self.node, self.inputs, (), self._prefix)
+        inner = Body(self.node, self.inputs, (), self._prefix, self._others)
         inner._taken, inner._counts = self._taken, self._counts
         return inner
 
@@ -264,7 +271,7 @@ class Body:
         while True:
             count = self._counts[stem] = self._counts.get(stem, 0) + 1
             name = f"{self._prefix}{stem}" if count == 1 else f"{self._prefix}{stem}_{count}"
-            if name not in self._taken:
+            if name not in self._taken and name not in self._others:
                 self._taken.add(name)
                 return name
 

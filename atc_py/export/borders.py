@@ -47,8 +47,8 @@ def bordered(
     Args:
         body: the nodes so far.
         value: the operand.
-        before: borders in front of each axis.
-        after: borders behind each axis.
+        before: borders before each axis.
+        after: borders after each axis.
         mode: constant, edge or reflect.
         number: what fills the borders in mode constant.
     """

@@ -53,7 +53,8 @@ class Emulated:
         values: types of the values in between.
         initializers: constants that nodes read.
         names: tensors of the package that nodes make, by the name of their value.
-        makers: node of the package that makes each value, by the same.
+        stands_for: by tensor that another storage format was moved to, the one that was moved.
+        makers: node of the package that makes each value, by the name of their value.
         on_grid: names of 16-bit floats, and of bounds in float32 that are on their grid.
     """
 
@@ -64,6 +65,7 @@ class Emulated:
     values: list[ValueInfoProto]
     initializers: list[Initializer]
     names: dict[str, int] = field(default_factory=dict)
+    stands_for: dict[int, int] = field(default_factory=dict)
     makers: dict[str, OmNode] = field(default_factory=dict)
     on_grid: frozenset[str] = frozenset()
 
@@ -114,6 +116,7 @@ class _Emulator:
         self._types = [_type(tensor) for tensor in self._description.tensors]
         self._stands_for: dict[int, int] = {}
         self._names = self._value_names()
+        self._taken = frozenset(self._names)
         self._read = {self._real(port.tensor) for port in self._description.outputs}
         for node in self._description.nodes:
             self._read.update(map(self._real, node.inputs))
@@ -140,7 +143,7 @@ class _Emulator:
                 f"control flow has no ONNX form: {error}", help=_HELP
             ) from None
         made = {value for node in nodes for value in node.output}
-        aliases = list(self._aliases(made))
+        aliases = list(self._aliases())
         inputs = [self._info(port.name, port.tensor) for port in self._description.inputs]
         outputs = [self._info(port.name, port.tensor) for port in self._description.outputs]
         return Emulated(
@@ -151,6 +154,7 @@ class _Emulator:
             list(self._between(made)),
             list(self._initializers.values()),
             {name: at for at, name in enumerate(self._names) if name in made},
+            self._stands_for,
             self._makers,
             frozenset(self._on_grid),
         )
@@ -268,7 +272,7 @@ class _Emulator:
         there = [at for at, tensor in enumerate(node.inputs) if tensor >= 0]
         if self._flat:
             inputs = {at: self._names[self._real(node.inputs[at])] for at in there}
-            return Body(facts, inputs, writes, f"{node.name}/")
+            return Body(facts, inputs, writes, f"{node.name}/", self._taken)
         inputs = {at: facts.input_name(at) for at in there}
         outputs = [facts.output_name(at) for at in range(len(writes))]
         return Body(
@@ -276,21 +280,31 @@ class _Emulator:
         )
 
     def _form(self, node: OmNode, body: Body, index: int) -> str:
-        """Return the name of a constant in another form, made at its first use."""
+        """Return the name of a constant in another form; nodes that need the same one share it."""
         wanted = body.repacked[index]
         tensor = self._real(node.inputs[wanted.position])
         source = self._description.tensors[tensor]
         name = wanted.value if self._flat else f"{self._names[tensor]}/{wanted.form}"
-        if name not in self._initializers and source.member is not None:
-            made = wanted.make(self._model.array(source.member))
-            self._initializers[name] = Initializer.of(name, made)
-            if made.size == 1 and made.dtype == np.float32:
-                narrow = self._types[tensor].dtype
-                if is_rounded(narrow) and made.astype(narrow.numpy).astype(made.dtype) == made:
-                    self._on_grid.add(name)
+        if source.member is None:
+            return name
+        made = wanted.make(self._model.array(source.member))
+        while not self._is_kept(name, made):
+            name += "_"
+        if made.size == 1 and _is_on_grid(made, self._types[tensor].dtype):
+            self._on_grid.add(name)
         return name
 
-    def _aliases(self, made: set[str]) -> Iterator[NodeProto]:
+    def _is_kept(self, name: str, made: NDArray[Any]) -> bool:
+        """Keep a constant under a name; False where another one has it, of other dims, say."""
+        known = self._initializers.get(name)
+        if known is None and name not in self._taken:
+            self._initializers[name] = Initializer.of(name, made)
+            return True
+        if known is None or (known.shape, known.dtype.numpy) != (made.shape, made.dtype):
+            return False
+        return known.numpy().tobytes() == made.tobytes()
+
+    def _aliases(self) -> Iterator[NodeProto]:
         """Yield a node for each output that is an input, a constant, or an output of another name."""
         for port in self._description.outputs:
             name = self._name(port.tensor)
@@ -308,6 +322,13 @@ class _Emulator:
         """Return the type of a value."""
         facts = self._types[tensor]
         return helper.make_tensor_value_info(name, element_type(facts.dtype), list(facts.dims))
+
+
+def _is_on_grid(made: NDArray[Any], dtype: DType) -> bool:
+    """Return True if float32 numbers are those of a 16-bit float."""
+    if made.dtype != np.float32 or not is_rounded(dtype):
+        return False
+    return bool((made.astype(dtype.numpy).astype(made.dtype) == made).all())
 
 
 def _type(tensor: OmTensor) -> TensorType:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from atc_py.diag import Diagnostic
 
-__all__ = ["work_folder"]
+__all__ = ["remove_left_folders", "work_folder"]
 
 _PREFIX = "atc-py-work-"
 _HOLD = ".held"
@@ -72,6 +72,12 @@ def work_folder(base: Path | None = None) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
         if handle is not None:
             os.close(handle)
+
+
+def remove_left_folders() -> None:
+    """Remove the folders of temporary files that killed processes of this user left."""
+    with suppress(OSError):
+        _remove_stale(Path(tempfile.gettempdir()))
 
 
 def _cannot_write(folder: Path, error: OSError) -> AtcError:

@@ -56,7 +56,7 @@ def _numbers(*values: int) -> list[Array]:
 REFUSED: list[tuple[str, list[Array], tuple[DType, tuple[int, ...]], Attributes, str]] = [
     ("Trilu", [X[0, 0]], (F32, (4,)), {"upper": 1}, "x must have 2 axes or more"),
     ("Trilu", [X, np.zeros(2, np.int64)], (F32, X.shape), {}, "k must be one number, found int64 2"),
-    ("Trilu", [X, np.float32([1])], (F32, X.shape), {}, "k must be an integer, found float32 1"),
+    ("Trilu", [X, np.ones(1, np.float32)], (F32, X.shape), {}, "k must be an integer, found float32 1"),
     (
         "MatrixDiagV2", [X[0, 0], *_numbers(0, 3, 3), np.array(0, np.float32)], (F32, (3, 3)), {},
         "diagonals of 3 elements are needed, found float32 4",

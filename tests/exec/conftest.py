@@ -27,6 +27,11 @@ REFUSED = """
     refused (float[1, 8] x) => (float[1, 8] y) { y = HardSwish(x) }
 """
 
+SWITCH = """
+    <ir_version: 8, opset_import: ["" : 14]>
+    switch (float[1, 8] x, float[1] k) => (float[1, 8] y) { y = Mul (x, k) }
+"""
+
 
 @dataclass(frozen=True)
 class Ran:
@@ -81,11 +86,12 @@ def ran(tmp_path: Path) -> Callable[..., Ran]:
 
 @pytest.fixture(scope="session")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with models: small, one with open dims, one that the list refuses."""
+    """Return a folder with models: small, one with open dims, one that the list refuses, one to bind."""
     folder = tmp_path_factory.mktemp("models")
     onnx.save(small_model(), folder / "small.onnx")
     onnx.save(small_model(free=True), folder / "free.onnx")
     onnx.save(onnx.parser.parse_model(REFUSED), folder / "refused.onnx")
+    onnx.save(onnx.parser.parse_model(SWITCH), folder / "switch.onnx")
     return folder
 
 

@@ -40,7 +40,7 @@ def run(folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
             "ATC1021",
         ),
         (("--list", "none", "--", "true"), 2, "ATC1"),
-        (("--device", "none", "--", "true"), 2, "ATC1001"),
+        (("--device", "none", "--", "true"), 2, "ATC7001"),
         (("--keep", "0", "--", "true"), 2, "ATC1001"),
         (("--disable-pass", "none", "--", "true"), 2, "ATC1004"),
         (("--only", "none", "--", "true"), 2, "ATC1001"),

@@ -225,3 +225,24 @@ def test_process_that_outlives_the_program_sees_nothing_of_it(tmp_path: Path) ->
     late = tmp_path / "late.txt"
     wait_for(lambda: late.exists() and late.read_text(encoding="utf-8") != "")
     assert late.read_text(encoding="utf-8") == "[] []\n"
+
+
+def test_process_killed_while_it_compiles_leaves_nothing(tmp_path: Path, small: Path) -> None:
+    lines = (
+        "import os, signal, sys, threading\n"
+        "import onnxruntime\n"
+        "import atc_py.system.temp_folders as temp_folders\n"
+        "temp_folders.shutil.rmtree = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "onnxruntime.InferenceSession(sys.argv[1])\n"
+    )
+    done = subprocess.run(
+        command("--", sys.executable, "-c", lines, small),
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env=environment(TMPDIR=str(tmp_path)),
+        timeout=120,
+    )
+    assert done.returncode == 137, done.stderr
+    assert list(tmp_path.glob("*atc-py*")) == []

@@ -90,3 +90,10 @@ def test_open_dims_compile_for_each_set_of_shapes(ran: Run, models: Path) -> Non
     ]
     assert done.model["npu"]["runs"] == 4
     assert done.model["compile_seconds"] > done.model["npu"]["seconds"] > 0
+
+
+def test_bound_value_runs_on_the_npu_and_others_do_not(ran: Run, models: Path) -> None:
+    done = ran("bound.py", models / "switch.onnx", options=("--fix", "--bind", "k=2"))
+    assert (done.status, done.out) == (0, "[2.0, 3.0, 2.0, 3.0]\n"), done.err
+    assert (done.model["npu"]["runs"], done.model["onnxruntime"]["runs"]) == (2, 2)
+    assert [each["code"] for each in done.model["fallbacks"]] == ["ATC1007"]

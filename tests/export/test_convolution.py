@@ -193,3 +193,40 @@ def test_what_has_no_form_is_refused() -> None:
     assert reason == "Conv2D has no ONNX form: onnxruntime has no convolution of float64"
     reason = refusal("DepthwiseConv2D", x, x, F32, [1, None, 1, 1])
     assert reason.endswith("input 'x' has an open number of channels")
+
+
+@pytest.mark.parametrize(
+    ("pads", "extra", "dims"),
+    [([0, 2, 1, 1], [1, 0], [1, 4, 5, 6]), ([0, 1, 0, 1], [1, 1], [1, 4, 6, 8])],
+)
+def test_output_padding_as_long_as_the_stride_is_left_off_the_padding(
+    pads: list[int], extra: list[int], dims: list[int]
+) -> None:
+    model = _transposed(pads, extra, dims)
+    feeds = {"x": random_array(1, [1, 3, 2, 2])}
+    found = run_on_ort(model, feeds)
+    assert found is not None
+    np.testing.assert_allclose(found["y"], run_model(model, feeds)["y"], rtol=0, atol=1e-5)
+
+
+def test_output_padding_beyond_the_padding_has_no_form() -> None:
+    assert run_on_ort(_transposed([0, 0, 0, 0], [1, 0], [1, 4, 7, 8]), {}) is None
+    assert "no pad is" in str(REFUSED.pop("Conv2DTransposeD"))
+
+
+def _transposed(pads: list[int], extra: list[int], dims: list[int]) -> Any:
+    """Return a transposed convolution of stride 1 with a 5x7 filter."""
+    builder = ModelBuilder()
+    x = builder.input("x", "float32", [1, 3, 2, 2])
+    w = builder.constant(random_array(2, [3, 4, 5, 7]))
+    attributes: Attributes = {
+        "strides": [1, 1, 1, 1],
+        "dilations": [1, 1, 1, 1],
+        "pads": pads,
+        "output_padding": [0, 0, *extra],
+        "input_size": dims,
+        "groups": 1,
+    }
+    (y,) = builder.node("Conv2DTransposeD", [x, w], [("float32", dims)], attributes)
+    builder.output("y", y)
+    return builder.build()

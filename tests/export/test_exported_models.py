@@ -17,7 +17,7 @@ from atc_py.export.metadata import annotate
 from atc_py.export.model import emulate
 from atc_py.export.writing import model_bytes, write_model
 from tests.device.models import MemoryModel, ModelBuilder, random_array, run_model
-from tests.export.twin import differences, run_on_ort
+from tests.export.twin import differences, run_functions, run_on_ort
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,7 +44,9 @@ def residual(dtype: str = F16) -> MemoryModel:
 
 def written(model: MemoryModel, *, flat: bool = False) -> onnx.ModelProto:
     """Return the exported model, which the checker takes."""
-    found = onnx.ModelProto.FromString(model_bytes(emulate(model, flat=flat), "model"))
+    found: onnx.ModelProto = onnx.ModelProto.FromString(
+        model_bytes(emulate(model, flat=flat), "model")
+    )
     onnx.checker.check_model(found, full_check=True)
     return found
 
@@ -229,3 +231,40 @@ def test_json_has_the_record(tmp_path: Path) -> None:
         tmp_path / "m.onnx", tmp_path / "n.onnx", None, "sim", {}, OPSET, {"Add": 1}, 1, 1, 9
     )
     assert json.loads(json.dumps(record.as_json()))["operators"] == {"Add": 1}
+
+
+def test_value_of_another_node_may_have_the_name_of_one_in_a_body() -> None:
+    builder = ModelBuilder()
+    x = builder.input("x", F16, [2])
+    (y,) = builder.node("Add", [x, x], [(F16, [2])])
+    (z,) = builder.node("Add", [x, x], [(F16, [2])])
+    builder.output("Add_1/Add", y)
+    builder.output("Add_0/Add", z)
+    model, feeds = builder.build(), {"x": np.array([3, 4], np.float16)}
+    found = run_on_ort(model, feeds)
+    assert found is not None
+    assert {name: array.tolist() for name, array in found.items()} == {
+        "Add_1/Add": [6, 8],
+        "Add_0/Add": [6, 8],
+    }
+
+
+def test_one_constant_has_a_form_for_each_layout() -> None:
+    """Check a scale that one layer reads as channels of an image and one as columns of a matrix."""
+    builder = ModelBuilder()
+    image = builder.input("image", "int32", [1, 3, 2, 2])
+    rows = builder.input("rows", "int32", [2, 3])
+    scale = builder.constant(np.array([0.5, 0.25, 2], np.float16))
+    for name, x, dims in (("a", image, [1, 3, 2, 2]), ("b", rows, [2, 3])):
+        attributes = {"sqrt_mode": False, "relu_flag": False, "dtype": F16}
+        (y,) = builder.node("AscendDequant", [x, scale], [(F16, dims)], attributes)
+        builder.output(name, y)
+    model = builder.build()
+    feeds = {
+        "image": np.arange(12, dtype=np.int32).reshape(1, 3, 2, 2),
+        "rows": np.arange(6, dtype=np.int32).reshape(2, 3),
+    }
+    expected = run_model(model, feeds)
+    for found in (run_on_ort(model, feeds), run_functions(model, feeds)):
+        assert found is not None
+        assert differences(model, found, expected) == []

@@ -26,7 +26,8 @@ def bounded(op: str, low: float = 0.0, high: float = 6.0, *, shown: bool = False
     x = builder.input("x", F16, [1, 3, 8, 8])
     w = builder.constant(np.linspace(-3, 3, 8).astype(np.float16))
     (product,) = builder.node("Mul", [x, w], [(F16, [1, 3, 8, 8])])
-    operands, dims, attributes = [product], [1, 3, 8, 8], {}
+    operands, dims = [product], [1, 3, 8, 8]
+    attributes: dict[str, Any] = {}
     if op == "ClipByValue":
         operands += [builder.constant(np.array(each, np.float16)) for each in (low, high)]
     if op == "MaxPoolV3":

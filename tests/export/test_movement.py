@@ -7,7 +7,7 @@ import pytest
 
 from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType
-from tests.device.models import Attributes, random_array
+from tests.device.models import Array, Attributes, random_array
 from tests.export.single import agree
 
 NAMED = [
@@ -31,7 +31,7 @@ CASES: dict[str, tuple[tuple[int, ...], tuple[int, ...], Attributes]] = {
 }  # fmt: skip
 
 
-def extremes(shape: tuple[int, ...], dtype: DType) -> np.ndarray:
+def extremes(shape: tuple[int, ...], dtype: DType) -> Array:
     """Return numbers of a dtype, its largest and smallest, and what is no number, among them."""
     array = random_array(3, shape, dtype).astype(dtype.numpy)
     flat = array.reshape(-1)
@@ -70,7 +70,7 @@ def test_tensors_are_joined_and_cut_in_every_dtype(dtype: DType) -> None:
 def test_reshape_reads_zeros_as_the_device_does(
     shape: tuple[int, ...], wanted: tuple[int, ...], allowzero: int
 ) -> None:
-    x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    x: Array = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
     made = tuple(
         shape[at] if not dim and not allowzero and at < len(shape) else dim
         for at, dim in enumerate(wanted)

@@ -1,4 +1,4 @@
-"""Bytes that are no sound models: a session refuses them with a code, or runs them."""
+"""Damaged bytes of models: a session refuses them with a code, or runs them."""
 
 from __future__ import annotations
 

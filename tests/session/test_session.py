@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -83,3 +85,24 @@ def test_errors_that_a_choice_of_dims_refutes_refuse_nothing(
     session = InferenceSession(model.SerializeToString())
     with pytest.raises(AtcError, match="Nonsense"):
         session.run(None, {"x": rows(1)})
+
+
+def test_session_does_not_need_onnxruntime(tmp_path: Path) -> None:
+    onnx.save(layer(), tmp_path / "model.onnx")
+    code = (
+        "import sys; sys.modules['onnxruntime'] = None\n"
+        "import numpy, atc_py\n"
+        "session = atc_py.InferenceSession(sys.argv[1])\n"
+        "feed = {'x': numpy.ones((2, 3), numpy.float32)}\n"
+        "print(session.run_with_ort_values(None, feed)[0].numpy().tolist())\n"
+        "try: session.run(['z'], feed)\n"
+        "except atc_py.AtcError as error: print(type(error) is atc_py.AtcError)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "model.onnx")],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    assert done.stdout == "[[2.0, 0.0, 1.5], [2.0, 0.0, 1.5]]\nTrue\n"

@@ -17,7 +17,7 @@ from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import closed_shape, element_count
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from types import ModuleType
 
     from numpy.typing import NDArray
@@ -59,8 +59,8 @@ class OrtModel:
         emulated = emulate(model, flat=True)
         ports = [(port.name, port.tensor) for port in self.description.outputs]
         self._outputs = [self._shown(emulated, name, tensor) for name, tensor in ports]
-        wanted = [(name, tensor) for name, tensor in emulated.names.items() if tensor in seen]
-        self._seen = {tensor: self._shown(emulated, name, tensor) for name, tensor in wanted}
+        self._fed = {port.tensor: port.name for port in self.description.inputs}
+        self._seen = dict(self._watched(emulated, seen))
         emulated.drop_early_roundings()
         self._session: Any = self._loaded(emulated)
 
@@ -78,16 +78,32 @@ class OrtModel:
         }
 
     def observe(self, inputs: Mapping[str, NDArray[Any]]) -> dict[int, NDArray[Any]]:
-        """Return the tensors asked for, by position, in the order of the nodes that make them.
+        """Return the tensors asked for, by position; those of branches are left out.
 
         Raises:
             AtcError: as `run` does.
         """
-        found = self._fetched(inputs, [name for name, _ in self._seen.values()])
+        names = list(dict.fromkeys(name for name, _ in self._seen.values()))
+        made = [name for name in names if name not in self._types]
+        found = dict(zip(made, self._fetched(inputs, made), strict=True))
         return {
-            tensor: value.numpy().astype(dtype.numpy, copy=False)
-            for value, (tensor, (_, dtype)) in zip(found, self._seen.items(), strict=True)
+            tensor: inputs[name]
+            if name in self._types
+            else found[name].numpy().astype(dtype.numpy, copy=False)
+            for tensor, (name, dtype) in self._seen.items()
         }
+
+    def _watched(
+        self, emulated: Emulated, seen: Collection[int]
+    ) -> Iterator[tuple[int, tuple[str, DType]]]:
+        """Yield positions of tensors with the names of the outputs, or inputs, that show them."""
+        names = {tensor: name for name, tensor in emulated.names.items()}
+        for tensor in sorted(seen):
+            real = emulated.stands_for.get(tensor, tensor)
+            if real in names:
+                yield tensor, self._shown(emulated, names[real], real)
+            elif real in self._fed:
+                yield tensor, (self._fed[real], self._type(real)[0])
 
     def _fetched(self, inputs: Mapping[str, NDArray[Any]], names: list[str]) -> list[Any]:
         """Return values of the session for `inputs`."""

@@ -111,16 +111,16 @@ def pad(body: Body) -> str:
         return bordered(body, body.own(), before, after, node.text("mode"), 0.0)
     if not rank:
         return body.add("Identity", body.own())
-    numbers = _numbers(body, 1)
+    borders = _numbers(body, 1)
     if joint:
-        pairs = body.add("Reshape", numbers, body.ints(rank, 2))
-        numbers = body.add("Reshape", body.add("Transpose", pairs, perm=(1, 0)), body.ints(-1))
+        pairs = body.add("Reshape", borders, body.ints(rank, 2))
+        borders = body.add("Reshape", body.add("Transpose", pairs, perm=(1, 0)), body.ints(-1))
     nothing = body.ints(0)
-    cut = body.add("Neg", body.add("Min", numbers, nothing))
+    cut = body.add("Neg", body.add("Min", borders, nothing))
     starts, ends = body.several("Split", 2, cut, axis=0, num_outputs=2)
     ends = body.add("Sub", body.add("Shape", body.own()), ends)
     inside = body.add("Slice", body.own(), starts, ends)
-    pads, mode = body.add("Max", numbers, nothing), node.text("mode")
+    pads, mode = body.add("Max", borders, nothing), node.text("mode")
     return carried(
         body, inside, node.dtype(), PADDED, lambda x: body.add("Pad", x, pads, mode=mode)
     )

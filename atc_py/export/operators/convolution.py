@@ -22,6 +22,8 @@ from atc_py.export.registry import emulates
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from atc_py.export.body import Body
@@ -81,16 +83,37 @@ def transposed(body: Body) -> str:
     if node.dtype() is DType.INT8:
         return _integer_transposed(body, groups, extra)
     _check_float64(body)
-    pads = _onnx_pads(node.integers("pads"))
+    pads, extra = _without_long_extra(node.integers("pads"), extra, _steps(body))
     return body.add(
         "ConvTranspose",
         *factors(body),
         *_bias(body),
         group=groups,
         output_padding=extra,
-        pads=pads,
+        pads=_onnx_pads(pads),
         **_steps(body),
     )
+
+
+def _without_long_extra(
+    pads: Sequence[int], extra: Sequence[int], steps: Geometry
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return pads and output_padding, of which runtimes take less than stride or dilation.
+
+    What is longer is left off the padding at the end, which is the same.
+
+    Raises:
+        NoFormError: there is less padding: places that no element reaches.
+    """
+    pads, extra = list(pads), list(extra)
+    for axis, (stride, dilation) in enumerate(zip(*steps.values(), strict=True)):
+        if extra[axis] < max(stride, dilation):
+            continue
+        if extra[axis] > pads[2 * axis + 1]:
+            raise NoFormError("output_padding is as long as stride and dilation, and no pad is")
+        pads[2 * axis + 1] -= extra[axis]
+        extra[axis] = 0
+    return tuple(pads), tuple(extra)
 
 
 def _check_float64(body: Body) -> None:

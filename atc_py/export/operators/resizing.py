@@ -72,17 +72,15 @@ def _axis(body: Body, number: int) -> Axis:
     node, crops = body.node, _mode(body) == _CROPS
     length = node.type(0).dims[number]
     scale = np.float32(node.numbers(_SCALES)[number]) if node.has(_SCALES) else None
-    size = None if node.has(_SCALES) else int(node.numbers(_SIZES)[number])
+    size = None if scale is not None else int(node.numbers(_SIZES)[number])
     roi = node.constant(_ROI) if crops else None
     if length is None or (crops and roi is None):
-        ends = _late_roi(body, number) if crops else None
-        return LateAxis(body, number, dims_of(body)[number], size, scale, ends)
-    if scale is None or size is not None:
-        scale = np.float32(size) / np.float32(max(length, 1))
-    else:
-        size = int(np.float32(length) * scale)
+        late = _late_roi(body, number) if crops else None
+        return LateAxis(body, number, dims_of(body)[number], size, scale, late)
+    made = int(np.float32(length) * scale) if scale is not None else size or 0
+    ratio = np.float32(made) / np.float32(max(length, 1)) if scale is None else scale
     ends = (0.0, 1.0) if roi is None else (float(roi[number]), float(roi[node.rank() + number]))
-    return SampledAxis(number, length, size, scale, ends)
+    return SampledAxis(number, length, made, ratio, ends)
 
 
 def _late_roi(body: Body, number: int) -> tuple[str, str]:
@@ -166,8 +164,8 @@ def _between(body: Body, axis: Axis, dtype: DType) -> tuple[str, str, str, str]:
         return left, right, body.add("Sub", body.const(1.0, dtype), weight), weight
     first, second, shares = axis.between(_mode(body))
     share = shares.astype(dtype.numpy).reshape(column)
-    places = (body.const(each, DType.INT64) for each in (first, second))
-    return *places, body.const(1 - share, dtype), body.const(share, dtype)
+    left, right = (body.const(each, DType.INT64) for each in (first, second))
+    return left, right, body.const(1 - share, dtype), body.const(share, dtype)
 
 
 def _truncated(body: Body, value: str) -> str:

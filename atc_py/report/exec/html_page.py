@@ -53,10 +53,24 @@ def _facts(done: ProgramRun) -> list[tuple[str, str]]:
         ("time", format_seconds(done.seconds)),
         ("models", f"{len(done.models)}, {on_npu} on the simulated NPU"),
     ]
-    given = (
-        (name, value) for name, value in done.options.items() if value not in (None, "", False)
-    )
-    return [*facts, *((name.replace("_", " "), str(value)) for name, value in given)]
+    given = ((name, value) for name, value in done.options.items() if value or value == {})
+    return [*facts, *((name.replace("_", " "), _option(value)) for name, value in given)]
+
+
+def _option(value: object) -> str:
+    """Return the value of an option as a text."""
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    if isinstance(value, dict):
+        given = (f"{name} {_option(inner)}" for name, inner in value.items() if inner)
+        return ", ".join(given) or "yes"
+    return "yes" if value is True else str(value)
+
+
+def _counted(count: int, noun: str) -> str:
+    """Return `1 run`, `2 processes`."""
+    plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
+    return f"{count} {noun if count == 1 else plural}"
 
 
 def _model(model: ProgramModel, name: str) -> dict[str, Any]:
@@ -66,7 +80,7 @@ def _model(model: ProgramModel, name: str) -> dict[str, Any]:
         ("graph", model.name or "-"),
         ("SHA-256", model.digest or "-"),
         ("size", format_bytes(model.bytes)),
-        ("sessions", f"{model.sessions} in {model.processes} processes"),
+        ("sessions", f"{model.sessions} in {_counted(model.processes, 'process')}"),
         ("on the NPU", _use(model.npu.runs, model.npu.seconds)),
         ("in onnxruntime", _use(model.onnxruntime.runs, model.onnxruntime.seconds)),
     ]
@@ -90,7 +104,7 @@ def _model(model: ProgramModel, name: str) -> dict[str, Any]:
 
 def _use(runs: int, seconds: float) -> str:
     """Return runs and their time."""
-    return f"{runs} runs, {format_seconds(seconds)}" if runs else "no run"
+    return f"{_counted(runs, 'run')}, {format_seconds(seconds)}" if runs else "no run"
 
 
 def _fallback(fallback: ProgramFallback) -> dict[str, Any]:
