@@ -7,7 +7,7 @@ OUT ?= out
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all mutations check bench kernels fmt docs conformance networks trained deviations exports netron twin \
+.PHONY: help demo test test-all mutations check bench bench-large kernels fmt docs conformance networks trained deviations exports netron twin \
         fuzz agree clean exec-programs \
         kill-sweep
 
@@ -54,6 +54,9 @@ check: $(VENV)/.dev ## What CI holds besides the tests: style, types, and the bu
 
 bench: $(VENV)/.bench ## Measure conversion and inference beside openvino and onnxruntime
 	$(BIN)/python -m tests.bench.run_all
+
+bench-large: $(VENV)/.dev ## Measure models with 6 and 10 GB of weights; takes 10 GB of the disk for temporary files
+	$(BIN)/python -m tests.bench.very_large
 
 kernels: $(VENV)/.dev ## Build the kernels of all operators and networks; hold them against the simulator
 	$(PYTEST) -m sweep tests/emit

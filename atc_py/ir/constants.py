@@ -139,8 +139,17 @@ class CastConst:
 
         if isinstance(self.source, SplatConst):
             scalar = SplatConst(self.source.value, self.source.dtype, ())
-            return np.broadcast_to(_cast(scalar, self.dtype, clip=self.clip), self.shape)
-        return _cast(self.source, self.dtype, clip=self.clip)
+            return np.broadcast_to(self.cast(scalar.numpy()), self.shape)
+        return self.cast(self.source.numpy())
+
+    def cast(self, array: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
+        """Return some of the source's data cast as all of it is."""
+        import numpy as np
+
+        if self.clip and array.size and narrows(self.source.dtype, self.dtype):
+            array = _clamped(array, CLIP_LIMITS[self.dtype])
+        with np.errstate(over="ignore", invalid="ignore"):
+            return array.astype(self.dtype.numpy)
 
     def release(self) -> None:
         """Release the source."""
@@ -167,17 +176,6 @@ class OpaqueConst:
 
     def release(self) -> None:
         """Do nothing: there is nothing to release."""
-
-
-def _cast(source: ConstData, dtype: DType, *, clip: bool) -> npt.NDArray[np.generic]:
-    """Cast the whole source; with `clip`, clamp floats that become narrower."""
-    import numpy as np
-
-    array = source.numpy()
-    if clip and array.size and narrows(source.dtype, dtype):
-        array = _clamped(array, CLIP_LIMITS[dtype])
-    with np.errstate(over="ignore", invalid="ignore"):
-        return array.astype(dtype.numpy)
 
 
 def narrows(source: DType, target: DType) -> bool:

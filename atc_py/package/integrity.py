@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from atc_py.diag import Place
 from atc_py.diag.codes import NOT_OM, OM_MEMBER
 from atc_py.package.foreign import is_onnx
+from atc_py.package.npy import release_range
 from atc_py.package.records import (
     Entry,
     directory,
@@ -40,6 +41,9 @@ _TAIL = 1024
 
 _WORTH_THREADS = 1 << 22
 """Bytes of data from which starting threads for digests pays."""
+
+_AT_ONCE = 1 << 26
+"""Bytes of a member after which the pages that were read are given back; small ones stay mapped."""
 
 
 def read_directory(data: mmap, file: str) -> tuple[list[Entry], str]:
@@ -102,8 +106,14 @@ def _digests(data: mmap, entries: list[Entry]) -> dict[str, str]:
     with memoryview(data) as view:
 
         def digest(entry: Entry) -> str:
-            with view[entry.data_offset : entry.end] as part:
-                return hashlib.sha256(part).hexdigest()
+            found = hashlib.sha256()
+            for start in range(entry.data_offset, entry.end, _AT_ONCE):
+                stop = min(start + _AT_ONCE, entry.end)
+                with view[start:stop] as part:
+                    found.update(part)
+                if entry.size > _AT_ONCE:
+                    release_range(data, start, stop)
+            return found.hexdigest()
 
         names = (entry.name for entry in large_first)
         if sum(entry.size for entry in entries) < _WORTH_THREADS:

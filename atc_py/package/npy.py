@@ -7,6 +7,7 @@ description says what they mean.
 
 from __future__ import annotations
 
+import mmap
 import struct
 from typing import TYPE_CHECKING
 
@@ -17,13 +18,20 @@ from atc_py.tensor.shapes import element_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from mmap import mmap
 
     import numpy.typing as npt
 
     from atc_py.tensor.shapes import Shape
 
-__all__ = ["array_chunks", "little_endian", "npy_header", "view_array"]
+__all__ = [
+    "CHUNK",
+    "array_chunks",
+    "little_endian",
+    "npy_header",
+    "release_pages",
+    "release_range",
+    "view_array",
+]
 
 CHUNK = 1 << 21
 """Bytes in a piece: large enough for system calls, small enough for a core's cache."""
@@ -74,7 +82,7 @@ def array_chunks(array: npt.NDArray[np.generic]) -> Iterator[memoryview]:
         yield np.asarray(piece).view(np.uint8).data
 
 
-def view_array(data: mmap, offset: int, dtype: DType, shape: Shape) -> npt.NDArray[np.generic]:
+def view_array(data: mmap.mmap, offset: int, dtype: DType, shape: Shape) -> npt.NDArray[np.generic]:
     """Return the array whose elements are stored in `data` at `offset`: read-only, not copied.
 
     The array holds on to the mapping, so that the file cannot be unmapped under it. (An array
@@ -87,6 +95,29 @@ def view_array(data: mmap, offset: int, dtype: DType, shape: Shape) -> npt.NDArr
         return empty
     elements: npt.NDArray[np.generic] = np.frombuffer(data, little_endian(dtype), count, offset)
     return elements.reshape(shape)
+
+
+def release_pages(array: npt.NDArray[np.generic]) -> None:
+    """Let the system take back the pages of a view of a mapped file, which are read again on access.
+
+    Pages that hold other data too stay, and so does an array of another kind.
+    """
+    root: object = array
+    while isinstance(root, np.ndarray | memoryview):
+        root = root.base if isinstance(root, np.ndarray) else root.obj
+    if not isinstance(root, mmap.mmap):
+        return
+    start = array.ctypes.data - np.frombuffer(root, np.uint8).ctypes.data
+    release_range(root, start, start + array.nbytes)
+
+
+def release_range(data: mmap.mmap, start: int, end: int) -> None:
+    """Let the system take back whole pages between two offsets of a mapped file."""
+    if not hasattr(mmap, "MADV_DONTNEED"):
+        return
+    first, last = -(-start // mmap.PAGESIZE) * mmap.PAGESIZE, end - end % mmap.PAGESIZE
+    if first < last:
+        data.madvise(mmap.MADV_DONTNEED, first, last - first)
 
 
 def little_endian(dtype: DType) -> np.dtype[np.generic]:

@@ -124,16 +124,17 @@ def freeing(steps: Sequence[Step], kept: Iterable[int]) -> tuple[Step, ...]:
     return tuple(reversed(found))
 
 
-def settled(program: Program) -> frozenset[int]:
+def settled(program: Program, passing: Iterable[int] = ()) -> frozenset[int]:
     """Return the steps, by index, that read and fill the same arrays in every run.
 
     Their results stay where they were, and nothing that they read is fed, shows what is fed,
-    or is made anew by a late step. In a model with gates there are none: any may be left out.
+    is one of the constants `passing` through memory, or is made anew by a late step. In a model
+    with gates there are none: any may be left out.
     """
     if any(step.kernel.gate is not None for step in program.steps):
         return frozenset()
     found: list[int] = []
-    moving = set(program.inputs.values())
+    moving = {*program.inputs.values(), *passing}
     for step in program.steps:
         if not step.is_late and moving.isdisjoint(step.inputs):
             found.append(step.index)

@@ -24,12 +24,14 @@ from atc_py.device.sim.execution.program import settled
 from atc_py.device.sim.kernel import Call, Workspace
 from atc_py.device.sim.memory.array_pool import Pool
 from atc_py.device.sim.memory.memory_budget import MemoryBudget
+from atc_py.device.sim.memory.passing import passing_slots, slot_sizes
 from atc_py.device.sim.numerics.rounding import carrier_dtype, from_carrier, is_rounded, to_carrier
 from atc_py.diag import AtcError
 from atc_py.diag.codes import DEVICE_FAILED
+from atc_py.package.npy import release_pages
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Container, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -67,14 +69,17 @@ class SimModel:
         self._calls: dict[int, tuple[Call, Launch | None]] = {}
         self._carriers: dict[int, NDArray[Any]] = {}
         self._slots: dict[int, NDArray[np.uint8]] = {}
-        self._pool = Pool([*self._program.memory.slots, *_converted(self._program)])
+        self._passing = passing_slots(self._program)
+        self._passed = [_Passed(size) for size in slot_sizes(self._program, self._passing)]
+        kept = _converted(self._program, self._passing)
+        self._pool = Pool([*self._program.memory.slots, *kept])
         self._results: dict[int, NDArray[Any]] = {}
-        self.room = MemoryBudget(self._program)
+        self.room = MemoryBudget(self._program, self._passing)
         self._workspace = Workspace(self.room.limit)
         self._lock = Lock()
         # Without gates nothing is ever dead, and runs of many small kernels feel the question.
         self._has_gates = any(step.kernel.gate is not None for step in self._program.steps)
-        self._settled = settled(self._program)
+        self._settled = settled(self._program, self._passing)
         self._ready: dict[int, tuple[Launch, list[int]]] = {}
 
     def run(
@@ -169,6 +174,9 @@ class SimModel:
             values.update(dict.fromkeys(step.outputs))
             return
         call, launch = self._bound(step, inputs)
+        for tensor in self._passing and step.inputs:
+            if tensor in self._passing:
+                self._pass(tensor)
         outputs = call.outputs
         if launch is not None:
             launch()
@@ -197,7 +205,11 @@ class SimModel:
                 known = self._calls[step.index] = known[0], bound(step.kernel, known[0])
             return known
         constants = self._program.constants
-        fixed = frozenset(at for at, tensor in enumerate(step.inputs) if tensor in constants)
+        fixed = frozenset(
+            at
+            for at, tensor in enumerate(step.inputs)
+            if tensor in constants and tensor not in self._passing
+        )
         call = Call(step.node, inputs, (), self._workspace, self._workers, fixed=fixed)
         if step.kernel.alias:
             call = call.onto(tuple(call.x.reshape(each.shape) for each in step.node.outputs))
@@ -233,19 +245,34 @@ class SimModel:
         return self._carriers[tensor]
 
     def _carried(self, tensor: int) -> NDArray[Any]:
-        """Return a constant as its carrier, converted on all workers."""
+        """Return a constant as its carrier, converted on all workers; the place of a passing one."""
         data, dtype = self._program.constants[tensor], self._program.tensors[tensor].dtype
+        wide = carrier_dtype(dtype)
+        if tensor in self._passing:
+            memory = self._passed[self._passing[tensor]].memory
+            return memory[: data.size * wide.itemsize].view(wide).reshape(data.shape)
         if not is_rounded(dtype) or not data.flags.c_contiguous:
             return to_carrier(data, dtype)
-        wide = carrier_dtype(dtype)
         carrier = self._pool.take(data.size * wide.itemsize).view(wide).reshape(data.shape)
+        self._convert(data, carrier)
+        return carrier
+
+    def _pass(self, tensor: int) -> None:
+        """Bring a passing constant to its place, unless it is there still."""
+        place = self._passed[self._passing[tensor]]
+        if place.tensor != tensor:
+            self._convert(self._program.constants[tensor], self._carriers[tensor])
+            place.tensor = tensor
+
+    def _convert(self, data: NDArray[Any], carrier: NDArray[Any]) -> None:
+        """Fill the carrier of a constant on all workers; the file's pages are given back."""
         flat, source = carrier.reshape(-1), data.reshape(-1)
 
         def part(start: int, stop: int) -> None:
             np.copyto(flat[start:stop], source[start:stop], casting="unsafe")
 
         self._workers.split(flat.size, part, least=_CONVERTED_AT_ONCE)
-        return carrier
+        release_pages(data)
 
     def _result(self, tensor: int) -> NDArray[Any]:
         """Return the array for a tensor in the slot that the memory plan gives it."""
@@ -264,11 +291,28 @@ class SimModel:
         return self._slots[index]
 
 
-def _converted(program: Program) -> Iterator[int]:
-    """Yield bytes of the carriers of constants that are converted."""
+class _Passed:
+    """Memory that constants pass through.
+
+    Attributes:
+        tensor: the constant that is there; -1 for none.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.tensor = -1
+        self._size = size
+
+    @cached_property
+    def memory(self) -> NDArray[np.uint8]:
+        """Its bytes, taken from the system at the first use."""
+        return np.empty(self._size, np.uint8)
+
+
+def _converted(program: Program, passing: Container[int]) -> Iterator[int]:
+    """Yield bytes of the carriers of constants that are converted and kept."""
     for tensor, data in program.constants.items():
         dtype = program.tensors[tensor].dtype
-        if is_rounded(dtype):
+        if is_rounded(dtype) and tensor not in passing:
             yield data.size * carrier_dtype(dtype).itemsize
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from atc_py.device.sim.memory.passing import slot_sizes
 from atc_py.device.sim.numerics.rounding import carrier_dtype
 from atc_py.diag.codes import DEVICE_MEMORY
 from atc_py.system.memory_limit import RAISE_IT, format_size, memory_limit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -28,10 +29,11 @@ class MemoryBudget:
             where those are wider, and the outputs that are returned.
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, passing: Mapping[int, int] | None = None) -> None:
+        """Plan for `program`; constants that are `passing` share the memory of their slots."""
         self.limit = memory_limit()
         self._program = program
-        self.planned = _planned(program)
+        self.planned = _planned(program, passing or {})
 
     def require_plan(self) -> None:
         """Refuse a model whose runs need more than the limit.
@@ -77,17 +79,18 @@ class MemoryBudget:
             )
 
 
-def _planned(program: Program) -> int:
+def _planned(program: Program, passing: Mapping[int, int]) -> int:
     """Return bytes that every run of `program` needs."""
     tensors = program.tensors
     wider = [
         tensors[each]
         for each in (*program.constants, *program.inputs.values())
-        if carrier_dtype(tensors[each].dtype) != tensors[each].dtype.numpy
+        if each not in passing and carrier_dtype(tensors[each].dtype) != tensors[each].dtype.numpy
     ]
     returned = [tensors[each] for each in program.outputs.values() if not tensors[each].is_open]
     return (
         sum(program.memory.slots)
+        + sum(slot_sizes(program, passing))
         + sum(_carrier_bytes(each) for each in wider if not each.is_open)
         + sum(each.nbytes for each in returned)
     )

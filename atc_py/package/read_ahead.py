@@ -1,0 +1,161 @@
+"""Data of constants, computed on other threads ahead of what writes it, in pieces where that goes.
+
+Casting to float16 takes about as long as digests and writing, and all of them let other threads run.
+A piece stays in a core's cache between being cast and being digested, and a constant of any size
+takes no more memory than a few pieces.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, islice
+from typing import TYPE_CHECKING
+
+from atc_py.ir import CastConst, DeferredConst, SplatConst
+from atc_py.package.npy import CHUNK, array_chunks
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import element_count
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    import numpy as np
+    import numpy.typing as npt
+    from typing_extensions import Self
+
+    from atc_py.ir import ConstData, Value
+    from atc_py.tensor.shapes import Shape
+
+__all__ = ["ReadAhead"]
+
+_THREADS = 2
+"""Threads that compute; one more writes."""
+
+_AHEAD = 4 << 20
+"""Bytes that are computed ahead; a larger constant that has no pieces is one ahead alone."""
+
+_SMALL = 1 << 16
+"""Bytes below which passing a constant to another thread takes longer than computing it."""
+
+_RELEASED_AT_ONCE = 4
+"""Pieces after which the pages of the source that were read are given back."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """The computation of a constant, or of a piece of one.
+
+    Attributes:
+        nbytes: of the result.
+        make: computes it.
+    """
+
+    nbytes: int
+    make: Callable[[], npt.NDArray[np.generic]]
+
+
+class ReadAhead:
+    """The data of constants in order; a context, at whose end no thread computes any more."""
+
+    def __init__(self, constants: Iterable[Value]) -> None:
+        """Prepare to read `constants`, each once and in this order."""
+        self._pool = ThreadPoolExecutor(_THREADS)
+        self._jobs = (job for value in constants for job in _jobs(value))
+        self._coming: deque[tuple[_Job, Future[npt.NDArray[np.generic]] | None]] = deque()
+        self._bytes = 0
+
+    def chunks(self, value: Value) -> Iterator[memoryview]:
+        """Yield the data of the next constant, which must be `value`, as `array_chunks` does.
+
+        Raises:
+            ValueError: it is not what its type says, or there is none.
+        """
+        arrays = islice(self._arrays(), _piece_count(value))
+        yield from chain.from_iterable(map(array_chunks, arrays))
+        if value.const is not None:
+            value.const.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+    def _arrays(self) -> Iterator[npt.NDArray[np.generic]]:
+        """Yield results of jobs in order; later ones are computed meanwhile."""
+        while True:
+            self._look_ahead()
+            job, future = self._coming.popleft()
+            self._bytes -= job.nbytes
+            self._look_ahead()
+            yield job.make() if future is None else future.result()
+            del future  # or the array would live until the one after the next is there
+
+    def _look_ahead(self) -> None:
+        """Start jobs while little is coming, and always one."""
+        while not self._coming or self._bytes < _AHEAD:
+            job = next(self._jobs, None)
+            if job is None:
+                return
+            future = None if job.nbytes < _SMALL else self._pool.submit(job.make)
+            self._coming.append((job, future))
+            self._bytes += job.nbytes
+
+
+def _jobs(value: Value) -> Iterator[_Job]:
+    """Yield what computes a constant: all of it, or its pieces in order."""
+    if _piece_count(value) == 1:
+        yield _Job(value.type.nbytes, partial(_whole, value))
+        return
+    const, dtype = value.const, value.type.dtype
+    source = const.source if isinstance(const, CastConst) else const
+    if const is None or source is None:
+        raise ValueError(f"{value.name} has no data")
+    _check(value, const.dtype, const.shape)
+    flat = source.numpy().reshape(-1)
+    length = CHUNK // dtype.itemsize
+    for number, start in enumerate(range(0, flat.size, length)):
+        part = flat[start : start + length]
+        released = source if number and number % _RELEASED_AT_ONCE == 0 else None
+        yield _Job(part.size * dtype.itemsize, partial(_piece, const, part, released))
+
+
+def _piece_count(value: Value) -> int:
+    """Return the pieces that a constant is computed in; 1 where it is small or goes as a whole."""
+    const, dtype = value.const, value.type.dtype
+    source = const.source if isinstance(const, CastConst) else const
+    if source is None or isinstance(source, CastConst | DeferredConst | SplatConst):
+        return 1
+    if value.type.nbytes <= CHUNK or not source.numpy().flags.c_contiguous:
+        return 1
+    return -(-element_count(source.shape) // (CHUNK // dtype.itemsize))
+
+
+def _piece(
+    const: ConstData, part: npt.NDArray[np.generic], released: ConstData | None
+) -> npt.NDArray[np.generic]:
+    """Return a piece of a constant, made of that part of its source."""
+    if released is not None:
+        released.release()
+    return const.cast(part) if isinstance(const, CastConst) else part
+
+
+def _whole(value: Value) -> npt.NDArray[np.generic]:
+    """Return the data of a constant, checked against its type."""
+    if value.const is None:
+        raise ValueError(f"{value.name} has no data")
+    array = value.const.numpy()
+    _check(value, DType.from_numpy(array.dtype), array.shape)
+    return array
+
+
+def _check(value: Value, dtype: DType, shape: Shape) -> None:
+    """Hold the data of a constant to its type."""
+    if dtype is not value.type.dtype or shape != value.type.shape:
+        raise ValueError(
+            f"the data of {value.name} is {dtype.value}{list(shape)}, "
+            f"its type {value.type.dtype.value}{list(value.type.shape)}"
+        )

@@ -1,0 +1,104 @@
+"""Constants are computed ahead in pieces: the same bytes from any number of threads, in little memory."""
+
+from __future__ import annotations
+
+import tracemalloc
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from atc_py.ir import CastConst, DeferredConst, DenseConst, Graph, SplatConst
+from atc_py.package import read_ahead
+from atc_py.package.npy import CHUNK
+from atc_py.package.reader import open_model
+from atc_py.package.writer import PackageContents, write_model
+from atc_py.tensor.dtypes import DType
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from atc_py.ir import ConstData
+
+NOTHING = PackageContents("test", "sim")
+LONG = 3 * CHUNK // 2 + 7
+"""Elements of a constant whose last piece is a short one."""
+
+
+def dense(count: int, scale: float = 1.0) -> DenseConst:
+    generator = np.random.default_rng(count)
+    return DenseConst((scale * generator.standard_normal(count)).astype(np.float32))
+
+
+def constants() -> list[ConstData]:
+    """Return constants of every kind, in pieces and whole."""
+    long, short = dense(LONG, 40_000.0), dense(100)
+    turned = DenseConst(np.arange(2 * CHUNK, dtype=np.int64).reshape(2, -1).T)
+    doubled = DeferredConst(
+        DType.FLOAT32, (LONG,), [long], lambda x: x + x, "twice as much"
+    )  # its source is a constant in pieces
+    return [
+        short,
+        CastConst(long, DType.FLOAT16),
+        CastConst(long, DType.BFLOAT16, clip=False),
+        long,
+        turned,
+        CastConst(doubled, DType.FLOAT16),
+        CastConst(SplatConst(3.0, DType.FLOAT32, (LONG,)), DType.FLOAT16),
+        CastConst(short, DType.FLOAT16),
+        dense(0),
+    ]
+
+
+def graph_of(found: list[ConstData]) -> Graph:
+    graph = Graph("constants")
+    for number, const in enumerate(found):
+        graph.add_output(graph.constant(f"w{number}", const))
+    return graph
+
+
+@pytest.mark.parametrize("threads", [1, 2, 7])
+@pytest.mark.parametrize("ahead", [1, 1 << 30])
+def test_bytes_are_those_of_whole_constants(
+    threads: int, ahead: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(read_ahead, "_piece_count", lambda _: 1)
+    write_model(graph_of(constants()), tmp_path / "whole.om", NOTHING)
+    monkeypatch.undo()
+    monkeypatch.setattr(read_ahead, "_THREADS", threads)
+    monkeypatch.setattr(read_ahead, "_AHEAD", ahead)
+    write_model(graph_of(constants()), tmp_path / "pieces.om", NOTHING)
+    assert (tmp_path / "whole.om").read_bytes() == (tmp_path / "pieces.om").read_bytes()
+    with open_model(tmp_path / "pieces.om") as model:
+        for number, const in enumerate(constants()):
+            stored = model.array(f"weights/{number:04d}_w{number}.npy")
+            np.testing.assert_array_equal(stored, const.numpy())
+
+
+def test_large_constant_takes_the_memory_of_a_few_pieces(tmp_path: Path) -> None:
+    graph = graph_of([CastConst(dense(16 * CHUNK), DType.FLOAT16)])
+    tracemalloc.start()
+    write_model(graph, tmp_path / "m.om", NOTHING)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 8 * CHUNK
+
+
+def test_piece_that_cannot_be_computed_leaves_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise MemoryError("no more")
+
+    monkeypatch.setattr(CastConst, "cast", fail)
+    with pytest.raises(MemoryError, match="no more"):
+        write_model(graph_of(constants()), tmp_path / "m.om", NOTHING)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_constant_of_another_type_than_its_value_is_a_bug(tmp_path: Path) -> None:
+    graph = graph_of([dense(LONG)])
+    (value,) = graph.constants()
+    value.const = CastConst(dense(LONG), DType.FLOAT16)
+    with pytest.raises(ValueError, match=r"data of w0 is float16\[.*its type float32"):
+        write_model(graph, tmp_path / "m.om", NOTHING)
