@@ -155,7 +155,7 @@ class Node:
     @property
     def present_inputs(self) -> tuple[Value, ...]:
         """The inputs that are there."""
-        return tuple(value for value in self._inputs if value is not None)
+        return tuple([value for value in self._inputs if value is not None])
 
     @property
     def output(self) -> Value:

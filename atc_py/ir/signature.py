@@ -106,6 +106,8 @@ def _check_side(
     if values and operand_at(len(values) - 1) is None:
         yield f"at most {len(operands)} {side}s are allowed, found {len(values)}"
     length = max(len(values), len(operands))
+    if len(values) == length and None not in values:
+        return
     for position in range(length):
         operand = operand_at(position)
         value = values[position] if position < len(values) else None

@@ -42,6 +42,9 @@ class DType(Enum):
     UINT64 = "uint64"
     BOOL = "bool"
 
+    __hash__ = object.__hash__
+    """Members are single objects; Enum's own hash is a call of Python for each look-up."""
+
     @classmethod
     def parse(cls, name: str) -> DType:
         """Return the dtype called `name`; `double`, `float` and `bf16`-style names are accepted.

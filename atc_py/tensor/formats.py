@@ -21,3 +21,6 @@ class Format(Enum):
     FRACTAL_Z_C04 = "FRACTAL_Z_C04"
     NDC1HWC0 = "NDC1HWC0"
     FRACTAL_Z_3D = "FRACTAL_Z_3D"
+
+    __hash__ = object.__hash__
+    """Members are single objects; Enum's own hash is a call of Python for each look-up."""
