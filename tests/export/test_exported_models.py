@@ -256,7 +256,7 @@ def test_one_constant_has_a_form_for_each_layout() -> None:
     rows = builder.input("rows", "int32", [2, 3])
     scale = builder.constant(np.array([0.5, 0.25, 2], np.float16))
     for name, x, dims in (("a", image, [1, 3, 2, 2]), ("b", rows, [2, 3])):
-        attributes = {"sqrt_mode": False, "relu_flag": False, "dtype": F16}
+        attributes: dict[str, Any] = {"sqrt_mode": False, "relu_flag": False, "dtype": F16}
         (y,) = builder.node("AscendDequant", [x, scale], [(F16, dims)], attributes)
         builder.output(name, y)
     model = builder.build()
