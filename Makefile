@@ -103,6 +103,7 @@ netron: $(VENV)/.dev ## Export the shared and quantized networks; open each with
 
 twin: $(VENV)/.dev ## Repeat every simulated run of the device's, networks' and conformance tests in onnxruntime
 	$(PYTEST) -m "" -p tests.export.twin tests/device tests/networks tests/conformance
+	$(PYTEST) -m "" tests/export
 
 # Programs of other packages, which bring their own models; PyTorch comes from its environment above.
 EXEC_VENV ?= $(HOME)/.cache/atc-py/programs

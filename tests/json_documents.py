@@ -17,6 +17,7 @@ DOCUMENTS: dict[str, str] = {
     "convert --passes": "[name, optional, summary, atc_names, in_atc]",
     "fix": "model, output, operator_list, opset, errors, verdicts, bound, ranges, rewrites, deciding, left, proof, target, changes, diagnostics",
     "explain": "[code, name, severity, exit, meaning, remedy]",
+    "export": "model, output, data, soc, options, opset, operators, functions, nodes, bytes",
     "info": "name, producer, format_version, soc, options, inputs, outputs, operators, members, "
     "file_bytes, memory, report",
     "info --precision": "nodes, casts",

@@ -7,6 +7,7 @@ takes them all. A property is tried on fewer examples, the same ones in every ru
 from __future__ import annotations
 
 import os
+from collections import Counter
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -15,9 +16,10 @@ from hypothesis import settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
     from typing import Any
 
-__all__ = ["WHOLE", "alternating", "examples", "load_profile", "rounds", "sampled"]
+__all__ = ["WHOLE", "alternating", "examples", "load_profile", "mark_others", "rounds", "sampled"]
 
 WHOLE = "ATC_PY_WHOLE_SWEEPS"
 """A variable of the environment that is set where sweeps are tried whole."""
@@ -51,6 +53,22 @@ def sampled(always: Iterable[Any], others: Iterable[Any]) -> list[Any]:
     """
     kept = [pytest.param(*_values(case)) for case in always]
     return kept + [pytest.param(*_values(case), marks=pytest.mark.sweep) for case in others]
+
+
+def mark_others(items: Iterable[pytest.Item], folder: Path, share: int) -> None:
+    """Leave one case in `share` of each test below a folder to every run, and the others to the sweep.
+
+    A test without parameters counts with those of its file.
+    """
+    seen: Counter[tuple[Path, str]] = Counter()
+    for item in items:
+        if folder not in item.path.parents:
+            continue
+        name = getattr(item, "originalname", None) or item.name
+        test = (item.path, name if name != item.name else "")
+        if seen[test] % share:
+            item.add_marker(pytest.mark.sweep)
+        seen[test] += 1
 
 
 def alternating(cases: Sequence[Any], ways: Sequence[Any]) -> list[Any]:

@@ -32,6 +32,7 @@ GOOD: dict[str, Line] = {
     "convert --passes": ("convert", "--passes"),
     "fix": ("fix", "small.onnx"),
     "explain": ("explain",),
+    "export": ("export", "small.onnx"),
     "info": ("info", "old.om"),
     "info --precision": ("info", "--precision", "old.om"),
     "info --layout": ("info", "--layout", "old.om"),
@@ -60,6 +61,7 @@ FAILING: dict[str, tuple[tuple[int, Line], ...]] = {
     "convert": ((1, ("bad.onnx",)), (3, ("gone.onnx",)), (3, ("old.om", "-o", "new"))),
     "fix": ((1, ("bad.onnx",)), (3, ("gone.onnx",)), (2, ("small.onnx", "--only", "none"))),
     "explain": ((2, ("nothing",)),),
+    "export": ((1, ("bad.onnx",)), (3, ("gone.onnx",)), (3, ("cut.om",))),
     "info": ((3, ("gone.om",)), (3, ("small.onnx",)), (3, ("cut.om",))),
     "kernels": ((1, ("bad.onnx",)), (3, ("gone.om",)), (2, ("old.om", "--verify"))),
     "ops diff": ((2, ("Softmax", "11", "x")), (2, ("Cnov", "11", "13"))),
@@ -147,6 +149,9 @@ def test_failure_is_one_document_with_codes(workshop: Atc, command: str) -> None
         assert found["diagnostics"]
         for each in found["diagnostics"]:
             assert each["code"].startswith("ATC")
+            if command == "fix" and status == 1:  # its table has the findings that are left
+                assert each["message"][:20] in " ".join(plain.out.split())
+                continue
             assert f"help: {each['help']}" in plain.err
             assert f"{each['severity']}[{each['code']} {each['name']}]" in plain.err
 

@@ -15,6 +15,7 @@ import onnx.parser
 import pytest
 
 from tests.cli.conftest import small_model
+from tests.sampling import mark_others
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +32,16 @@ SWITCH = """
     <ir_version: 8, opset_import: ["" : 14]>
     switch (float[1, 8] x, float[1] k) => (float[1, 8] y) { y = Mul (x, k) }
 """
+
+
+SHARE = 2
+"""One program in so many runs always: each takes a second, and most habits have two."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave half of the programs to the sweep."""
+    mark_others(items, Path(__file__).parent, SHARE)
 
 
 @dataclass(frozen=True)

@@ -71,11 +71,12 @@ def test_size_beyond_int64_does_not_fold(tmp_path: Path) -> None:
 
 
 def test_what_the_reference_works_out_slowly_does_not_fold(tmp_path: Path) -> None:
-    weights = {"x": np.ones((1, 64, 128, 128), np.float32), "s": np.ones((1, 1, 9, 9), np.float32)}
-    nodes = [
-        node("MaxPool", ["x"], ["large"], kernel_shape=[3, 3]),
-        node("MaxPool", ["s"], ["small"], kernel_shape=[3, 3]),
-    ]
+    weights = {
+        "x": np.ones((1, 64, 128, 128), np.float32),
+        "s": np.ones((1, 64, 9, 9), np.float32),
+        "w": np.ones((1, 64, 3, 3), np.float32),
+    }
+    nodes = [node("Conv", ["x", "w"], ["large"]), node("Conv", ["s", "w"], ["small"])]
     view = surveyed(onnx_files.model(nodes, {}, ["large", "small"], weights), tmp_path)
     assert [each.inputs[0] and each.inputs[0].name for each in view.nodes] == ["x"]
 

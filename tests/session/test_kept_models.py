@@ -162,6 +162,7 @@ def test_nothing_stays_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_dropped_session_releases_its_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    gc.collect()  # sessions of other tests release theirs now
     closed: list[Any] = []
     monkeypatch.setattr("atc_py.running.model.Model.close", lambda model: closed.append(model))  # noqa: PLW0108  (a method)
     session = InferenceSession(OPEN)

@@ -16,6 +16,7 @@ def _install():  # type: ignore[no-untyped-def]
     run = os.environ.get("ATC_PY_EXEC", "").split(os.pathsep)[0]
     try:
         if sys.version_info < _OLDEST:
+            _remove_bytecode(folder)
             if not os.path.isdir(run):
                 return
             with open(os.path.join(run, "old-python"), "w") as file:
@@ -35,6 +36,14 @@ def _install():  # type: ignore[no-untyped-def]
         sys.path[:] = [each for each in sys.path if each != folder]
         sys.path_importer_cache.pop(folder, None)
         sys.modules.pop("sitecustomize", None)
+
+
+def _remove_bytecode(folder):  # type: ignore[no-untyped-def]
+    """Remove what Python 2 has written beside this file before it ran it."""
+    for suffix in ("c", "o"):
+        path = os.path.join(folder, "sitecustomize.py" + suffix)
+        if os.path.exists(path):
+            os.remove(path)
 
 
 _install()  # type: ignore[no-untyped-call]
