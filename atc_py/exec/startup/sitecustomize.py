@@ -3,7 +3,7 @@
 Any Python finds this file in PYTHONPATH, so its syntax is what Python 2.7 reads too.
 """
 
-# ruff: noqa: ANN202, BLE001, PTH100, PTH112, PTH118, PTH120, PTH123, S110, UP031
+# ruff: noqa: ANN001, ANN202, BLE001, PTH100, PTH107, PTH110, PTH112, PTH118, PTH120, PTH123, S110, UP031
 import os
 import sys
 
@@ -16,7 +16,7 @@ def _install():  # type: ignore[no-untyped-def]
     run = os.environ.get("ATC_PY_EXEC", "").split(os.pathsep)[0]
     try:
         if sys.version_info < _OLDEST:
-            _remove_bytecode(folder)
+            _remove_bytecode(folder)  # type: ignore[no-untyped-call]
             if not os.path.isdir(run):
                 return
             with open(os.path.join(run, "old-python"), "w") as file:
