@@ -19,7 +19,16 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-__all__ = ["WHOLE", "alternating", "examples", "load_profile", "mark_others", "rounds", "sampled"]
+__all__ = [
+    "WHOLE",
+    "alternating",
+    "examples",
+    "load_profile",
+    "mark_others",
+    "rounds",
+    "sampled",
+    "with_parameters",
+]
 
 WHOLE = "ATC_PY_WHOLE_SWEEPS"
 """A variable of the environment that is set where sweeps are tried whole."""
@@ -53,6 +62,11 @@ def sampled(always: Iterable[Any], others: Iterable[Any]) -> list[Any]:
     """
     kept = [pytest.param(*_values(case)) for case in always]
     return kept + [pytest.param(*_values(case), marks=pytest.mark.sweep) for case in others]
+
+
+def with_parameters(items: Iterable[pytest.Item]) -> list[pytest.Item]:
+    """Return the cases of tests that have parameters."""
+    return [item for item in items if getattr(item, "callspec", None) is not None]
 
 
 def mark_others(items: Iterable[pytest.Item], folder: Path, share: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import pytest
@@ -10,6 +11,7 @@ from atc_py.ir import Engine, Graph, Phase, TensorType
 from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
+from tests.sampling import mark_others, with_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,6 +21,15 @@ if TYPE_CHECKING:
     from atc_py.tensor.shapes import Shape
 
 F16 = DType.FLOAT16
+
+SHARE = 2
+"""Of the cases of a test that builds kernels, one in so many is tried always; `make kernels` tries the rest."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave half of the cases of a family's test to the sweep."""
+    mark_others(with_parameters(items), Path(__file__).parent / "families", SHARE)
 
 
 class AddNode(Protocol):

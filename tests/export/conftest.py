@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sampling import mark_others
+from tests.sampling import mark_others, with_parameters
 
 SHARE = 6
 
@@ -14,5 +14,4 @@ SHARE = 6
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave most cases of a test to the sweep; what has no parameters runs always."""
-    wide = [item for item in items if getattr(item, "callspec", None) is not None]
-    mark_others(wide, Path(__file__).parent, SHARE)
+    mark_others(with_parameters(items), Path(__file__).parent, SHARE)
