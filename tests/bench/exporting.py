@@ -10,8 +10,9 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.bench.measuring import BLOCKS, MIB, RUNS, measure, median_time, say
+from tests.bench.measuring import BLOCKS, RUNS, median_time, say
 from tests.bench.networks import MODELS
+from tests.bench.peaks import peaks_of
 
 __all__ = ["exporting"]
 
@@ -94,11 +95,12 @@ def _row(folder: Path, work: Path) -> _Row:
             for _ in range(BLOCKS)
         ]
     ours, theirs = (statistics.median(each) for each in zip(*blocks, strict=True))
-    mine = measure([sys.executable, "-c", _OURS, str(om), str(inputs)])
-    other = measure([sys.executable, "-c", _THEIRS, str(path), str(inputs)])
+    mine, other = peaks_of(
+        [sys.executable, "-c", _OURS, str(om), str(inputs)],
+        [sys.executable, "-c", _THEIRS, str(path), str(inputs)],
+    )
     ratio = statistics.median(one / two for one, two in blocks)
-    say(f"  {'':22} peak {mine.peak / MIB:.0f} MiB beside {other.peak / MIB:.0f} MiB")
-    return _Row(ours, theirs, ratio, statistics.median(written), mine.peak / other.peak)
+    return _Row(ours, theirs, ratio, statistics.median(written), mine / other)
 
 
 if __name__ == "__main__":
