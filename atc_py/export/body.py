@@ -10,6 +10,7 @@ from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, helper
 
 from atc_py.export.elements import bytes_of, element_type, held_dtype
 from atc_py.export.node import NoFormError
+from atc_py.frontend.folding.graph import subgraphs
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -257,7 +258,7 @@ class Body:
 
     def _rename(self, value: str, name: str) -> bool:
         """Name the result of a node anew if nothing in the body reads it."""
-        if any(value in node.input or _has_graph(node) for node in self.nodes):
+        if any(value in node.input or any(subgraphs(node)) for node in self.nodes):
             return False
         for node in self.nodes:
             for index, output in enumerate(node.output):
@@ -288,8 +289,3 @@ def _attribute(value: Any) -> Any:
 def _info(name: str, dtype: DType, dims: Sequence[int | str | None] | None) -> Any:
     """Return a value with its type."""
     return helper.make_tensor_value_info(name, element_type(dtype), dims)
-
-
-def _has_graph(node: NodeProto) -> bool:
-    """Return True if a node has graphs inside."""
-    return any(attribute.HasField("g") for attribute in node.attribute)

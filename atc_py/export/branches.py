@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from onnx import GraphProto, NodeProto, helper
 
 from atc_py.export.node import NoFormError
+from atc_py.export.reads import reads_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -287,13 +288,7 @@ def _needed(nodes: Sequence[NodeProto], results: Iterable[str]) -> list[NodeProt
 
 def _read_by(nodes: Iterable[NodeProto]) -> set[str]:
     """Return the names that nodes read, those in graphs inside included."""
-    found: set[str] = set()
-    for node in nodes:
-        found.update(filter(None, node.input))
-        for attribute in node.attribute:
-            if attribute.HasField("g"):
-                found |= _read_by(attribute.g.node)
-    return found
+    return {value for node in nodes for value in reads_of(node) if value}
 
 
 def _ordered(made: Sequence[tuple[list[NodeProto], set[str], set[str]]]) -> list[NodeProto]:

@@ -12,10 +12,11 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from atc_py.export.elements import element_type
+from atc_py.export.reads import reads_of
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from onnx import NodeProto
 
@@ -43,7 +44,7 @@ def without_early_roundings(
     readers: dict[str, list[NodeProto]] = defaultdict(list)
     makers: dict[str, NodeProto] = {}
     for node in nodes:
-        for value in _reads(node):
+        for value in reads_of(node):
             readers[value].append(node)
         makers.update(dict.fromkeys(node.output, node))
     gone: set[str] = set()
@@ -115,12 +116,3 @@ def _rounds_again(
 def _target(node: NodeProto) -> int | None:
     """Return the element type that a Cast makes; None of other nodes."""
     return int(node.attribute[0].i) if node.op_type == "Cast" else None
-
-
-def _reads(node: NodeProto) -> Iterator[str]:
-    """Yield the names that a node reads, those in graphs inside included."""
-    yield from node.input
-    for attribute in node.attribute:
-        if attribute.HasField("g"):
-            for inner in attribute.g.node:
-                yield from _reads(inner)

@@ -18,6 +18,7 @@ from atc_py.export.elements import element_type, held_dtype
 from atc_py.export.functions import Functions
 from atc_py.export.late_rounding import without_early_roundings
 from atc_py.export.node import CompiledNode, NoFormError, read_attributes
+from atc_py.export.reads import reads_of
 from atc_py.export.registry import find_emulation
 from atc_py.ir.types import TensorType
 from atc_py.package.stored_types import TRANS_DATA, storage_of
@@ -237,7 +238,7 @@ class _Emulator:
         results = [written] if isinstance(written, str) else written
         body.finish(results, rounds=not emulation.moves)
         made = [name for name, value in zip(writes, results, strict=True) if value]
-        used = {value for each in body.nodes for value in _reads(each)}
+        used = {value for each in body.nodes for value in reads_of(each)}
         body.inputs = {at: name for at, name in body.inputs.items() if name in used}
         operands = [self._name(node.inputs[at]) for at in body.inputs]
         operands += [self._form(node, body, at) for at in range(len(body.repacked))]
@@ -336,12 +337,3 @@ def _type(tensor: OmTensor) -> TensorType:
     return TensorType(
         DType.parse(tensor.dtype), tuple(tensor.shape), Format(tensor.format), storage_of(tensor)
     )
-
-
-def _reads(node: NodeProto) -> Iterator[str]:
-    """Yield the names that a node reads, those in graphs inside included."""
-    yield from node.input
-    for attribute in node.attribute:
-        if attribute.HasField("g"):
-            for inner in attribute.g.node:
-                yield from _reads(inner)

@@ -8,18 +8,19 @@ import numpy as np
 
 from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType
-from tests.device.models import ModelBuilder, run_model
+from tests.device.models import run_model
+from tests.export.apart import model_of
 from tests.export.twin import differences, run_on_ort
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tests.device.models import Array, Attributes, MemoryModel
+    from tests.device.models import Array, Attributes
 
     Operands = Sequence[Array | None]
     Types = Sequence[tuple[DType, Sequence[int | None]]]
 
-__all__ = ["agree", "dtypes_of", "one_operator"]
+__all__ = ["agree", "dtypes_of"]
 
 
 def dtypes_of(op: str, position: int = 0) -> list[DType]:
@@ -30,30 +31,6 @@ def dtypes_of(op: str, position: int = 0) -> list[DType]:
     for each in row.aicpu:
         found.add(each if isinstance(each, DType) else each.inputs[position])
     return sorted(found, key=str)
-
-
-def one_operator(
-    op: str,
-    inputs: Operands,
-    outputs: Types,
-    attributes: Attributes | None = None,
-    *,
-    constants: Sequence[int] = (),
-) -> tuple[MemoryModel, dict[str, Array]]:
-    """Return a model of one operator and what to feed it; inputs at `constants` are constants."""
-    builder, feeds, operands = ModelBuilder(), {}, []
-    for position, array in enumerate(inputs):
-        if array is None:
-            operands.append(-1)
-        elif position in constants:
-            operands.append(builder.constant(array))
-        else:
-            operands.append(builder.input(f"x{position}", array.dtype.name, array.shape))
-            feeds[f"x{position}"] = array
-    types = [(dtype.value, shape) for dtype, shape in outputs]
-    for index, made in enumerate(builder.node(op, operands, types, attributes)):
-        builder.output(f"y{index}", made)
-    return builder.build(), feeds
 
 
 def agree(
@@ -75,7 +52,7 @@ def agree(
         constants: positions of the inputs that are constants.
         exact: all numbers must be equal, else the bounds of `run --expect` hold.
     """
-    model, feeds = one_operator(op, inputs, outputs, attributes, constants=constants)
+    model, feeds = model_of(op, inputs, outputs, attributes, constants=constants)
     expected = run_model(model, feeds)
     found = run_on_ort(model, feeds)
     assert found is not None

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from tests.export.single import agree, one_operator
+from tests.export.apart import model_of
+from tests.export.single import agree
 from tests.export.twin import REFUSED, run_on_ort
 from tests.export.units import FLOATS, numbers, units_apart
 
@@ -112,6 +113,6 @@ def test_prelu_has_a_weight_for_each_channel_or_one(
 
 def test_gelu_of_an_approximation_without_a_form_is_refused() -> None:
     x = np.ones(3, np.float32)
-    model, feeds = one_operator("GeluV2", [x], [(F32, (3,))], {"approximate": "erf"})
+    model, feeds = model_of("GeluV2", [x], [(F32, (3,))], {"approximate": "erf"})
     assert run_on_ort(model, feeds) is None
     assert any("approximate 'erf' is not known" in each for each in REFUSED["GeluV2"])

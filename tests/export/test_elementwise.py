@@ -11,7 +11,8 @@ from atc_py.diag import AtcError
 from atc_py.diag.codes import DEVICE_FAILED
 from atc_py.tensor.dtypes import DType
 from tests.device.models import INTEGERS, Array, ModelBuilder, run_model
-from tests.export.single import agree, one_operator
+from tests.export.apart import model_of
+from tests.export.single import agree
 from tests.export.twin import REFUSED, run_on_ort
 from tests.export.units import FLOATS, numbers, units_apart
 
@@ -145,7 +146,7 @@ def test_ranges_without_a_length_end_the_run(dtype: DType) -> None:
     bad = [(0, 3, 0)] if dtype.is_integer else [(0, 3, 0), (0, np.inf, 1), (np.nan, 3, 1)]
     for each in bad:
         inputs = [np.array(number, dtype.numpy) for number in each]
-        model, feeds = one_operator("Range", inputs, [(dtype, (None,))])
+        model, feeds = model_of("Range", inputs, [(dtype, (None,))])
         for run in (run_model, run_on_ort):
             with pytest.raises(AtcError) as caught:
                 run(model, feeds)
@@ -153,7 +154,7 @@ def test_ranges_without_a_length_end_the_run(dtype: DType) -> None:
 
 
 def test_cast_to_int4_is_refused() -> None:
-    model, feeds = one_operator(
+    model, feeds = model_of(
         "Cast", [np.ones(3, np.int8)], [(DType.INT4, (3,))], {"dst_type": "int4"}
     )
     assert run_on_ort(model, feeds) is None

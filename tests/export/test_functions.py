@@ -9,7 +9,8 @@ import pytest
 
 from atc_py.tensor.dtypes import DType
 from tests.device.models import INTEGERS
-from tests.export.single import agree, one_operator
+from tests.export.apart import model_of
+from tests.export.single import agree
 from tests.export.twin import REFUSED, run_on_ort
 from tests.export.units import FLOATS, numbers, units_apart
 
@@ -82,6 +83,6 @@ def test_forms_that_the_device_lacks_are_refused(
     op: str, dtype: DType, attributes: Attributes, words: str
 ) -> None:
     x = np.ones(3, dtype.numpy)
-    model, feeds = one_operator(op, [x], [(dtype, (3,))], attributes)
+    model, feeds = model_of(op, [x], [(dtype, (3,))], attributes)
     assert run_on_ort(model, feeds) is None
     assert any(words in each for each in REFUSED[op])

@@ -11,7 +11,8 @@ import pytest
 from atc_py.export.model import emulate
 from atc_py.tensor.dtypes import DType
 from tests.device.models import ModelBuilder, random_array, run_model
-from tests.export.single import agree, dtypes_of, one_operator
+from tests.export.apart import model_of
+from tests.export.single import agree, dtypes_of
 from tests.export.twin import run_on_ort
 
 if TYPE_CHECKING:
@@ -102,11 +103,11 @@ def test_every_dtype(dtype: DType) -> None:
         resized(x, attributes, scales=[1, 1, 1.5, 1])
 
 
-def test_whole_multiples_are_one_operator() -> None:
+def test_whole_multiples_are_model_of() -> None:
     """Check that what repeats elements is written as Resize, which is faster than gathering."""
     roi, scales = None, np.array([1, 1, 2, 3], np.float32)
     for nearest, coordinates in (("floor", "asymmetric"), ("round_prefer_floor", "half_pixel")):
-        model, _ = one_operator(
+        model, _ = model_of(
             "Resize", [np.zeros((1, 1, 4, 5), np.float32), roi, scales], [(F32, (1, 1, 8, 15))],
             {"nearest_mode": nearest, "coordinate_transformation_mode": coordinates},
             constants=[2],

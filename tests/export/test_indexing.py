@@ -11,7 +11,8 @@ from atc_py.diag import AtcError
 from atc_py.export.model import emulate
 from atc_py.tensor.dtypes import DType
 from tests.device.models import random_array, run_model
-from tests.export.single import agree, dtypes_of, one_operator
+from tests.export.apart import model_of
+from tests.export.single import agree, dtypes_of
 from tests.export.twin import run_on_ort
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def test_empty_tuples_and_no_tuples(indices: tuple[int, ...], updates: tuple[int
 
 
 def test_tuples_of_open_length_have_no_form() -> None:
-    model, _ = one_operator(
+    model, _ = model_of(
         "TensorScatterUpdate",
         [np.zeros((3, 2), np.float32), np.zeros((1, 1), np.int64), np.zeros((1, 2), np.float32)],
         [(F32, (3, 2))],
@@ -164,7 +165,7 @@ ONE = np.ones((3, 4), np.float32)
 def test_index_outside_stops_the_run(
     op: str, inputs: list[Array], made: tuple[int, ...], attributes: Attributes
 ) -> None:
-    model, feeds = one_operator(op, inputs, [(F32, made)], attributes)
+    model, feeds = model_of(op, inputs, [(F32, made)], attributes)
     with pytest.raises(AtcError):
         run_model(model, feeds)
     with pytest.raises(AtcError, match="onnxruntime stopped"):

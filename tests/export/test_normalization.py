@@ -11,7 +11,8 @@ import pytest
 from atc_py.export.model import emulate
 from atc_py.tensor.dtypes import DType
 from tests.device.models import ModelBuilder, random_array, run_model
-from tests.export.single import agree, one_operator
+from tests.export.apart import model_of
+from tests.export.single import agree
 from tests.export.twin import differences, run_on_ort
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def test_implementations_round_their_steps() -> None:
     found: list[Array] = []
     for mode in MODES:
         attributes: Attributes = {"axes": [-1], "impl_mode": mode}
-        model, feeds = one_operator("SoftmaxV2", [x], [(F16, x.shape)], attributes)
+        model, feeds = model_of("SoftmaxV2", [x], [(F16, x.shape)], attributes)
         expected, other = run_model(model, feeds), run_on_ort(model, feeds)
         assert other is not None
         assert (other["y0"] == expected["y0"]).mean() > 0.99
@@ -219,7 +220,7 @@ FORMS: dict[str, tuple[Sequence[Array], Attributes]] = {
 def test_operators_of_networks_are_one_node(name: str) -> None:
     inputs, attributes = FORMS[name]
     op = {"Softmax": "SoftmaxV2", "LayerNormalization": "LayerNorm"}.get(name, "BNInfer")
-    model, _ = one_operator(op, inputs, [(F32, inputs[0].shape)], attributes)
+    model, _ = model_of(op, inputs, [(F32, inputs[0].shape)], attributes)
     assert [node.op_type for node in emulate(model, flat=True).nodes] == [name]
 
 

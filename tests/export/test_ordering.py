@@ -11,7 +11,8 @@ from atc_py.diag import AtcError
 from atc_py.export.model import emulate
 from atc_py.tensor.dtypes import DType
 from tests.device.models import random_array
-from tests.export.single import agree, dtypes_of, one_operator
+from tests.export.apart import model_of
+from tests.export.single import agree, dtypes_of
 
 if TYPE_CHECKING:
     from tests.device.models import Array, Attributes
@@ -133,7 +134,7 @@ def test_windows_that_divide_an_image(dtype: DType, size: tuple[int, int]) -> No
 
 def test_windows_of_an_open_image_have_no_form() -> None:
     made = (1, 1, 2, 2)
-    model, _ = one_operator(
+    model, _ = model_of(
         "AdaptiveMaxPool2d", [np.zeros((1, 1, 4, 4), np.float32)], [(F32, made), (I32, made)],
         {"output_size": [2, 2]},
     )  # fmt: skip

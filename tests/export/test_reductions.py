@@ -10,7 +10,8 @@ import pytest
 from atc_py.export.model import emulate
 from atc_py.tensor.dtypes import DType
 from tests.device.models import INTEGERS, ModelBuilder, random_array, run_model
-from tests.export.single import agree, one_operator
+from tests.export.apart import model_of
+from tests.export.single import agree
 from tests.export.twin import REFUSED, differences, run_on_ort
 
 if TYPE_CHECKING:
@@ -169,8 +170,6 @@ def test_reductions_of_dims_that_only_the_run_knows(dtype: DType) -> None:
 
 
 def test_a_reduction_of_float16_is_one_node_between_casts() -> None:
-    model, _ = one_operator(
-        "ReduceMeanD", [random_array(8, (3, 4), F16)], [(F16, (3,))], {"axes": [1]}
-    )
+    model, _ = model_of("ReduceMeanD", [random_array(8, (3, 4), F16)], [(F16, (3,))], {"axes": [1]})
     nodes = emulate(model, flat=True).nodes
     assert [node.op_type for node in nodes] == ["Cast", "Constant", "ReduceMean", "Cast"]

@@ -8,7 +8,7 @@ import numpy as np
 
 from atc_py.tensor.dtypes import DType
 from tests.device.models import run_model
-from tests.export.single import one_operator
+from tests.export.apart import model_of
 from tests.export.twin import differences, run_on_ort
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def units_apart(
     """
     dtype = DType.from_numpy(inputs[0].dtype)
     shape = np.broadcast_shapes(*(each.shape for each in inputs))
-    model, feeds = one_operator(op, inputs, [(dtype, shape)], attributes, constants=constants)
+    model, feeds = model_of(op, inputs, [(dtype, shape)], attributes, constants=constants)
     expected = run_model(model, feeds)
     found = run_on_ort(model, feeds)
     assert found is not None

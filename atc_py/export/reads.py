@@ -1,0 +1,22 @@
+"""The values that a node reads, those in graphs inside it included."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.frontend.folding.graph import subgraphs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from onnx import NodeProto
+
+__all__ = ["reads_of"]
+
+
+def reads_of(node: NodeProto) -> Iterator[str]:
+    """Yield the names that a node and the nodes of its graphs read, empty where one is absent."""
+    yield from node.input
+    for graph in subgraphs(node):
+        for inner in graph.node:
+            yield from reads_of(inner)
