@@ -1,6 +1,14 @@
 """Diagnostics: coded findings with a place and a hint, and the exception that carries them."""
 
-from atc_py.diag.diagnostic import AtcError, Code, Diagnostic, ExitCode, Place, Severity
+from atc_py.diag.diagnostic import (
+    AtcError,
+    AtcFault,
+    Code,
+    Diagnostic,
+    ExitCode,
+    Place,
+    Severity,
+)
 from atc_py.diag.sink import Sink
 from atc_py.diag.words import COLON, COMMA, LANGUAGES, SEMICOLON, Words
 
@@ -10,6 +18,7 @@ __all__ = [
     "LANGUAGES",
     "SEMICOLON",
     "AtcError",
+    "AtcFault",
     "Code",
     "Diagnostic",
     "ExitCode",

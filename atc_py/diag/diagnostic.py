@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from enum import Enum, IntEnum
 
-__all__ = ["AtcError", "Code", "Diagnostic", "ExitCode", "Place", "Severity"]
+__all__ = ["AtcError", "AtcFault", "Code", "Diagnostic", "ExitCode", "Place", "Severity"]
 
 
 class Severity(Enum):
@@ -74,6 +74,19 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class AtcFault:
+    """Code under which ATC itself reports a fault.
+
+    Attributes:
+        code: `E` and five digits.
+        arguments: texts for the placeholders of ATC's message, in its order.
+    """
+
+    code: str
+    arguments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnostic:
     """One finding.
 
@@ -83,6 +96,7 @@ class Diagnostic:
         place: where it was found.
         help: what to do about it.
         rule: `file:line` of the specification rule that it breaks.
+        atc: ATC's own code for the same fault, or None.
     """
 
     code: Code
@@ -90,11 +104,13 @@ class Diagnostic:
     place: Place | None = None
     help: str | None = None
     rule: str | None = None
+    atc: AtcFault | None = None
 
     def as_json(self) -> dict[str, object]:
         """Return the finding as JSON values."""
         code, place = self.code, self.place
         found = {} if place is None else {k: v for k, v in asdict(place).items() if v is not None}
+        known = {} if self.atc is None else {"atc": asdict(self.atc)}
         return {
             "code": code.id,
             "name": code.name,
@@ -103,6 +119,7 @@ class Diagnostic:
             "place": found,
             "rule": self.rule,
             "help": self.help or code.remedy,
+            **known,
         }
 
 
@@ -144,9 +161,10 @@ class Code:
         place: Place | None = None,
         help: str | None = None,  # noqa: A002  (the word that users read)
         rule: str | None = None,
+        atc: AtcFault | None = None,
     ) -> Diagnostic:
         """Return a finding of this kind."""
-        return Diagnostic(self, message, place, help, rule)
+        return Diagnostic(self, message, place, help, rule, atc)
 
     def error(
         self,
@@ -155,9 +173,10 @@ class Code:
         place: Place | None = None,
         help: str | None = None,  # noqa: A002  (the word that users read)
         rule: str | None = None,
+        atc: AtcFault | None = None,
     ) -> AtcError:
         """Return an exception that carries one finding of this kind."""
-        return AtcError(self.diagnostic(message, place=place, help=help, rule=rule))
+        return AtcError(self.diagnostic(message, place=place, help=help, rule=rule, atc=atc))
 
 
 class AtcError(Exception):

@@ -1,0 +1,21 @@
+"""ATC's own code of a fault travels with the diagnostic."""
+
+from __future__ import annotations
+
+import pickle
+
+from atc_py.diag import AtcFault
+from atc_py.diag.codes import BAD_OPTION
+
+
+def test_code_of_atc_stays_with_the_error() -> None:
+    error = BAD_OPTION.error("bad", atc=AtcFault("E10001", ("7", "--mode", "not in the list")))
+    (found,) = pickle.loads(pickle.dumps(error)).diagnostics
+    assert found.as_json()["atc"] == {
+        "code": "E10001",
+        "arguments": ("7", "--mode", "not in the list"),
+    }
+
+
+def test_faults_unknown_to_atc_have_no_code() -> None:
+    assert "atc" not in BAD_OPTION.diagnostic("bad").as_json()
