@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from atc_py.source import SourceNode
     from atc_py.spec import OpSpec
 
-__all__ = ["NodesBefore"]
+__all__ = ["NodesBefore", "depends_on_nodes_before"]
 
 
 class NodesBefore:
@@ -68,6 +68,11 @@ class NodesBefore:
     def _may_precede(self, one: SourceNode, other: SourceNode) -> bool:
         """Return True if a node is parsed before another one, or may be."""
         return bool(one.scope or other.scope) or self._places[one] < self._places[other]
+
+
+def depends_on_nodes_before(spec: OpSpec | None) -> bool:
+    """Return True if deviations of an operator depend on nodes before a node."""
+    return bool(_asked(spec))
 
 
 def _asked(spec: OpSpec | None) -> set[str]:
