@@ -13,7 +13,7 @@ from atc_py.check.conditions import ask, concerns
 from atc_py.check.consequences import Consequences
 from atc_py.check.deviations import deviation_findings
 from atc_py.check.findings import ModelCheck, NodeCount, NodeRow, Standing, worst
-from atc_py.check.findings_builder import Conclusions, operator_label
+from atc_py.check.findings_builder import Conclusions, labelled
 from atc_py.check.nodes_before import NodesBefore
 from atc_py.check.open_dims import (
     MAY_FOLD,
@@ -28,8 +28,7 @@ from atc_py.check.quantized import QuantizedModel
 from atc_py.check.restating import OpsetPlacement, place_node
 from atc_py.check.sentences import predicate_of
 from atc_py.source import INTERNAL_PREFIX
-from atc_py.spec.implied import rules_of
-from atc_py.spec.rules import OperandAbsent
+from atc_py.spec.implied import OperandAbsent, rules_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
@@ -99,6 +98,7 @@ class _Checker:
         self._specs: dict[tuple[str, str], OpSpec | None] = {}
         self._before = NodesBefore(self._nodes, self._spec)
         self._verdicts: dict[Hashable, _Verdict] = {}
+        self._naming: dict[tuple[str, str], bool] = {}
         self._kinds: dict[tuple[str, int, str], str] = {}
         places = [fault.place for fault in model.faults]
         self._faulty = {place.node for place in places if place and place.node is not None}
@@ -176,9 +176,9 @@ class _Checker:
         counts: dict[str, Counter[Standing]] = {}
         listed: dict[str, bool] = {}
         for (domain, op_type), each in standings.items():
-            label = operator_label(op_type, domain)
+            label = labelled(op_type, domain)
             counts.setdefault(label, Counter()).update(each)
-            listed[label] = self._spec_of(domain, op_type) is not None
+            listed[label] = self._specs[domain, op_type] is not None
         found = [NodeCount(op, listed[op], dict(each)) for op, each in counts.items()]
         return tuple(sorted(found, key=_by_standing))
 
@@ -196,13 +196,18 @@ class _Checker:
             found = [each.about(view.index, view.name) for each in known.findings]
             return found, self._placed_like(view, known.placement)
         found, placement = self._node_findings(view)
-        if (settled and not self._are_named(found)) or (not found and placement is not None):
+        if (settled and self._speaks_of_kinds(view)) or (not found and placement is not None):
             self._verdicts[kind] = _Verdict(tuple(found), placement)
         return found, placement
 
-    def _are_named(self, found: Sequence[Finding]) -> bool:
-        """Return True if one of the findings on a node names a value."""
-        return any(each.names_value for each in found)
+    def _speaks_of_kinds(self, view: SourceNode) -> bool:
+        """Return True if no rule on a node's operator makes findings that name values."""
+        key = view.domain, view.op_type
+        if key not in self._naming:
+            spec = self._spec(view)
+            rules = () if spec is None else (*rules_of(spec), *(e.unless for e in spec.deviations))
+            self._naming[key] = any(isinstance(rule, _NAMING) for rule in rules)
+        return not self._naming[key]
 
     def _placed_like(
         self, view: SourceNode, placement: OpsetPlacement | None
@@ -295,8 +300,9 @@ class _Checker:
 
     def _common_opsets(self) -> tuple[int, ...]:
         """Return the opsets that every listed ONNX operator of the model has."""
-        specs = {view.op_type: self._spec(view) for view in self._model.all_nodes}
-        sets = [set(spec.opsets) for spec in specs.values() if spec and not spec.custom]
+        last = {view.op_type: view for view in self._nodes}
+        specs = map(self._spec, last.values())
+        sets = [set(spec.opsets) for spec in specs if spec and not spec.custom]
         return tuple(sorted(set.intersection(*sets))) if sets else ()
 
 
