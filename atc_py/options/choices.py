@@ -161,6 +161,11 @@ class ConvertChoice(PrecisionChoice, total=False):
         enable_small_channel: store filters of at most four channels with four for each tap.
         fix: compile the model in the form that `fix_model` would write; None, the default, as it is.
             The mapping has the rules, see `RuleChoice`; an empty one stands for their defaults.
+        out_nodes: the results that become the outputs, in order: names of tensors, or `node:index`,
+            joined by `;`. Empty, the default, for the model's own outputs.
+        input_format: `NCHW`, the default, `NHWC`, `NCDHW` or `ND`: what the axes of inputs are. It
+            labels them for AIPP and for gears of image sizes; data are never moved.
+        command_line: text that the offline model names as the command that made it.
     """
 
     disable_pass: Iterable[str]
@@ -170,6 +175,9 @@ class ConvertChoice(PrecisionChoice, total=False):
     disable_reuse_memory: bool
     enable_small_channel: bool
     fix: RuleChoice | None
+    out_nodes: str
+    input_format: str
+    command_line: str
 
 
 def reject_unknown(function: str, given: Mapping[str, object], known: type) -> None:

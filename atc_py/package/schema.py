@@ -11,6 +11,7 @@ from typing import TypeAlias
 import msgspec
 
 __all__ = [
+    "COMMAND_LINE",
     "FIXED",
     "FORMAT",
     "FORMAT_VERSION",
@@ -25,6 +26,9 @@ __all__ = [
     "OmStorage",
     "OmTensor",
 ]
+
+COMMAND_LINE = "atc_cmdline"
+"""Option under which the command line is recorded that made a model with atc's own options."""
 
 FIXED = "fix"
 """Option that is recorded where rules rewrote the source model before it was compiled."""
