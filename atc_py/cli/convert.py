@@ -82,6 +82,7 @@ def _names(row: type[Pass]) -> str:
 @options.semantics
 @options.fix_rules
 @options.INPUT_SHAPE
+@options.gear_lists
 @click.option(
     "--kernels", type=_FOLDER, metavar="DIRECTORY", help="Folder for a copy of the kernel stubs."
 )

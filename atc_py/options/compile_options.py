@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from atc_py.options.fix_rules import FixRules
+    from atc_py.options.gears import Gears
     from atc_py.tensor.shapes import Shape
 
 __all__ = [
@@ -217,6 +218,8 @@ class CompileOptions:
         reuse_memory: whether values may share addresses in the device's memory.
         small_channel: whether filters of at most four channels are stored with four for each tap.
         fix: the rules by which the model is fixed before it is compiled, or None.
+        gears: the lists of shapes that the model is compiled for, which has no `input_shapes` then;
+            None for one shape.
     """
 
     soc: str = "sim"
@@ -233,3 +236,4 @@ class CompileOptions:
     reuse_memory: bool = True
     small_channel: bool = False
     fix: FixRules | None = None
+    gears: Gears | None = None
