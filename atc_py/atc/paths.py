@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,10 +14,12 @@ from atc_py.diag import Place
 from atc_py.diag.codes import CANNOT_WRITE, FILE_NOT_FOUND, FILE_UNREADABLE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from atc_py.atc.tokens import Flags
     from atc_py.diag import Code
 
-__all__ = ["check_output", "check_path_text", "check_readable", "offline_model", "spares_folders"]
+__all__ = ["check_output", "check_path_text", "check_readable", "made_folder", "offline_model"]
 
 SUFFIX = ".om"
 LONGEST = 4096
@@ -115,28 +118,22 @@ def offline_model(flags: Flags, *, is_open: bool) -> Path:
     return path.with_name(name)
 
 
-class spares_folders:  # noqa: N801  (a context manager)
-    """Makes the folder of a file; a block that fails leaves none of the folders that were made."""
-
-    def __init__(self, path: Path) -> None:
-        self._folder = path.parent
-        self._made: list[Path] = []
-
-    def __enter__(self) -> None:
-        missing = self._folder
-        while not missing.exists():
-            self._made.append(missing)
-            missing = missing.parent
-        self._folder.mkdir(parents=True, exist_ok=True)
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        if kind is None:
-            return
-        for folder in self._made:
-            try:
+@contextmanager
+def made_folder(path: Path) -> Iterator[None]:
+    """Make the folder of a file for a block; a block that fails leaves none that was made for it."""
+    made = []
+    missing = path.parent
+    while not missing.exists():
+        made.append(missing)
+        missing = missing.parent
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            for folder in made:
                 folder.rmdir()
-            except OSError:
-                return
+        raise
 
 
 def _existing(folder: Path) -> Path:

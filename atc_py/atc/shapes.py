@@ -54,7 +54,9 @@ def input_shape_text(flags: Flags) -> str:
     is_open = has_open_dims(flags)
     if is_open and ":" not in text:
         raise _by_position(text)
-    return ";".join(_entry(each, text, is_open=is_open, gears=bool(flags.gears)) for each in entries)
+    return ";".join(
+        _entry(each, text, is_open=is_open, gears=bool(flags.gears)) for each in entries
+    )
 
 
 def check_hint(flags: Flags) -> None:

@@ -83,6 +83,7 @@ def _names(row: type[Pass]) -> str:
 @options.semantics
 @options.fix_rules
 @options.INPUT_SHAPE
+@options.gear_lists
 @click.option(
     "--input-format", "--input_format", type=click.Choice([each.value for each in InputFormat]),
     default=InputFormat.NCHW.value, show_default=True,

@@ -20,7 +20,8 @@ from atc_py.options.compile_options import (
     Semantics,
 )
 from atc_py.options.fix_rules import FixRules
-from atc_py.options.input_shapes import parse_input_shapes
+from atc_py.options.gears import GearKind, Gears, one_kind, parse_gears
+from atc_py.options.input_shapes import parse_gear_shapes, parse_input_shapes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -34,6 +35,7 @@ __all__ = [
     "PrecisionChoice",
     "PrecisionSettings",
     "RuleChoice",
+    "chosen_gears",
     "chosen_list",
     "chosen_mode",
     "chosen_rules",
@@ -166,6 +168,12 @@ class ConvertChoice(PrecisionChoice, total=False):
         input_format: `NCHW`, the default, `NHWC`, `NCDHW` or `ND`: what the axes of inputs are. It
             labels them for AIPP and for gears of image sizes; data are never moved.
         command_line: text that the offline model names as the command that made it.
+        batch_sizes: gears of batch sizes, such as `"1,2,4"` or `[1, 2, 4]`: numbers that take the
+            place of -1 on axis 0 of inputs.
+        image_sizes: gears of image sizes, such as `"320,320;640,640"` or `[(320, 320), (640, 640)]`:
+            heights and widths that take the places of -1.
+        dims: gears of any dims, such as `"1,16;2,32"`: numbers that take the places of -1 in the
+            order of `input_shape`. Of the three one may be given.
     """
 
     disable_pass: Iterable[str]
@@ -178,6 +186,9 @@ class ConvertChoice(PrecisionChoice, total=False):
     out_nodes: str
     input_format: str
     command_line: str
+    batch_sizes: str | Iterable[int]
+    image_sizes: str | Iterable[Iterable[int]]
+    dims: str | Iterable[Iterable[int]]
 
 
 def reject_unknown(function: str, given: Mapping[str, object], known: type) -> None:
@@ -311,3 +322,33 @@ def input_shapes(given: str | Mapping[str, Sequence[int]]) -> dict[str, Shape]:
     if isinstance(given, str):
         return parse_input_shapes(given) if given else {}
     return {name: tuple(int(dim) for dim in shape) for name, shape in given.items()}
+
+
+def chosen_gears(choice: ConvertChoice, given: str | Mapping[str, Sequence[int]]) -> Gears | None:
+    """Return the gears that one of three options lists, for inputs of the shapes given.
+
+    Raises:
+        AtcError: OPTIONS_EXCLUDE where several do; BAD_OPTION and BAD_INPUT_SHAPE for values without
+            meaning.
+    """
+    texts = {
+        GearKind.BATCH: _gear_text(choice.get("batch_sizes", ""), ","),
+        GearKind.IMAGE: _gear_text(choice.get("image_sizes", ""), ";"),
+        GearKind.DIMS: _gear_text(choice.get("dims", ""), ";"),
+    }
+    found = one_kind(texts)
+    if found is None:
+        return None
+    if not isinstance(given, str):
+        given = ";".join(f"{name}:{_gear_text(dims, ',')}" for name, dims in given.items())
+    shapes = parse_gear_shapes(given) if given else {}
+    return parse_gears(*found, shapes, choice.get("input_format", ""))
+
+
+def _gear_text(given: str | Iterable[int | Iterable[int]], separator: str) -> str:
+    """Return gears as text; numbers and lists of numbers are joined."""
+    if isinstance(given, str):
+        return given
+    return separator.join(
+        str(each) if isinstance(each, int) else ",".join(map(str, each)) for each in given
+    )

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from atc_py.options.fix_rules import FixRules
+    from atc_py.options.gears import Gears
     from atc_py.options.out_nodes import OutNode
     from atc_py.tensor.shapes import Shape
 
@@ -222,6 +223,8 @@ class CompileOptions:
         out_nodes: the results that become the model's outputs, in order; empty for its own.
         input_format: the layout that inputs of images are in; it labels them and moves no data.
         command_line: the command line that the offline model names as its origin, or nothing.
+        gears: the lists of shapes that the model is compiled for, which has no `input_shapes` then;
+            None for one shape.
     """
 
     soc: str = "sim"
@@ -241,3 +244,4 @@ class CompileOptions:
     out_nodes: tuple[OutNode, ...] = ()
     input_format: InputFormat = InputFormat.NCHW
     command_line: str = ""
+    gears: Gears | None = None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.options.choices import (
     ConvertChoice,
+    chosen_gears,
     chosen_mode,
     chosen_rules,
     input_shapes,
@@ -85,10 +86,11 @@ def compile_options(
         AtcError: an option has no meaning.
     """
     rules = choice.get("fix")
+    gears = chosen_gears(choice, input_shape)
     return CompileOptions(
         soc=soc,
         precision_mode=chosen_mode(choice),
-        input_shapes=input_shapes(input_shape),
+        input_shapes={} if gears is not None else input_shapes(input_shape),
         disabled_passes=frozenset(choice.get("disable_pass", ())),
         fusion_switch_file=optional_path(choice.get("fusion_switch_file")),
         dump_ir=output_folder("dump_ir", choice.get("dump_ir")),
@@ -100,4 +102,5 @@ def compile_options(
         out_nodes=parse_out_nodes(choice.get("out_nodes", "")),
         input_format=InputFormat.chosen(choice.get("input_format", InputFormat.NCHW.value)),
         command_line=choice.get("command_line", ""),
+        gears=gears,
     )

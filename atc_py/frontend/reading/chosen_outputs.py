@@ -55,26 +55,21 @@ def _tensor(file: OnnxFile, wanted: OutNode) -> str:
     tensors.update(each.name for each in file.inputs)
     node = next((each for each in file.nodes if each.name == wanted.name), None)
     if wanted.index is not None and node is not None:
-        return _output(node, wanted)
+        return _output(node, wanted.index, wanted.text)
     if wanted.text in tensors:
         return wanted.text
     raise _unknown(file, wanted, tensors, node)
 
 
-def _output(node: WorkNode, wanted: OutNode) -> str:
-    """Return the output of `node` at the index that an entry gives."""
-    assert wanted.index is not None
-    if wanted.index < len(node.outputs) and node.outputs[wanted.index]:
-        return node.outputs[wanted.index]
-    there = ", ".join(f"{wanted.name}:{i} ({name})" for i, name in enumerate(node.outputs) if name)
-    raise out_nodes_error(
-        wanted.text, f"{wanted.text!r}: node {wanted.name!r} has the outputs {there}", "E10003"
-    )
+def _output(node: WorkNode, index: int, text: str) -> str:
+    """Return the output of `node` at the index that the entry `text` gives."""
+    if index < len(node.outputs) and node.outputs[index]:
+        return node.outputs[index]
+    there = ", ".join(f"{node.name}:{i} ({name})" for i, name in enumerate(node.outputs) if name)
+    raise out_nodes_error(text, f"{text!r}: node {node.name!r} has the outputs {there}", "E10003")
 
 
-def _unknown(
-    file: OnnxFile, wanted: OutNode, tensors: set[str], node: WorkNode | None
-) -> AtcError:
+def _unknown(file: OnnxFile, wanted: OutNode, tensors: set[str], node: WorkNode | None) -> AtcError:
     """Return that the model has no result of a name, with the nearest ones that it has."""
     known = tensors if wanted.index is None else {each.name for each in file.nodes if each.name}
     kind = "tensor" if wanted.index is None else "node"
