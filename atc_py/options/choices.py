@@ -167,7 +167,6 @@ class ConvertChoice(PrecisionChoice, total=False):
             joined by `;`. Empty, the default, for the model's own outputs.
         input_format: `NCHW`, the default, `NHWC`, `NCDHW` or `ND`: what the axes of inputs are. It
             labels them for AIPP and for gears of image sizes; data are never moved.
-        command_line: text that the offline model names as the command that made it.
         batch_sizes: gears of batch sizes, such as `"1,2,4"` or `[1, 2, 4]`: numbers that take the
             place of -1 on axis 0 of inputs.
         image_sizes: gears of image sizes, such as `"320,320;640,640"` or `[(320, 320), (640, 640)]`:
@@ -185,7 +184,6 @@ class ConvertChoice(PrecisionChoice, total=False):
     fix: RuleChoice | None
     out_nodes: str
     input_format: str
-    command_line: str
     batch_sizes: str | Iterable[int]
     image_sizes: str | Iterable[Iterable[int]]
     dims: str | Iterable[Iterable[int]]

@@ -222,7 +222,6 @@ class CompileOptions:
         fix: the rules by which the model is fixed before it is compiled, or None.
         out_nodes: the results that become the model's outputs, in order; empty for its own.
         input_format: the layout that inputs of images are in; it labels them and moves no data.
-        command_line: the command line that the offline model names as its origin, or nothing.
         gears: the lists of shapes that the model is compiled for, which has no `input_shapes` then;
             None for one shape.
     """
@@ -243,5 +242,4 @@ class CompileOptions:
     fix: FixRules | None = None
     out_nodes: tuple[OutNode, ...] = ()
     input_format: InputFormat = InputFormat.NCHW
-    command_line: str = ""
     gears: Gears | None = None

@@ -11,7 +11,6 @@ from typing import TypeAlias
 import msgspec
 
 __all__ = [
-    "COMMAND_LINE",
     "FIXED",
     "FORMAT",
     "FORMAT_VERSION",
@@ -26,9 +25,6 @@ __all__ = [
     "OmStorage",
     "OmTensor",
 ]
-
-COMMAND_LINE = "atc_cmdline"
-"""Option under which the command line is recorded that made a model with atc's own options."""
 
 FIXED = "fix"
 """Option that is recorded where rules rewrote the source model before it was compiled."""

@@ -101,6 +101,5 @@ def compile_options(
         fix=None if rules is None else chosen_rules(function, rules),
         out_nodes=parse_out_nodes(choice.get("out_nodes", "")),
         input_format=InputFormat.chosen(choice.get("input_format", InputFormat.NCHW.value)),
-        command_line=choice.get("command_line", ""),
         gears=gears,
     )
