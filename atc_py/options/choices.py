@@ -161,6 +161,7 @@ class ConvertChoice(PrecisionChoice, total=False):
         enable_small_channel: store filters of at most four channels with four for each tap.
         fix: compile the model in the form that `fix_model` would write; None, the default, as it is.
             The mapping has the rules, see `RuleChoice`; an empty one stands for their defaults.
+        atc_cmdline: command line of `atc` that the offline model records, as mode 6 shows it.
     """
 
     disable_pass: Iterable[str]
@@ -170,6 +171,7 @@ class ConvertChoice(PrecisionChoice, total=False):
     disable_reuse_memory: bool
     enable_small_channel: bool
     fix: RuleChoice | None
+    atc_cmdline: str
 
 
 def reject_unknown(function: str, given: Mapping[str, object], known: type) -> None:

@@ -217,6 +217,7 @@ class CompileOptions:
         reuse_memory: whether values may share addresses in the device's memory.
         small_channel: whether filters of at most four channels are stored with four for each tap.
         fix: the rules by which the model is fixed before it is compiled, or None.
+        atc_cmdline: command line of `atc` that the offline model records; empty for none.
     """
 
     soc: str = "sim"
@@ -233,3 +234,4 @@ class CompileOptions:
     reuse_memory: bool = True
     small_channel: bool = False
     fix: FixRules | None = None
+    atc_cmdline: str = ""

@@ -95,4 +95,5 @@ def compile_options(
         small_channel=choice.get("enable_small_channel", False),
         precision=precision_options(choice),
         fix=None if rules is None else chosen_rules(function, rules),
+        atc_cmdline=choice.get("atc_cmdline", ""),
     )
