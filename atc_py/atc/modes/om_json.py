@@ -74,8 +74,6 @@ def _model_def(model: OfflineModel, name: str) -> Any:
         message.attr[key].i = number
     sizes = message.attr["om_info_list"].list
     sizes.i.extend(found.om_info)
-    sizes.val_type = (
-        sizes.DESCRIPTOR.fields_by_name["val_type"].enum_type.values_by_name[_INTS].number
-    )
+    sizes.val_type = LIST_TYPES.index("VT_LIST_INT")
     add_graph(message, model.description, name)
     return message
