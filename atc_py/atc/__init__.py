@@ -1,1 +1,1 @@
-"""atc's own command line: its options, the order of its checks, its console, its modes."""
+"""ATC's command line: its options, modes and messages on what this package does."""

@@ -173,6 +173,7 @@ class ConvertChoice(PrecisionChoice, total=False):
             heights and widths that take the places of -1.
         dims: gears of any dims, such as `"1,16;2,32"`: numbers that take the places of -1 in the
             order of `input_shape`. Of the three one may be given.
+        atc_cmdline: command line of `atc` that the offline model records, as mode 6 shows it.
     """
 
     disable_pass: Iterable[str]
@@ -187,6 +188,7 @@ class ConvertChoice(PrecisionChoice, total=False):
     batch_sizes: str | Iterable[int]
     image_sizes: str | Iterable[Iterable[int]]
     dims: str | Iterable[Iterable[int]]
+    atc_cmdline: str
 
 
 def reject_unknown(function: str, given: Mapping[str, object], known: type) -> None:

@@ -224,6 +224,7 @@ class CompileOptions:
         input_format: the layout that inputs of images are in; it labels them and moves no data.
         gears: the lists of shapes that the model is compiled for, which has no `input_shapes` then;
             None for one shape.
+        atc_cmdline: command line of `atc` that the offline model records; empty for none.
     """
 
     soc: str = "sim"
@@ -243,3 +244,4 @@ class CompileOptions:
     out_nodes: tuple[OutNode, ...] = ()
     input_format: InputFormat = InputFormat.NCHW
     gears: Gears | None = None
+    atc_cmdline: str = ""
