@@ -10,7 +10,7 @@ __all__ = ["ROWS"]
 
 _SETTINGS = (
     Attribute("aipp_mode", "string", "static"),
-    Attribute("input_format", "string", ""),
+    Attribute("input_format", "string", "RGB888_U8"),
     Attribute("max_src_image_size", "int", 0),
     Attribute("src_image_size_w", "int", 0),
     Attribute("src_image_size_h", "int", 0),
