@@ -195,6 +195,8 @@ def from_buffer(data: NDArray[np.uint8], batch: int) -> Preprocessing:
     crop, resize, padding, rotate = own["switches"].tolist()
     if resize or rotate:
         raise NodeError("AIPP of this device does not resize or rotate pictures")
+    if padding not in {0, 1}:
+        raise NodeError(f"padding must be 0, none, or 1, of zeros; found {padding}")
     layout = picture_format(_FORMAT_NUMBERS[number])
     width, height = header["size"].tolist()
     area = Area(0, 0, height, width)
