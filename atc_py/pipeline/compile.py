@@ -17,6 +17,7 @@ from atc_py.cost.network import network_cost
 from atc_py.diag.codes import ASSUMED_KERNELS, CANNOT_WRITE, SMALL_CHANNEL_WITHOUT_EFFECT
 from atc_py.emit.kernels import emit_kernels
 from atc_py.emit.writing import write_kernels
+from atc_py.frontend.reading.chosen_outputs import with_outputs
 from atc_py.frontend.reading.history import history
 from atc_py.frontend.reading.read import read_model
 from atc_py.ir.launches import launch_positions
@@ -26,7 +27,7 @@ from atc_py.lowering.lower import lower_model
 from atc_py.lowering.restated import restated
 from atc_py.options.compile_options import Semantics
 from atc_py.package.contents import PackageContents
-from atc_py.package.schema import FIXED
+from atc_py.package.schema import ATC_CMDLINE, FIXED
 from atc_py.package.writer import write_model
 from atc_py.passes.base import PassContext
 from atc_py.passes.fusion.record import PassFusions
@@ -85,7 +86,7 @@ def compile_model(
     switches = _switches(options)
     clock = _Clock(on_stage)
     with clock.stage("read"):
-        file = read(model)
+        file = with_outputs(read(model), options.out_nodes)
     judge = judge_of(options, soc, specs)
     file, options, fixed = _fixed(file, options, judge, clock)
     file, semantics = _with_semantics(file, options, judge, clock)
@@ -100,7 +101,7 @@ def compile_model(
         kernels = _emit(graph, soc, options)
     facts = _facts(source, graph, kernels, passed, options, checked.check)
     facts = replace(facts, fixed=fixed, semantics=semantics)
-    contents = _contents(kernels, facts)
+    contents = _contents(kernels, facts, options)
     with clock.stage("rehearse"):
         rehearse(graph, contents, str(model))
     with clock.stage("package"):
@@ -339,21 +340,23 @@ def _counts_by_name(names: Iterator[str]) -> dict[str, int]:
     return dict(sorted(Counter(names).items()))
 
 
-def _contents(kernels: KernelSet, facts: Facts) -> PackageContents:
+def _contents(kernels: KernelSet, facts: Facts, options: CompileOptions) -> PackageContents:
     """Return what goes into the offline model beside the graph."""
     return PackageContents(
         producer=f"atc-py {__version__}",
         soc=facts.soc,
-        options=_recorded_options(facts),
+        options=_recorded_options(facts, options),
         kernels=kernels.files,
         kernel_of=kernels.kernel_of,
         report=facts.as_json(),
     )
 
 
-def _recorded_options(facts: Facts) -> dict[str, str]:
-    """Return the options that decide what the offline model computes."""
+def _recorded_options(facts: Facts, given: CompileOptions) -> dict[str, str]:
+    """Return the options that decide what the offline model computes, and atc's command line."""
     options = {"precision_mode": facts.precision_mode}
+    if given.atc_cmdline:
+        options[ATC_CMDLINE] = given.atc_cmdline
     if facts.fixed is not None:
         options[FIXED] = "rules"
     if facts.semantics is not None:

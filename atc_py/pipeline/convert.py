@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.options.choices import (
     ConvertChoice,
+    chosen_gears,
     chosen_mode,
     chosen_rules,
     input_shapes,
@@ -16,6 +17,8 @@ from atc_py.options.choices import (
     reject_unknown,
 )
 from atc_py.options.compile_options import CompileOptions
+from atc_py.options.input_format import InputFormat
+from atc_py.options.out_nodes import parse_out_nodes
 from atc_py.options.output_paths import default_output, output_folder
 
 if TYPE_CHECKING:
@@ -83,10 +86,11 @@ def compile_options(
         AtcError: an option has no meaning.
     """
     rules = choice.get("fix")
+    gears = chosen_gears(choice, input_shape)
     return CompileOptions(
         soc=soc,
         precision_mode=chosen_mode(choice),
-        input_shapes=input_shapes(input_shape),
+        input_shapes={} if gears is not None else input_shapes(input_shape),
         disabled_passes=frozenset(choice.get("disable_pass", ())),
         fusion_switch_file=optional_path(choice.get("fusion_switch_file")),
         dump_ir=output_folder("dump_ir", choice.get("dump_ir")),
@@ -95,4 +99,8 @@ def compile_options(
         small_channel=choice.get("enable_small_channel", False),
         precision=precision_options(choice),
         fix=None if rules is None else chosen_rules(function, rules),
+        out_nodes=parse_out_nodes(choice.get("out_nodes", "")),
+        input_format=InputFormat.chosen(choice.get("input_format", InputFormat.NCHW.value)),
+        gears=gears,
+        atc_cmdline=choice.get("atc_cmdline", ""),
     )

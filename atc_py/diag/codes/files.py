@@ -26,6 +26,7 @@ __all__ = [
     "FILE_TOO_LARGE",
     "FILE_UNREADABLE",
     "MEMORY_LIMIT",
+    "NOT_MODEL_TEXT",
     "NOT_ONNX",
 ]
 
@@ -193,4 +194,14 @@ MEMORY_LIMIT = add_code(
     "option, the limit is three quarters of what the machine, the control group and `ulimit` "
     "leave the process. Data that files ask for are sized before they are allocated.",
     "Raise --max-memory, use a machine with more memory, or give smaller input shapes.",
+)
+
+NOT_MODEL_TEXT = add_code(
+    2050,
+    "not-a-model-text",
+    ExitCode.FILE,
+    "A file for mode 5 of `atc` is not a model in protobuf's text form, or it has a field that such "
+    "a model does not have.",
+    "Give a file that ATC wrote with DUMP_GE_GRAPH, such as ge_proto_00000000_graph_1_Build.txt; "
+    "correct the line that the message names.",
 )
