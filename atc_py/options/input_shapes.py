@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_INPUT_SHAPE
@@ -23,8 +24,7 @@ _FORM = 'write --input-shape "name:1,3,224,224", several inputs joined by `;`, a
 _LARGEST = 2**31 - 1
 
 
-@dataclass(frozen=True, slots=True)
-class ShapeAdvice:
+class ShapeAdvice(msgspec.Struct, frozen=True):
     """Advice about shapes, as text for --input-shape.
 
     Attributes:
