@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+import msgspec
 import onnx
 
 from atc_py.diag import Place
@@ -62,8 +62,7 @@ class ValueType(NamedTuple):
         return tuple(dim for dim in self.dims if dim is not None)
 
 
-@dataclass(eq=False, slots=True)
-class WorkNode:
+class WorkNode(msgspec.Struct, eq=False):
     """A node and the names that it reads and writes.
 
     Attributes:
@@ -132,8 +131,7 @@ class WorkNode:
             return None
 
 
-@dataclass(eq=False, slots=True)
-class WorkGraph:
+class WorkGraph(msgspec.Struct, eq=False):
     """A graph whose nodes refer to values by name.
 
     Attributes:
@@ -160,11 +158,11 @@ class WorkGraph:
     inputs: dict[str, ValueType]
     outputs: tuple[str, ...]
     consts: dict[str, ConstData]
-    foreign: dict[str, ValueType] = field(default_factory=dict)
-    declared: dict[str, ValueType] = field(default_factory=dict)
-    types: dict[str, ValueType] = field(default_factory=dict)
-    kinds: dict[str, str] = field(default_factory=dict)
-    pinned: dict[str, ValueType] = field(default_factory=dict)
+    foreign: dict[str, ValueType] = msgspec.field(default_factory=dict)
+    declared: dict[str, ValueType] = msgspec.field(default_factory=dict)
+    types: dict[str, ValueType] = msgspec.field(default_factory=dict)
+    kinds: dict[str, str] = msgspec.field(default_factory=dict)
+    pinned: dict[str, ValueType] = msgspec.field(default_factory=dict)
     unsound: frozenset[WorkNode] = frozenset()
     runs: int = 0
     always_runs: bool = True
