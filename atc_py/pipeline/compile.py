@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 from collections import Counter
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py import __version__
 from atc_py.check.evaluate import check_view
@@ -47,6 +49,7 @@ from atc_py.results.fusions import FusionEffect
 from atc_py.results.memory_facts import memory_facts
 from atc_py.source import form_of
 from atc_py.spec import specifications
+from atc_py.system import structs
 from atc_py.system.atomic_files import atomic_write
 from atc_py.target import find_soc, is_view
 
@@ -293,7 +296,7 @@ def _soc(options: CompileOptions) -> Soc:
     soc = find_soc(options.soc)
     check_soc(options.precision_mode, soc)
     if options.small_channel and soc.storage.c04_filters:
-        return replace(soc, storage=replace(soc.storage, small_channel=True))
+        return structs.replace(soc, storage=structs.replace(soc.storage, small_channel=True))
     return soc
 
 
@@ -311,8 +314,7 @@ def _switches(options: CompileOptions) -> Switches:
     return read_switches(options.fusion_switch_file, PIPELINE)
 
 
-@dataclass(frozen=True, slots=True)
-class _Passed:
+class _Passed(msgspec.Struct, frozen=True):
     """Result of the pass pipeline.
 
     Attributes:
@@ -371,7 +373,7 @@ def _emit(graph: Graph, soc: Soc, options: CompileOptions, sources: SourceMemo |
     """Render the kernels, let the memory plan know their workspace, copy them to a folder."""
     kernels = emit_kernels(graph, soc, options.templates, sources)
     if graph.memory is not None:
-        graph.memory = replace(graph.memory, workspace=kernels.workspace)
+        graph.memory = structs.replace(graph.memory, workspace=kernels.workspace)
     if options.kernels is not None:
         write_kernels(kernels.files, options.kernels)
     return kernels

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.diag import Sink
 from atc_py.diag.codes import BAD_MODEL
@@ -28,8 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Translation", "translate"]
 
 
-@dataclass(frozen=True, slots=True)
-class Translation:
+class Translation(msgspec.Struct, frozen=True):
     """A graph in the terms of the source model.
 
     Attributes:

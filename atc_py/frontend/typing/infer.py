@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+import msgspec
 import onnx
 from onnx import shape_inference
 
@@ -35,6 +35,7 @@ from atc_py.frontend.typing.type_rules import (
     Withheld,
     verdicts,
 )
+from atc_py.system.structs import replace
 from atc_py.tensor.shapes import element_count
 
 if TYPE_CHECKING:
@@ -126,8 +127,7 @@ def _infer_whole(graph: WorkGraph) -> list[Diagnostic] | None:
     return [BAD_MODEL.diagnostic(text, place=node.place) for node, text in found if text]
 
 
-@dataclass
-class _Hints:
+class _Hints(msgspec.Struct):
     """Verdicts on a graph that count before onnx is asked about it.
 
     Attributes:
@@ -136,9 +136,9 @@ class _Hints:
         negative: dims of results that it passes over, by name.
     """
 
-    withheld: dict[WorkNode, Question] = field(default_factory=dict)
-    shown: dict[WorkNode, Shown] = field(default_factory=dict)
-    negative: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    withheld: dict[WorkNode, Question] = msgspec.field(default_factory=dict)
+    shown: dict[WorkNode, Shown] = msgspec.field(default_factory=dict)
+    negative: dict[str, tuple[int, ...]] = msgspec.field(default_factory=dict)
 
 
 def _hints(graph: WorkGraph) -> _Hints:
