@@ -115,7 +115,7 @@ class OnnxFile:
         """
         self.refuse_faults()
         convention = self.bias_convention(quant_bias)
-        inputs = bind_inputs(self.path, self.inputs, input_shapes, suggest)
+        inputs = bind_inputs(self.path, self.inputs, input_shapes, suggest, self.nodes)
         graph = self.graph(inputs, convention)
         quantized = import_quantized(graph, self.tensors, limit)
         fold_graph(graph, self.tensors, limit)
