@@ -73,7 +73,8 @@ def error_block(error: AtcError) -> Iterator[str]:
         yield f"{NO_CODE}: Internal Error!"
         yield f"{_INDENT}No code was recorded for this failure; see the lines on standard error."
         return
-    first, *others = errors
+    first = errors[0]
+    others = [each for each in error.diagnostics if each is not first]
     yield f"{code_of(first)}: {_text(first)}"
     if first.help or first.code.remedy:
         yield f"{_INDENT}Solution: {first.help or first.code.remedy}"

@@ -70,7 +70,12 @@ def convert(  # noqa: PLR0913  (the options of the tool's main job)
         templates=optional_path(templates),
         op_specs=optional_path(op_specs),
     )
-    return compile_model(Path(model), default_output(Path(model), output), options, on_stage)
+    target = default_output(Path(model), output)
+    if options.gears is not None:
+        from atc_py.pipeline.gears import compile_gears
+
+        return compile_gears(Path(model), target, options, options.gears, on_stage)
+    return compile_model(Path(model), target, options, on_stage)
 
 
 def compile_options(
@@ -102,5 +107,6 @@ def compile_options(
         out_nodes=parse_out_nodes(choice.get("out_nodes", "")),
         input_format=InputFormat.chosen(choice.get("input_format", InputFormat.NCHW.value)),
         gears=gears,
+        replace_shapes=choice.get("replace_shapes", False),
         atc_cmdline=choice.get("atc_cmdline", ""),
     )
