@@ -59,8 +59,7 @@ class Checked(msgspec.Struct, frozen=True):
     placements: tuple[OpsetPlacement | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Verdict:
+class _Verdict(msgspec.Struct, frozen=True):
     """Verdict on the first node of a kind.
 
     Attributes:

@@ -224,6 +224,7 @@ class CompileOptions:
         input_format: the layout that inputs of images are in; it labels them and moves no data.
         gears: the lists of shapes that the model is compiled for, which has no `input_shapes` then;
             None for one shape.
+        replace_shapes: whether `input_shapes` count also where the model fixes other dims, as with ATC.
         atc_cmdline: command line of `atc` that the offline model records; empty for none.
     """
 
@@ -244,4 +245,5 @@ class CompileOptions:
     out_nodes: tuple[OutNode, ...] = ()
     input_format: InputFormat = InputFormat.NCHW
     gears: Gears | None = None
+    replace_shapes: bool = False
     atc_cmdline: str = ""

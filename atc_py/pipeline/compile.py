@@ -19,7 +19,7 @@ from atc_py.cost.network import network_cost
 from atc_py.diag.codes import ASSUMED_KERNELS, CANNOT_WRITE, SMALL_CHANNEL_WITHOUT_EFFECT
 from atc_py.emit.kernels import emit_kernels
 from atc_py.emit.writing import write_kernels
-from atc_py.frontend.reading.chosen_outputs import with_outputs
+from atc_py.frontend.reading.chosen_ends import with_user_ends
 from atc_py.frontend.reading.history import history
 from atc_py.frontend.reading.read import read_model
 from atc_py.ir.launches import launch_positions
@@ -97,7 +97,7 @@ def compile_model(
     clock = StageClock(on_stage)
     ground = common_ground(options)
     with clock.stage("read"):
-        file = read(model)
+        file = with_user_ends(read(model), options)
     compiled = compile_graph(file, options, ground, clock)
     with clock.stage("package"):
         written = write_model(compiled.graph, output, compiled.contents)
@@ -116,8 +116,7 @@ def compile_model(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class CommonGround:
+class CommonGround(msgspec.Struct, frozen=True):
     """Data that all compilations of one file with the same options share.
 
     Attributes:
@@ -137,8 +136,7 @@ class CommonGround:
     sources: SourceMemo | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledGraph:
+class CompiledGraph(msgspec.Struct, frozen=True):
     """A graph that went through all stages, and was not written yet.
 
     Attributes:
@@ -179,7 +177,6 @@ def compile_graph(
         AtcError: with every finding of the failing stage.
     """
     soc, judge = ground.soc, ground.judge
-    file = with_outputs(file, options.out_nodes)
     file, options, fixed = _fixed(file, options, judge, clock)
     file, semantics = _with_semantics(file, options, judge, clock)
     with misfits_explained(file, options.input_shapes, judge):

@@ -154,8 +154,7 @@ def _remedies(
     return _Remedies.of(found) if found.settled else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Remedies:
+class _Remedies(msgspec.Struct, frozen=True):
     """Deviations that are left after fixing, and rules that removed others.
 
     Attributes:

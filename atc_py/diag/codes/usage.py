@@ -157,7 +157,7 @@ SESSION_OPTION_WITHOUT_EFFECT = add_code(
     Severity.WARNING,
 )
 NOT_MODELED = add_code(
-    1050,
+    1060,
     "not-modeled",
     ExitCode.USAGE,
     "A command line of atc asks for something that would change results or files and that atc-py does "
@@ -165,7 +165,7 @@ NOT_MODELED = add_code(
     "Do what the message says instead; docs/from-atc.md lists what becomes of each option of atc.",
 )
 OPTION_WITHOUT_EFFECT = add_code(
-    1051,
+    1061,
     "option-without-effect",
     ExitCode.DONE,
     "A command line of atc has options that mean nothing to atc-py: logs, caches, tuning, clusters. "

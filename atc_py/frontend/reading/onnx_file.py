@@ -117,7 +117,7 @@ class OnnxFile(msgspec.Struct, frozen=True):
         """
         self.refuse_faults()
         convention = self.bias_convention(quant_bias)
-        inputs = bind_inputs(self.path, self.inputs, input_shapes, suggest)
+        inputs = bind_inputs(self.path, self.inputs, input_shapes, suggest, self.nodes)
         graph = self.graph(inputs, convention)
         quantized = import_quantized(graph, self.tensors, limit)
         fold_graph(graph, self.tensors, limit, memo)
