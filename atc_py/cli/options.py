@@ -39,6 +39,7 @@ __all__ = [
     "SOC",
     "TEMPLATES",
     "fix_rules",
+    "gear_lists",
     "precision_controls",
     "precision_mode",
     "refuse_compiling",
@@ -58,6 +59,41 @@ INPUT_SHAPE = click.option(
     metavar='"x:1,3,224,224;y:..."',
     help="Dims of inputs that the model leaves open.",
 )
+
+_GEAR_OPTIONS = (
+    click.option(
+        "--batch-sizes",
+        "--dynamic_batch_size",
+        "batch_sizes",
+        default="",
+        metavar="1,2,4",
+        help="Gears: batch sizes, one graph each, for -1 on axis 0 in --input-shape.",
+    ),
+    click.option(
+        "--image-sizes",
+        "--dynamic_image_size",
+        "image_sizes",
+        default="",
+        metavar='"320,320;640,640"',
+        help="Gears: heights and widths, one graph each, for -1 in --input-shape.",
+    ),
+    click.option(
+        "--dims",
+        "--dynamic_dims",
+        "dims",
+        default="",
+        metavar='"1,16;2,32"',
+        help="Gears: numbers for every -1 in --input-shape, in its order.",
+    ),
+)
+
+
+def gear_lists(command: FC) -> FC:
+    """Add the options that list gears."""
+    for option in reversed(_GEAR_OPTIONS):
+        command = option(command)
+    return command
+
 
 OP_SPECS = click.option(
     "--op-specs",
