@@ -174,6 +174,8 @@ class ConvertChoice(PrecisionChoice, total=False):
         dims: gears of any dims, such as `"1,16;2,32"`: numbers that take the places of -1 in the
             order of `input_shape`. Of the three one may be given.
         atc_cmdline: command line of `atc` that the offline model records, as mode 6 shows it.
+        aipp: file of AIPP configurations in ATC's format: inputs that they are for take pictures,
+            which the device turns into what the network takes.
     """
 
     disable_pass: Iterable[str]
@@ -189,6 +191,7 @@ class ConvertChoice(PrecisionChoice, total=False):
     image_sizes: str | Iterable[Iterable[int]]
     dims: str | Iterable[Iterable[int]]
     atc_cmdline: str
+    aipp: str | os.PathLike[str] | None
 
 
 def reject_unknown(function: str, given: Mapping[str, object], known: type) -> None:

@@ -225,6 +225,7 @@ class CompileOptions:
         gears: the lists of shapes that the model is compiled for, which has no `input_shapes` then;
             None for one shape.
         atc_cmdline: command line of `atc` that the offline model records; empty for none.
+        aipp: file of AIPP configurations, which make pictures of inputs, or None.
     """
 
     soc: str = "sim"
@@ -245,3 +246,4 @@ class CompileOptions:
     input_format: InputFormat = InputFormat.NCHW
     gears: Gears | None = None
     atc_cmdline: str = ""
+    aipp: Path | None = None

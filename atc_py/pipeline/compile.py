@@ -54,8 +54,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from atc_py.aipp import AippFile
     from atc_py.check.evaluate import Checked
     from atc_py.check.findings import ModelCheck
+    from atc_py.diag import Diagnostic
     from atc_py.emit.kernels import KernelSet
     from atc_py.frontend.reading.onnx_file import OnnxFile
     from atc_py.ir import Graph
@@ -84,6 +86,7 @@ def compile_model(
     soc = _soc(options)
     specs = specifications(options.op_specs, options.precision.operator_list)
     switches = _switches(options)
+    pictures = _pictures(options)
     clock = _Clock(on_stage)
     with clock.stage("read"):
         file = with_outputs(read(model), options.out_nodes)
@@ -94,8 +97,10 @@ def compile_model(
         checked, source, controls = _checked_source(file, options, judge, clock)
     with clock.stage("lower"):
         graph = lower_model(source, specs)
+        doubts = _with_pictures(graph, pictures, soc, options, controls)
     with clock.stage("passes"):
         context = _pass_context(checked.check, soc, options, controls)
+        context.sink.extend(doubts)
         passed = _run_passes(graph, context, options, switches)
     with clock.stage("emit"):
         kernels = _emit(graph, soc, options)
@@ -136,6 +141,26 @@ class _Clock:
         started = time.perf_counter()
         yield
         self.stages.append(Stage(name, time.perf_counter() - started))
+
+
+def _pictures(options: CompileOptions) -> AippFile | None:
+    """Return the configurations of inputs that take pictures, None without any."""
+    if options.aipp is None:
+        return None
+    from atc_py.pipeline.preprocessing import read_preprocessing
+
+    return read_preprocessing(options.aipp, options.gears)
+
+
+def _with_pictures(
+    graph: Graph, file: AippFile | None, soc: Soc, options: CompileOptions, controls: Controls
+) -> tuple[Diagnostic, ...]:
+    """Insert what makes features of pictures; return warnings about the configurations."""
+    if file is None:
+        return ()
+    from atc_py.pipeline.preprocessing import add_preprocessing
+
+    return add_preprocessing(graph, file, soc, options, controls.fp16_inputs)
 
 
 def _fixed(

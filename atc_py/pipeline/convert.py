@@ -103,4 +103,5 @@ def compile_options(
         input_format=InputFormat.chosen(choice.get("input_format", InputFormat.NCHW.value)),
         gears=gears,
         atc_cmdline=choice.get("atc_cmdline", ""),
+        aipp=optional_path(choice.get("aipp")),
     )
