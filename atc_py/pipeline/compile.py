@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from atc_py.aipp import AippFile
     from atc_py.check.evaluate import Checked
     from atc_py.check.findings import ModelCheck
     from atc_py.diag import Diagnostic
@@ -126,6 +127,7 @@ class CommonGround(msgspec.Struct, frozen=True):
         judge: judges the file with other dims.
         memo: constants that folding made of constants.
         sources: texts of kernels.
+        pictures: the configurations of inputs that take pictures, or None.
     """
 
     soc: Soc
@@ -134,6 +136,7 @@ class CommonGround(msgspec.Struct, frozen=True):
     judge: Judge
     memo: FoldMemo | None = None
     sources: SourceMemo | None = None
+    pictures: AippFile | None = None
 
 
 class CompiledGraph(msgspec.Struct, frozen=True):
@@ -165,7 +168,8 @@ def common_ground(
     soc = _soc(options)
     specs = specifications(options.op_specs, options.precision.operator_list)
     judge = judge_of(options, soc, specs)
-    return CommonGround(soc, specs, _switches(options), judge, memo, sources)
+    switches, pictures = _switches(options), _pictures(options)
+    return CommonGround(soc, specs, switches, judge, memo, sources, pictures)
 
 
 def compile_graph(
@@ -183,8 +187,10 @@ def compile_graph(
         checked, source, controls = _checked_source(file, options, ground, clock)
     with clock.stage("lower"):
         graph = lower_model(source, ground.specs)
+        doubts = _with_pictures(graph, ground.pictures, soc, options, controls)
     with clock.stage("passes"):
         context = _pass_context(checked.check, soc, options, controls)
+        context.sink.extend(doubts)
         passed = _run_passes(graph, context, options, ground.switches)
     with clock.stage("emit"):
         kernels = _emit(graph, soc, options, ground.sources)
@@ -223,6 +229,26 @@ class StageClock:
         yield
         taken = time.perf_counter() - started
         self._seconds[name] = self._seconds.get(name, 0.0) + taken
+
+
+def _pictures(options: CompileOptions) -> AippFile | None:
+    """Return the configurations of inputs that take pictures, None without any."""
+    if options.aipp is None:
+        return None
+    from atc_py.pipeline.preprocessing import read_preprocessing
+
+    return read_preprocessing(options.aipp, options.gears)
+
+
+def _with_pictures(
+    graph: Graph, file: AippFile | None, soc: Soc, options: CompileOptions, controls: Controls
+) -> tuple[Diagnostic, ...]:
+    """Insert what makes features of pictures; return warnings about the configurations."""
+    if file is None:
+        return ()
+    from atc_py.pipeline.preprocessing import add_preprocessing
+
+    return add_preprocessing(graph, file, soc, options, controls.fp16_inputs)
 
 
 def _fixed(

@@ -19,6 +19,7 @@ __all__ = [
     "BAD_TEMPLATE",
     "BAD_TENSOR",
     "CANNOT_WRITE",
+    "DOUBTFUL_AIPP",
     "DOUBTFUL_SPEC",
     "EXTERNAL_DATA_MISSING",
     "EXTERNAL_DATA_OUTSIDE",
@@ -169,6 +170,15 @@ BAD_AIPP = add_code(
     "grammar, has a field that does not exist or a value outside its range, or describes pictures "
     "that do not fit the model's input.",
     "Correct the field at the line and column given; docs/aipp.md lists every field with its rule.",
+)
+DOUBTFUL_AIPP = add_code(
+    2023,
+    "doubtful-aipp-config",
+    ExitCode.FILE,
+    "An AIPP configuration is valid, but most likely does not do what its author means: a field has "
+    "no effect without its switch, entries of the matrix are filled in, or a factor is 0 in float16.",
+    "Complete or delete the fields that the message names; docs/aipp.md says what each does.",
+    Severity.WARNING,
 )
 BAD_MEASUREMENTS = add_code(
     2030,

@@ -174,7 +174,7 @@ OPTION_WITHOUT_EFFECT = add_code(
     Severity.WARNING,
 )
 GEAR_NOT_COMPILED = add_code(
-    1060,
+    1050,
     "gear-not-compiled",
     ExitCode.DONE,
     "One of several gears does not compile, for the reasons that the other findings give. An "
@@ -183,7 +183,7 @@ GEAR_NOT_COMPILED = add_code(
     Severity.NOTE,
 )
 NO_SUCH_GEAR = add_code(
-    1061,
+    1051,
     "no-such-gear",
     ExitCode.USAGE,
     "The offline model holds graphs for a list of shapes, its gears, and what was fed or chosen is "

@@ -6,11 +6,13 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from atc_py.report.model.memory_tables import memory_tables
+from atc_py.report.model.pictures import picture_tables
 from atc_py.report.model.quant_bias import bias_rows
 from atc_py.report.model.semantics import semantics_tables
 from atc_py.report.tables import Table, format_bytes
 from atc_py.results.cann_nodes import read_semantics
 from atc_py.results.memory_facts import memory_facts
+from atc_py.results.picture_inputs import picture_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +30,7 @@ def model_tables(
         _summary(description, file_bytes, report),
         *semantics_tables(read_semantics(report, description.name)),
         _ports(description),
+        *picture_tables(picture_inputs(description)),
         _operators(description),
         *memory_tables(memory_facts(description)),
     ]
@@ -44,6 +47,7 @@ def model_json(description: OmModel, file_bytes: int, report: Mapping[str, objec
         "options": description.options,
         "inputs": [_port_json(description, port) for port in description.inputs],
         "outputs": [_port_json(description, port) for port in description.outputs],
+        "aipp": [each.as_json() for each in picture_inputs(description)],
         "operators": dict(sorted(Counter(node.op for node in description.nodes).items())),
         "members": len(description.members),
         "file_bytes": file_bytes,
