@@ -108,8 +108,9 @@ def _of_text(config: AippConfig, network: NetworkInput) -> AippSettings:
     check_values(config)
     if config["aipp_mode"] == "static":
         raise config.error("settings of a run have `aipp_mode: dynamic`, found static", "aipp_mode")
-    if not config["input_format"]:
-        raise config.error("'input_format' is missing", "input_format")
+    for name in ("input_format", "src_image_size_w", "src_image_size_h"):
+        if not config[name]:
+            raise config.error(f"{name!r} is missing: each run states it", name)
     return replace(picture_settings(config, network), aipp_mode="dynamic")
 
 

@@ -245,12 +245,13 @@ def _check_output(config: AippConfig, network: NetworkInput, settings: AippSetti
     """Refuse settings whose tensor is not the network's input."""
     (height, width), found = network.size, settings.output_size
     parts = {"crop": settings.crop, "padding": settings.padding}
-    means = " and ".join(name for name, is_on in parts.items() if is_on) or "the picture"
+    steps = [name for name, is_on in parts.items() if is_on] or ["the picture"]
+    means = " and ".join(steps) + (" make" if steps[1:] else " makes")
     for side, wanted, given in (("w", width, found[1]), ("h", height, found[0])):
         if wanted != given:
             name = f"crop_size_{side}" if settings.crop else f"src_image_size_{side}"
             raise config.error(
-                f"{means} make {given} {_places(side)}, but input {network.name!r} has {wanted}",
+                f"{means} {given} {_places(side)}, but input {network.name!r} has {wanted}",
                 name,
                 _size_advice(settings, side, wanted),
             )

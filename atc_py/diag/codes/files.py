@@ -14,6 +14,7 @@ __all__ = [
     "BAD_IR_TEXT",
     "BAD_MEASUREMENTS",
     "BAD_OPERATOR_FILE",
+    "BAD_PICTURE",
     "BAD_SPEC",
     "BAD_SWITCH_FILE",
     "BAD_TEMPLATE",
@@ -30,6 +31,7 @@ __all__ = [
     "MEMORY_LIMIT",
     "NOT_MODEL_TEXT",
     "NOT_ONNX",
+    "NO_PILLOW",
 ]
 
 FILE_NOT_FOUND = add_code(
@@ -179,6 +181,21 @@ DOUBTFUL_AIPP = add_code(
     "no effect without its switch, entries of the matrix are filled in, or a factor is 0 in float16.",
     "Complete or delete the fields that the message names; docs/aipp.md says what each does.",
     Severity.WARNING,
+)
+BAD_PICTURE = add_code(
+    2024,
+    "bad-picture",
+    ExitCode.FILE,
+    "A picture file cannot be read, or its size is not the one that AIPP is configured for.",
+    "Give a picture of the size that the message names, or have it resized with --resize.",
+)
+NO_PILLOW = add_code(
+    2025,
+    "pillow-missing",
+    ExitCode.USAGE,
+    "A picture file was given and Pillow, which reads such files, is not installed.",
+    'Install it with `pip install "atc-py[images]"`, or save the picture as an array with '
+    "numpy.save: uint8, [height, width, 3].",
 )
 BAD_MEASUREMENTS = add_code(
     2030,
