@@ -9,8 +9,10 @@ the whole model only where the kernels of a node depend on its neighbors.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.check.alike import content_key
 from atc_py.check.condition_words import joined, mode_words, soc_words
@@ -60,8 +62,7 @@ _UNCLIPPED = Words(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class TrialCompilation:
+class TrialCompilation(msgspec.Struct, frozen=True):
     """Trial compilation for one SoC and precision mode.
 
     Attributes:
@@ -183,8 +184,7 @@ class TrialCompilation:
         return remarks
 
 
-@dataclass(frozen=True, slots=True)
-class _Compiled:
+class _Compiled(msgspec.Struct, frozen=True):
     """Result of compiling some nodes of a model.
 
     Attributes:
@@ -195,7 +195,7 @@ class _Compiled:
 
     refused: Sequence[Diagnostic] = ()
     without_kernel: bool = False
-    remarks: list[Finding] = field(default_factory=list)
+    remarks: list[Finding] = msgspec.field(default_factory=list)
 
 
 def _with_infinities(view: SourceModel) -> Iterator[int]:

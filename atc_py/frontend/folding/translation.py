@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from atc_py.diag import Sink
 from atc_py.diag.codes import BAD_MODEL
@@ -34,8 +35,7 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 """The attributes, or the branches, of the many nodes that have none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Translation:
+class Translation(msgspec.Struct, frozen=True):
     """A graph in the terms of the source model.
 
     Attributes:

@@ -11,8 +11,9 @@ would be too large.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.frontend.folding.evaluate import can_evaluate
 from atc_py.frontend.folding.fold_views import VIEW_FOLDS
@@ -39,8 +40,7 @@ _AS_LARGE = frozenset({"Cast", "Identity", "Neg", "Transpose"})
 _NOTHING: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Vanishing:
+class Vanishing(msgspec.Struct, frozen=True):
     """Parts of one graph that exist only while dims are open.
 
     Attributes:

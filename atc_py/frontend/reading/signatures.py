@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+import msgspec
 import onnx
 
 from atc_py.diag.codes import BAD_MODEL
@@ -32,8 +32,7 @@ __all__ = [
 _ANY_NUMBER = 2**31 - 1
 
 
-@dataclass(frozen=True, slots=True)
-class _Signature:
+class _Signature(msgspec.Struct, frozen=True):
     """Inputs, outputs and attributes that a version of an operator takes."""
 
     fewest: int

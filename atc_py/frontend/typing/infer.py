@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from dataclasses import dataclass, field, replace
 from itertools import chain
 from sys import intern
 from typing import TYPE_CHECKING
 
+import msgspec
 import onnx
 from onnx import shape_inference
 
@@ -39,6 +39,7 @@ from atc_py.frontend.typing.type_rules import (
     verdicts,
 )
 from atc_py.system.freed_memory import give_back
+from atc_py.system.structs import replace
 from atc_py.tensor.shapes import element_count
 
 if TYPE_CHECKING:
@@ -134,8 +135,7 @@ def _infer_whole(graph: WorkGraph) -> list[Diagnostic] | None:
     return [BAD_MODEL.diagnostic(text, place=node.place) for node, text in found if text]
 
 
-@dataclass
-class _Hints:
+class _Hints(msgspec.Struct):
     """Verdicts on a graph that count before onnx is asked about it.
 
     Attributes:
@@ -144,9 +144,9 @@ class _Hints:
         negative: dims of results that it passes over, by name.
     """
 
-    withheld: dict[WorkNode, Question] = field(default_factory=dict)
-    shown: dict[WorkNode, Shown] = field(default_factory=dict)
-    negative: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    withheld: dict[WorkNode, Question] = msgspec.field(default_factory=dict)
+    shown: dict[WorkNode, Shown] = msgspec.field(default_factory=dict)
+    negative: dict[str, tuple[int, ...]] = msgspec.field(default_factory=dict)
 
 
 def _hints(graph: WorkGraph) -> _Hints:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import msgspec
 from onnx import helper
 
 from atc_py.frontend.typing.known_type import known_type
@@ -35,13 +35,11 @@ __all__ = [
 # What a rule returns before onnx is asked --------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Withheld:
+class Withheld(msgspec.Struct, frozen=True):
     """A node that onnx must not see before more is known of its inputs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(msgspec.Struct, frozen=True):
     """A form of a node that onnx is shown in its place.
 
     Attributes:
@@ -55,8 +53,7 @@ class Shown:
     gives: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Negative:
+class Negative(msgspec.Struct, frozen=True):
     """The dims of a node's results, one of them negative, which onnx passes over."""
 
     dims: tuple[int, ...]
@@ -65,22 +62,19 @@ class Negative:
 # What a rule returns after onnx has answered -----------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Override:
+class Override(msgspec.Struct, frozen=True):
     """The types of a node's outputs, whatever onnx infers, by name."""
 
     types: dict[str, ValueType]
 
 
-@dataclass(frozen=True, slots=True)
-class Refinement:
+class Refinement(msgspec.Struct, frozen=True):
     """Types of a node's outputs, by name: those that onnx has inferred, made more precise."""
 
     types: dict[str, ValueType]
 
 
-@dataclass(frozen=True, slots=True)
-class Contradiction:
+class Contradiction(msgspec.Struct, frozen=True):
     """The reason why a node fails although onnx infers it, in a sentence."""
 
     reason: str
@@ -98,8 +92,7 @@ _KINDS = {
 # The rules ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(msgspec.Struct, frozen=True):
     """A node that onnx is asked about, and what a rule may look at.
 
     Attributes:
@@ -159,8 +152,7 @@ class Question:
 Judge: TypeAlias = "Callable[[Question], Verdict | None]"
 
 
-@dataclass(frozen=True, slots=True)
-class TypeRule:
+class TypeRule(msgspec.Struct, frozen=True):
     """A correction of onnx's inference of an operator.
 
     Attributes:
