@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     Likeness: TypeAlias = Hashable
 
-__all__ = ["content_key", "likeness"]
+__all__ = ["likeness"]
 
 _SHORT = 16
 """Constants of up to this many elements are compared by value: shapes, axes, bounds, scales."""
@@ -70,7 +70,7 @@ def likeness(view: SourceNode, *, weights: bool) -> Likeness:
     )
 
 
-def content_key(const: ConstData) -> Likeness:
+def _content(const: ConstData) -> Likeness:
     """Return a key of the data of a constant; a long one is like itself only.
 
     It tells data of one type from another's only beside that type.
@@ -89,7 +89,7 @@ def _tensor(tensor: SourceTensor | None) -> Likeness:
         return tensor.element, tensor.dims
     if "float" in tensor.element and element_count(known.shape) > _SHORT:
         return tensor.element, tensor.dims, None
-    return tensor.element, tensor.dims, content_key(known)
+    return tensor.element, tensor.dims, _content(known)
 
 
 def _tensor_type(tensor: SourceTensor | None) -> Likeness:
@@ -106,7 +106,7 @@ def _tensor_key(tensor: SourceTensor | None) -> Likeness:
     known = tensor.const
     if known is None:
         return tensor.element, tensor.dims
-    return tensor.element, tensor.dims, content_key(known)
+    return tensor.element, tensor.dims, _content(known)
 
 
 def _attribute(name: str, value: SourceAttr) -> Likeness:

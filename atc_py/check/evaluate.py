@@ -53,10 +53,12 @@ class Checked(msgspec.Struct, frozen=True):
     Attributes:
         check: what was found.
         placements: by node, the listed opset at which it stands; None where it stands at none.
+        kinds: by node, a number that only nodes that are alike share, weights included.
     """
 
     check: ModelCheck
     placements: tuple[OpsetPlacement | None, ...]
+    kinds: tuple[int, ...]
 
 
 class _Verdict(msgspec.Struct, frozen=True):
@@ -96,7 +98,8 @@ class _Checker:
         self._rules: dict[tuple[str, int, int], tuple[tuple[Rule, Predicate], ...]] = {}
         self._specs: dict[tuple[str, str], OpSpec | None] = {}
         self._before = NodesBefore(self._nodes, self._spec)
-        self._verdicts: dict[Hashable, _Verdict] = {}
+        self._verdicts: dict[int, _Verdict] = {}
+        self._numbers: dict[Hashable, int] = {}
         self._naming: dict[tuple[str, str], bool] = {}
         self._kinds: dict[tuple[str, int, str], str] = {}
         places = [fault.place for fault in model.faults]
@@ -121,8 +124,9 @@ class _Checker:
         findings: list[Finding] = []
         placements: list[OpsetPlacement | None] = []
         rows: list[NodeRow] = []
-        for view in self._nodes:
-            found, placement = self._node(view)
+        kinds = [self._kind(view) for view in self._nodes]
+        for view, kind in zip(self._nodes, kinds, strict=True):
+            found, placement = self._node(view, kind)
             found = self._with_others(view, found)
             rows.append(self._row(view, found))
             if found and (view.index in self._faulty or self._consequences.concern(view)):
@@ -143,7 +147,16 @@ class _Checker:
             layers=self._quantized.layers,
             bias_convention=self._model.bias_convention,
         )
-        return Checked(check, tuple(placements))
+        return Checked(check, tuple(placements), tuple(kinds))
+
+    def _kind(self, view: SourceNode) -> int:
+        """Return a number that nodes share which rules cannot tell from each other.
+
+        What rules make of a node follows from what `likeness` compares, from the nodes before it
+        and from its scope, as long as nothing is open that it depends on.
+        """
+        key = likeness(view, weights=True), self._before(view), view.scope
+        return self._numbers.setdefault(key, len(self._numbers))
 
     def _with_others(self, view: SourceNode, found: list[Finding]) -> list[Finding]:
         """Return the findings of one node with those that no rule of its operator makes."""
@@ -181,14 +194,12 @@ class _Checker:
         found = [NodeCount(op, listed[op], dict(each)) for op, each in counts.items()]
         return tuple(sorted(found, key=_by_standing))
 
-    def _node(self, view: SourceNode) -> tuple[list[Finding], OpsetPlacement | None]:
+    def _node(self, view: SourceNode, kind: int) -> tuple[list[Finding], OpsetPlacement | None]:
         """Return the findings of one node, and its placement; alike nodes are judged once.
 
-        What rules make of a node follows from what `likeness` compares, from the nodes before it
-        and from its scope, as long as nothing is open that it depends on: then it also depends on
-        the names of inputs. A sound node stays sound with these, too.
+        Findings on a node that depends on open dims name inputs, so they are its own. A node like a
+        sound one is sound in any case.
         """
-        kind = likeness(view, weights=True), self._before(view), view.scope
         settled = not self._may_change(view)
         known = self._verdicts.get(kind)
         if known is not None and (settled or not known.findings):

@@ -9,13 +9,13 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from atc_py.check.condition_words import with_condition
-from atc_py.diag import Diagnostic, Words
+from atc_py.diag import Diagnostic, Place, Words
 from atc_py.options.compile_options import DEFAULT_LIST, NEWEST_CANN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from atc_py.diag import Code, Place
+    from atc_py.diag import Code
     from atc_py.source import BiasConvention, OpenDim, QuantizedNode
     from atc_py.spec import Level
 
@@ -132,7 +132,9 @@ class Finding:
 
     def about(self, node: int, name: str) -> Finding:
         """Return the same finding on another node."""
-        return replace(self, place=replace(self.place, node=node, node_name=name))
+        at = self.place
+        place = Place(at.file, node, name, at.op_type, at.field, at.line, at.column)
+        return replace(self, place=place)
 
     def diagnostic(self, language: str = "en") -> Diagnostic:
         """Return the finding as a diagnostic."""

@@ -17,19 +17,35 @@ _OF_SHAPES = frozenset({"Shape", "Size"})
 """Operators of ONNX whose results follow from the shapes of their inputs alone."""
 
 
-def compiled_nodes(model: SourceModel) -> list[list[int]]:
+def compiled_nodes(model: SourceModel, kinds: Sequence[int] = ()) -> list[list[int]]:
     """Return the positions of the model's own nodes to be tried, alike ones together.
 
     Nodes in branches are tried with their If. What depends on inputs whose shapes are open is tried
     where all its own dims are known and it has to do with data: what is computed from shapes
     alone folds away once these are known.
+
+    Args:
+        model: the model.
+        kinds: numbers that only alike nodes share, weights included, by node of the model and its
+            branches; empty where they are not known.
     """
     found: dict[Hashable, list[int]] = {}
+    of_kinds: dict[int, Hashable] = {}
     shapes_alone = set(_of_shapes_alone(model)) if any(i.is_open for i in model.inputs) else set()
-    for position, (view, inner) in enumerate(_own_nodes(model)):
+    known = kinds if len(kinds) == len(model.nodes) else ()  # else some nodes have branches
+    for position, view in enumerate(model.nodes):
+        inner = [*view.with_inner][1:] if view.branches else []
         if view.open_inputs and (inner or position in shapes_alone or not _is_known(view)):
             continue
-        found.setdefault(_kind(view, inner), []).append(position)
+        if not known:
+            key = _kind(view, inner)
+        else:
+            # Nodes that are alike with their weights are so without them.
+            kind = known[position]
+            if kind not in of_kinds:
+                of_kinds[kind] = _kind(view, inner)
+            key = of_kinds[kind]
+        found.setdefault(key, []).append(position)
     return list(found.values())
 
 
@@ -42,15 +58,10 @@ def _kind(view: SourceNode, inner: Sequence[SourceNode]) -> Hashable:
     return kind, *branches
 
 
-def _own_nodes(model: SourceModel) -> list[tuple[SourceNode, list[SourceNode]]]:
-    """Return the nodes of the model's graph, each with those of its branches."""
-    return [(node, [*node.with_inner][1:] if node.branches else []) for node in model.nodes]
-
-
 def _of_shapes_alone(model: SourceModel) -> Iterator[int]:
     """Yield the positions of nodes that no data reaches, only shapes and constants."""
     fed = {each.name for each in model.inputs}
-    for position, (view, _) in enumerate(_own_nodes(model)):
+    for position, view in enumerate(model.nodes):
         reads = (tensor for tensor in view.inputs if tensor is not None)
         measures = not view.domain and view.op_type in _OF_SHAPES
         if measures or all(tensor.name not in fed for tensor in reads):

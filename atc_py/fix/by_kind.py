@@ -134,23 +134,21 @@ def _kinds(model: FoldedModel, checked: Checked) -> list[list[int]] | None:
     graph, nodes = model.graph, model.source.nodes
     if len({node.index for node in nodes}) < len(nodes):
         return None
-    for position, (work, node) in enumerate(zip(graph.nodes, nodes, strict=True)):
+    pairs = zip(graph.nodes, nodes, checked.kinds, strict=True)  # no node has branches
+    for position, (work, node, kind) in enumerate(pairs):
         if node.index not in deviating:
             continue
-        if work.captured or work.holds_graphs or any(name in graph.pinned for name in work.writes):
+        if work.captured or work.holds_graphs or not graph.pinned.keys().isdisjoint(work.writes):
             return None
-        found.setdefault(_kind(work, node), []).append(position)
+        found.setdefault((kind, *_further(work)), []).append(position)
     return list(found.values())
 
 
-def _kind(work: WorkNode, node: SourceNode) -> Hashable:
-    """Return the key that nodes share if rules that look at nothing else write the same for them.
-
-    Beside what `likeness` compares, the same inputs have one name.
-    """
+def _further(work: WorkNode) -> tuple[Hashable, ...]:
+    """Return what alike nodes share besides if rules that look at nothing else write the same."""
     names: dict[str, int] = {}
-    pattern = tuple(names.setdefault(name, len(names)) for name in work.inputs)
-    return likeness(node, weights=True), pattern, len(work.outputs), work.replaces
+    pattern = tuple([names.setdefault(name, len(names)) for name in work.inputs])
+    return pattern, len(work.outputs), work.replaces
 
 
 def _model_of(file: OnnxFile, model: FoldedModel, positions: Sequence[int]) -> FoldedModel:

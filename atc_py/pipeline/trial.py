@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from atc_py.check.alike import content_key
 from atc_py.check.condition_words import joined, mode_words, soc_words
 from atc_py.check.findings import Finding, Standing
 from atc_py.check.specimens import compiled_nodes
@@ -35,7 +34,7 @@ from atc_py.pipeline.rehearsal import rehearse
 from atc_py.source import form_of
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from atc_py.check.evaluate import Checked
     from atc_py.diag import Diagnostic
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
     from atc_py.passes.precision.controls import Controls
     from atc_py.passes.precision.refusals import Refusal
     from atc_py.passes.precision.weight_clip import ClippedInfinities
-    from atc_py.source import SourceModel
+    from atc_py.source import SourceModel, SourceNode
     from atc_py.spec import Library
     from atc_py.target import Soc
 
@@ -93,8 +92,8 @@ class TrialCompilation(msgspec.Struct, frozen=True):
         view = survey.model
         missing = not_lowered(view.all_nodes, str(view.path), self.specs)
         refused: Sequence[Diagnostic] = [*survey.input_faults, *missing]
-        kinds = compiled_nodes(view)
-        masked = set(_with_infinities(view))
+        kinds = compiled_nodes(view, checked.kinds)
+        masked = set(_with_infinities(view, checked.kinds))
         if masked:
             masked &= {at for positions in kinds for at in positions}
         firsts = {positions[0] for positions in kinds}
@@ -198,20 +197,28 @@ class _Compiled(msgspec.Struct, frozen=True):
     remarks: list[Finding] = msgspec.field(default_factory=list)
 
 
-def _with_infinities(view: SourceModel) -> Iterator[int]:
-    """Yield the positions of nodes that read infinities from constants."""
-    found: dict[Hashable, bool] = {}
-    for position, node in enumerate(view.nodes):
-        if node.op_type in _OF_CUBE:
-            continue
-        for tensor in node.inputs:
-            if tensor is None or tensor.const is None:
-                continue
-            key = content_key(tensor.const)
-            if key not in found:
-                found[key] = bool(count_infinities(tensor.const))
-            if found[key]:
-                yield position
+def _with_infinities(view: SourceModel, kinds: Sequence[int]) -> Iterator[int]:
+    """Yield the positions of nodes that read infinities from constants.
+
+    Args:
+        view: the model.
+        kinds: numbers that only nodes share that read equal constants, by node of all graphs.
+    """
+    found: dict[int, bool] = {}
+    known = kinds if len(kinds) == len(view.nodes) else range(len(view.nodes))
+    for position, (node, kind) in enumerate(zip(view.nodes, known, strict=True)):
+        if kind not in found:
+            found[kind] = _reads_infinities(node)
+        if found[kind]:
+            yield position
+
+
+def _reads_infinities(node: SourceNode) -> bool:
+    """Return True if a node reads infinities from constants."""
+    if node.op_type in _OF_CUBE:
+        return False
+    constants = (each.const for each in node.inputs if each is not None)
+    return any(count_infinities(each) for each in constants if each is not None)
 
 
 def _clipped(found: ClippedInfinities, place: Place) -> Finding:

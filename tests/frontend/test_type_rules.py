@@ -153,9 +153,10 @@ def test_rule_that_withholds_takes_one_function(
     seen: list[list[str]] = []
     original = shape_inference.infer_shapes
 
-    def noted(proto: onnx.ModelProto, **options: bool) -> onnx.ModelProto:
+    def noted(data: bytes, **options: bool) -> onnx.ModelProto:
+        proto = onnx.ModelProto.FromString(data)
         seen.append([node.op_type for node in proto.graph.node])
-        inferred: onnx.ModelProto = original(proto, **options)
+        inferred: onnx.ModelProto = original(data, **options)
         return inferred
 
     @type_rule("Sin", before=True)

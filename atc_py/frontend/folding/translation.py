@@ -12,7 +12,7 @@ from atc_py.diag.codes import BAD_MODEL
 from atc_py.frontend.folding.vanishing import vanishing
 from atc_py.frontend.reading.attributes import PLAIN, seen_attributes
 from atc_py.frontend.reading.signatures import is_optional_output, type_contradiction
-from atc_py.frontend.reading.tensors import element_name, output_fault
+from atc_py.frontend.reading.tensors import element_label, element_name, output_fault
 from atc_py.frontend.reading.wire import bytes_field
 from atc_py.frontend.typing.infer import own_complaint
 from atc_py.frontend.typing.known_type import known_type
@@ -168,9 +168,10 @@ class _Translator:
 
     def value(self, name: str) -> SourceTensor:
         """Return the value called `name`."""
-        if name not in self._values:
-            self._values[name] = self._make_value(name)
-        return self._values[name]
+        found = self._values.get(name)
+        if found is None:
+            found = self._values[name] = self._make_value(name)
+        return found
 
     def _capture(self, outer: _Translator, holder: WorkNode) -> None:
         """Share with the graph around a branch what the branch takes from there.
@@ -279,9 +280,9 @@ class _Translator:
         """Return a new value."""
         const = self._graph.consts.get(name)
         if const is not None:
-            return SourceTensor(name, const.dtype.value, const.shape, const)
+            return SourceTensor(name, element_label(const.dtype), const.shape, const)
         known = self._graph.foreign.get(name) or known_type(self._graph, name)
-        if name in self._graph.kinds or known is None:
+        if known is None or name in self._graph.kinds:
             kind = self._graph.kinds.get(name, "")
             return SourceTensor(name, kind, None, settles=name in self._settling)
         element = element_name(known.element) if known.element else ""

@@ -52,6 +52,9 @@ MOST_FIELDS = 500_000
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _FIXED_SIZES = {_FIXED64: 8, _FIXED32: 4}
+_ONE_BYTE = 0x7F
+"""The largest number that takes one byte; most tags and lengths do."""
+
 _MAX_TAG_BYTES = 5
 _MAX_VARINT_BYTES = 10
 
@@ -233,11 +236,18 @@ class _Slimmer:
     def _fields(self, start: int, end: int) -> Iterator[_Field]:
         """Yield the fields of the message between `start` and `end`."""
         pos = start
+        buffer = self._buffer
         while pos < end:
-            tag, body = self._varint(pos, end, _MAX_TAG_BYTES)
+            tag, body = buffer[pos], pos + 1
+            if tag > _ONE_BYTE:
+                tag, body = self._varint(pos, end, _MAX_TAG_BYTES)
             number, wire = tag >> 3, tag & 7
             if wire == _BYTES:
-                size, body = self._varint(body, end, _MAX_VARINT_BYTES)
+                size = buffer[body] if body < end else _ONE_BYTE + 1
+                if size > _ONE_BYTE:
+                    size, body = self._varint(body, end, _MAX_VARINT_BYTES)
+                else:
+                    body += 1
                 stop = body + size
             elif wire == _VARINT:
                 stop = self._varint(body, end, _MAX_VARINT_BYTES)[1]

@@ -179,6 +179,9 @@ class TypeRule(msgspec.Struct, frozen=True):
 
 _REGISTRY: dict[str, list[TypeRule]] = {}
 
+_TIMES: dict[str, set[bool]] = {}
+"""By operator: whether rules are consulted before onnx is asked, after it, or both."""
+
 
 def type_rule(
     *operators: str,
@@ -199,6 +202,7 @@ def type_rule(
         for operator in operators:
             rule = TypeRule(judge, when, before, custom)
             _REGISTRY.setdefault(operator, []).append(rule)
+            _TIMES.setdefault(operator, set()).add(before)
         return judge
 
     return register
@@ -211,7 +215,7 @@ def rules_of(operator: str) -> tuple[TypeRule, ...]:
 
 def has_rules(node: WorkNode, *, before: bool) -> bool:
     """Return True if there are rules about a node's operator, before or after onnx is asked."""
-    return any(rule.before is before for rule in _REGISTRY.get(node.op_type, ()))
+    return before in _TIMES.get(node.op_type, ())
 
 
 def verdicts(asked: Question, *, before: bool) -> Iterator[Verdict]:

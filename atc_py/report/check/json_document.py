@@ -107,7 +107,7 @@ def check_json_schema() -> str:
 
 def _text(text: str) -> str:
     """Return `text` without what UTF-8 cannot carry: bytes of file names become escapes."""
-    return text.encode("utf-8", "backslashreplace").decode()
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def _counts(counts: Mapping[Standing, int]) -> dict[str, int]:
