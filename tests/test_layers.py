@@ -18,7 +18,7 @@ LEVELS = {
     part: level
     for level, parts in enumerate(
         (
-            "diag tensor system options",
+            "aipp diag tensor system options",
             "spec ir target source",
             "frontend check passes package",
             "cost",

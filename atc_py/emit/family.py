@@ -30,6 +30,7 @@ class InputSample:
         shapes: of all inputs of the node by position, None where absent.
         position: of the input among them.
         dtype: of the input.
+        results: shapes of the node's results.
     """
 
     op: str
@@ -37,6 +38,7 @@ class InputSample:
     shapes: tuple[Shape | None, ...]
     position: int
     dtype: DType
+    results: tuple[Shape, ...] = ()
 
 
 class Family(ABC):

@@ -6,6 +6,7 @@ from atc_py.diag.codes.table import add_code
 from atc_py.diag.diagnostic import ExitCode, Severity
 
 __all__ = [
+    "BAD_AIPP",
     "BAD_BASELINE",
     "BAD_CONTROL_FILE",
     "BAD_DATA_FILE",
@@ -158,6 +159,15 @@ BAD_SWITCH_FILE = add_code(
     ExitCode.FILE,
     "A file for --fusion-switch-file has neither lines `PassName:off` nor ATC's JSON form.",
     'Write one `PassName:off` per line, or `{"Switch": {"GraphFusion": {"PassName": "off"}}}`.',
+)
+BAD_AIPP = add_code(
+    2022,
+    "bad-aipp-config",
+    ExitCode.FILE,
+    "A file with an AIPP configuration, or with settings for dynamic AIPP, does not follow its "
+    "grammar, has a field that does not exist or a value outside its range, or describes pictures "
+    "that do not fit the model's input.",
+    "Correct the field at the line and column given; docs/aipp.md lists every field with its rule.",
 )
 BAD_MEASUREMENTS = add_code(
     2030,
