@@ -176,7 +176,6 @@ def compile_graph(
         AtcError: with every finding of the failing stage.
     """
     soc, judge = ground.soc, ground.judge
-    file = with_outputs(file, options.out_nodes)
     file, options, fixed = _fixed(file, options, judge, clock)
     file, semantics = _with_semantics(file, options, judge, clock)
     with misfits_explained(file, options.input_shapes, judge):
