@@ -24,6 +24,7 @@ class ImageFormat:
         even_height: True if pairs of rows do.
         is_yuv: True if the samples are luma and chroma; False for RGB and gray.
         skips_one: True if a pixel has a fourth byte, which `ax_swap_switch` says the place of.
+        is_gray: True if a pixel has one channel.
     """
 
     name: str
@@ -35,6 +36,7 @@ class ImageFormat:
     even_height: bool = False
     is_yuv: bool = False
     skips_one: bool = False
+    is_gray: bool = False
 
     def input_shape(self, height: int, width: int) -> tuple[int, int, int]:
         """Return rows, columns and bytes a place of the input that holds one picture."""
@@ -59,7 +61,7 @@ IMAGE_FORMATS = (
     ),
     ImageFormat(name="XRGB8888_U8", number=2, buffer_code=2, columns=4, skips_one=True),
     ImageFormat(name="RGB888_U8", number=3, buffer_code=5, columns=3),
-    ImageFormat(name="YUV400_U8", number=4, buffer_code=10, columns=1),
+    ImageFormat(name="YUV400_U8", number=4, buffer_code=10, columns=1, is_gray=True),
     ImageFormat(name="ARGB8888_U8", number=7, columns=4, skips_one=True),
     ImageFormat(name="YUYV_U8", number=8, columns=2, even_width=True, is_yuv=True),
     ImageFormat(name="YUV422SP_U8", number=9, half_rows=4, columns=1, even_width=True, is_yuv=True),

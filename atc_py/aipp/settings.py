@@ -111,10 +111,14 @@ class AippSettings:
 
     @property
     def is_gray(self) -> bool:
-        """True if the tensor has one channel: gray pictures, or a matrix with one row."""
-        if self.input_format == "YUV400_U8":
+        """True if the tensor has one channel: gray pictures, or a matrix with one row.
+
+        Output biases do not count for YUV formats, which have none.
+        """
+        row = image_format(self.input_format)
+        if row.is_gray:
             return True
-        rest = (*self.matrix[3:], *self.output_bias[1:])
+        rest = (*self.matrix[3:], *(() if row.is_yuv else self.output_bias[1:]))
         return self.csc_switch and not any(rest)
 
     @property

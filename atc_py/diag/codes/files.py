@@ -13,11 +13,14 @@ __all__ = [
     "BAD_FACTORS",
     "BAD_IR_TEXT",
     "BAD_MEASUREMENTS",
+    "BAD_OPERATOR_FILE",
+    "BAD_PICTURE",
     "BAD_SPEC",
     "BAD_SWITCH_FILE",
     "BAD_TEMPLATE",
     "BAD_TENSOR",
     "CANNOT_WRITE",
+    "DOUBTFUL_AIPP",
     "DOUBTFUL_SPEC",
     "EXTERNAL_DATA_MISSING",
     "EXTERNAL_DATA_OUTSIDE",
@@ -28,6 +31,7 @@ __all__ = [
     "MEMORY_LIMIT",
     "NOT_MODEL_TEXT",
     "NOT_ONNX",
+    "NO_PILLOW",
 ]
 
 FILE_NOT_FOUND = add_code(
@@ -169,6 +173,30 @@ BAD_AIPP = add_code(
     "that do not fit the model's input.",
     "Correct the field at the line and column given; docs/aipp.md lists every field with its rule.",
 )
+DOUBTFUL_AIPP = add_code(
+    2023,
+    "doubtful-aipp-config",
+    ExitCode.FILE,
+    "An AIPP configuration is valid, but most likely does not do what its author means: a field has "
+    "no effect without its switch, entries of the matrix are filled in, or a factor is 0 in float16.",
+    "Complete or delete the fields that the message names; docs/aipp.md says what each does.",
+    Severity.WARNING,
+)
+BAD_PICTURE = add_code(
+    2024,
+    "bad-picture",
+    ExitCode.FILE,
+    "A picture file cannot be read, or its size is not the one that AIPP is configured for.",
+    "Give a picture of the size that the message names, or have it resized with --resize.",
+)
+NO_PILLOW = add_code(
+    2025,
+    "pillow-missing",
+    ExitCode.USAGE,
+    "A picture file was given and Pillow, which reads such files, is not installed.",
+    'Install it with `pip install "atc-py[images]"`, or save the picture as an array with '
+    "numpy.save: uint8, [height, width, 3].",
+)
 BAD_MEASUREMENTS = add_code(
     2030,
     "bad-measurements",
@@ -204,4 +232,13 @@ NOT_MODEL_TEXT = add_code(
     "a model does not have.",
     "Give a file that ATC wrote with DUMP_GE_GRAPH, such as ge_proto_00000000_graph_1_Build.txt; "
     "correct the line that the message names.",
+)
+
+BAD_OPERATOR_FILE = add_code(
+    2051,
+    "bad-operator-file",
+    ExitCode.FILE,
+    "A file for --singleop of `atc` is not a list of operators, or an operator in it has operands, "
+    "attributes or formats that the target does not take.",
+    "Correct the operator that the message names; docs/om-json.md has the form of the file.",
 )
