@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from tests.atc.conftest import Ran
 
-WAITING = {"aipp"}
-"""Keywords of `convert` that may be missing still."""
 
 SAMPLES = {
     "input_hint_shape": "0:[1,3,224,224]",
@@ -87,7 +85,7 @@ def test_row_of_the_table_is_complete(option: AtcOption) -> None:
     known = {*ConvertChoice.__annotations__, *inspect.signature(atc_py.convert).parameters}
     assert option.words
     assert not option.words.endswith(".")
-    assert not option.keyword or option.keyword in known | WAITING
+    assert not option.keyword or option.keyword in known
     assert bool(option.code) <= bool(option.values)
     assert not option.default or not option.values or option.default in (*option.values, "-1")
 
