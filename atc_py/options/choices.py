@@ -176,6 +176,8 @@ class ConvertChoice(PrecisionChoice, total=False):
         replace_shapes: the dims of `input_shape` count also where the model fixes others, as they do
             with ATC; by default they are refused.
         atc_cmdline: command line of `atc` that the offline model records, as mode 6 shows it.
+        aipp: file of AIPP configurations in ATC's format: inputs that they are for take pictures,
+            which the device turns into what the network takes.
     """
 
     disable_pass: Iterable[str]
@@ -192,6 +194,7 @@ class ConvertChoice(PrecisionChoice, total=False):
     dims: str | Iterable[Iterable[int]]
     replace_shapes: bool
     atc_cmdline: str
+    aipp: str | os.PathLike[str] | None
 
 
 def reject_unknown(function: str, given: Mapping[str, object], known: type) -> None:

@@ -226,6 +226,7 @@ class CompileOptions:
             None for one shape.
         replace_shapes: whether `input_shapes` count also where the model fixes other dims, as with ATC.
         atc_cmdline: command line of `atc` that the offline model records; empty for none.
+        aipp: file of AIPP configurations, which make pictures of inputs, or None.
     """
 
     soc: str = "sim"
@@ -247,3 +248,4 @@ class CompileOptions:
     gears: Gears | None = None
     replace_shapes: bool = False
     atc_cmdline: str = ""
+    aipp: Path | None = None

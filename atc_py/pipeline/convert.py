@@ -109,4 +109,5 @@ def compile_options(
         gears=gears,
         replace_shapes=choice.get("replace_shapes", False),
         atc_cmdline=choice.get("atc_cmdline", ""),
+        aipp=optional_path(choice.get("aipp")),
     )

@@ -6,6 +6,7 @@ from atc_py.diag.codes.table import add_code
 from atc_py.diag.diagnostic import ExitCode, Severity
 
 __all__ = [
+    "BAD_AIPP",
     "BAD_BASELINE",
     "BAD_CONTROL_FILE",
     "BAD_DATA_FILE",
@@ -13,11 +14,13 @@ __all__ = [
     "BAD_IR_TEXT",
     "BAD_MEASUREMENTS",
     "BAD_OPERATOR_FILE",
+    "BAD_PICTURE",
     "BAD_SPEC",
     "BAD_SWITCH_FILE",
     "BAD_TEMPLATE",
     "BAD_TENSOR",
     "CANNOT_WRITE",
+    "DOUBTFUL_AIPP",
     "DOUBTFUL_SPEC",
     "EXTERNAL_DATA_MISSING",
     "EXTERNAL_DATA_OUTSIDE",
@@ -28,6 +31,7 @@ __all__ = [
     "MEMORY_LIMIT",
     "NOT_MODEL_TEXT",
     "NOT_ONNX",
+    "NO_PILLOW",
 ]
 
 FILE_NOT_FOUND = add_code(
@@ -159,6 +163,39 @@ BAD_SWITCH_FILE = add_code(
     ExitCode.FILE,
     "A file for --fusion-switch-file has neither lines `PassName:off` nor ATC's JSON form.",
     'Write one `PassName:off` per line, or `{"Switch": {"GraphFusion": {"PassName": "off"}}}`.',
+)
+BAD_AIPP = add_code(
+    2022,
+    "bad-aipp-config",
+    ExitCode.FILE,
+    "A file with an AIPP configuration, or with settings for dynamic AIPP, does not follow its "
+    "grammar, has a field that does not exist or a value outside its range, or describes pictures "
+    "that do not fit the model's input.",
+    "Correct the field at the line and column given; docs/aipp.md lists every field with its rule.",
+)
+DOUBTFUL_AIPP = add_code(
+    2023,
+    "doubtful-aipp-config",
+    ExitCode.FILE,
+    "An AIPP configuration is valid, but most likely does not do what its author means: a field has "
+    "no effect without its switch, entries of the matrix are filled in, or a factor is 0 in float16.",
+    "Complete or delete the fields that the message names; docs/aipp.md says what each does.",
+    Severity.WARNING,
+)
+BAD_PICTURE = add_code(
+    2024,
+    "bad-picture",
+    ExitCode.FILE,
+    "A picture file cannot be read, or its size is not the one that AIPP is configured for.",
+    "Give a picture of the size that the message names, or have it resized with --resize.",
+)
+NO_PILLOW = add_code(
+    2025,
+    "pillow-missing",
+    ExitCode.USAGE,
+    "A picture file was given and Pillow, which reads such files, is not installed.",
+    'Install it with `pip install "atc-py[images]"`, or save the picture as an array with '
+    "numpy.save: uint8, [height, width, 3].",
 )
 BAD_MEASUREMENTS = add_code(
     2030,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from atc_py.diag import AtcError
@@ -43,8 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["OnnxFile"]
 
 
-@dataclass(frozen=True, slots=True)
-class OnnxFile:
+class OnnxFile(msgspec.Struct, frozen=True):
     """A file's graph by names; folding does not change it, so it can be folded again.
 
     Attributes:
