@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from atc_py.atc.shapes import RANGE_WARNINGS
 from atc_py.check.refusal import RulesBrokenError
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import NOT_MODELED, OPTIONS_EXCLUDE
+from atc_py.options.output_paths import report_output
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,7 +92,10 @@ def _save_report(flags: Flags, error: RulesBrokenError) -> None:
     """Write the report of a check that found errors, as atc does."""
     from atc_py.atc.modes.pre_check import save_failed_check
 
-    save_failed_check(error.check, _report_path(flags), compile_settings(flags))
+    try:
+        save_failed_check(error.check, _report_path(flags), compile_settings(flags))
+    except AtcError as unsaved:
+        raise AtcError(*error.diagnostics, *unsaved.diagnostics) from error
 
 
 def _pre_check(flags: Flags, _words: Sequence[str], _console: Console) -> None:
@@ -108,12 +113,16 @@ def _pre_check(flags: Flags, _words: Sequence[str], _console: Console) -> None:
 
 
 def _report_path(flags: Flags) -> Path:
-    """Return the file of the report; a folder for atc's own files comes before the default name."""
-    import os
+    """Return the file of the report; a folder for atc's own files comes before the default name.
 
+    Raises:
+        AtcError: BAD_OPTION for the model itself, CANNOT_WRITE for what is not a file.
+    """
     folder = os.environ.get("ASCEND_WORK_PATH", "")
-    name = flags["check_report"]
-    return Path(name) if "check_report" in flags or not folder else Path(folder) / name
+    path = flags["check_report"]
+    if folder and "check_report" not in flags:
+        path = f"{folder}/{path}"
+    return report_output("--check_report", path, [Path(flags["model"])])
 
 
 def _to_json(flags: Flags, _words: Sequence[str], _console: Console) -> None:
@@ -149,7 +158,8 @@ def _json_files(flags: Flags) -> tuple[Path, Path]:
         raise AtcError(*(each.diagnostics[0] for each in errors))
     check_path_text("om", flags["om"])
     check_path_text("json", flags["json"])
-    return Path(flags["om"]), Path(flags["json"])
+    om = Path(flags["om"])
+    return om, report_output("--json", flags["json"], [om])
 
 
 def _show_info(flags: Flags, _words: Sequence[str], console: Console) -> None:
