@@ -551,4 +551,24 @@ MUTATIONS = (
         "graph.memory = replace(graph.memory)",
         "pipeline/test_emission.py",
     ),
+    # atc's command line.
+    _(
+        "{name.replace('-', '_')}{equals}{value}",
+        "{name}{equals}{value}",
+        "atc/test_tokens.py",
+    ),
+    _(
+        "if len(found) == 1:\n        return OPTIONS[found[0]]",
+        "if found:\n        return OPTIONS[found[0]]",
+        "atc/test_tokens.py",
+    ),
+    _('name = f"{path.name}{SUFFIX}"', "name = path.name", "atc/test_shapes.py"),
+    _("if int(dim) < 1 and not gears:", "if int(dim) < 0 and not gears:", "atc/test_shapes.py"),
+    _(
+        "if name in names[:position]:",
+        "if name in names[: position - 1]:",
+        "cli/test_out_nodes.py",
+    ),
+    _('given.get(int(found[1]), "?")', "found[1]", "atc/test_block.py"),
+    _("FAILED = 255", "FAILED = 1", "atc/test_command_lines.py"),
 )
