@@ -565,9 +565,9 @@ MUTATIONS = (
     _('name = f"{path.name}{SUFFIX}"', "name = path.name", "atc/test_shapes.py"),
     _("if int(dim) < 1 and not gears:", "if int(dim) < 0 and not gears:", "atc/test_shapes.py"),
     _(
-        "if name in names[:position]:",
-        "if name in names[: position - 1]:",
-        "cli/test_out_nodes.py",
+        "if len({each.index is None for each in found}) > 1:",
+        "if len({each.index is None for each in found}) > 2:",
+        "options/test_out_nodes.py",
     ),
     _('given.get(int(found[1]), "?")', "found[1]", "atc/test_block.py"),
     _("FAILED = 255", "FAILED = 1", "atc/test_command_lines.py"),
