@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from atc_py import __version__
+from atc_py.cli.aipp import aipp
 from atc_py.cli.check import check
 from atc_py.cli.compare import compare
 from atc_py.cli.console import print_diagnostics, print_error, show_help_of_bare_group
@@ -73,8 +74,8 @@ def cli(context: click.Context) -> None:
 
 
 for _command in (
-    convert, check, compare, run, program, export, info, kernels, profile, quantize, fix, ops,
-    explain,
+    convert, check, compare, run, program, export, info, kernels, profile, quantize, fix, aipp,
+    ops, explain,
 ):  # fmt: skip
     cli.add_command(_command)
 
