@@ -40,8 +40,8 @@ DOCUMENTS: dict[str, str] = {
 }
 """Names in the document of each command that is done, in brackets those of each of a list."""
 
-WITHOUT = {"exec"}
-"""Commands without --json: their standard output is a program's."""
+WITHOUT = {"atc", "exec"}
+"""Commands without --json: standard output of `exec` is a program's, and `atc` has atc's own options."""
 
 
 def json_lines() -> list[str]:
@@ -50,8 +50,8 @@ def json_lines() -> list[str]:
     return [
         "## --json",
         "",
-        "Every command but `exec` takes `--json`; the report of `exec` goes to the file that `--report`",
-        "names, and has [a schema](exec-report.schema.json) too.",
+        "Every command but `exec` and `atc` takes `--json`, which is a file's name for `atc`. The report of",
+        "`exec` goes to the file that `--report` names, and has [a schema](exec-report.schema.json) too.",
         "Standard output is then exactly one JSON document, in UTF-8",
         "or ASCII, also where the command fails. A command that cannot do its work prints an object",
         "with `diagnostics`: a list of findings, each with `code`, `name`, `severity`, `message`,",

@@ -77,12 +77,14 @@ def error_block(error: AtcError) -> Iterator[str]:
     yield f"{code_of(first)}: {_text(first)}"
     if first.help or first.code.remedy:
         yield f"{_INDENT}Solution: {first.help or first.code.remedy}"
+    if not others:
+        return
     yield f"{_INDENT}TraceBack (most recent call last):"
-    for each in (first, *others)[:_MOST_LINES]:
+    for each in others[:_MOST_LINES]:
         place = f" --> {each.place}" if each.place is not None and str(each.place) else ""
-        yield f"{_INDENT}{code_of(each)} [{each.code.id}] {each.message}{place}"
-    if len(errors) > _MOST_LINES:
-        yield f"{_INDENT}... and {len(errors) - _MOST_LINES} more"
+        yield f"{_INDENT}{code_of(each)}: {_text(each)}{place}"
+    if len(others) > _MOST_LINES:
+        yield f"{_INDENT}... and {len(others) - _MOST_LINES} more"
 
 
 def _text(found: Diagnostic) -> str:

@@ -6,22 +6,30 @@ from typing import TYPE_CHECKING, Any, cast
 
 from atc_py.atc.checks import gear_choice
 from atc_py.atc.faults import atc_error
-from atc_py.atc.options import OPTIONS, Effect
+from atc_py.atc.options import OPTIONS, Treatment
 from atc_py.atc.paths import made_folder, offline_model
 from atc_py.atc.shapes import has_open_dims, input_shape_text
 from atc_py.diag import Place
 from atc_py.diag.codes import NOT_MODELED
 from atc_py.passes.manager import PIPELINE
-from atc_py.pipeline.convert import convert
+from atc_py.pipeline.convert import compile_options, convert
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from atc_py.atc.tokens import Flags
     from atc_py.options.choices import ConvertChoice
+    from atc_py.options.compile_options import CompileOptions
     from atc_py.results.conversion import Conversion
 
-__all__ = ["compiled", "convert_choice", "refuse_not_modeled", "soc_name"]
+__all__ = [
+    "compile_settings",
+    "compiled",
+    "convert_choice",
+    "refuse_not_modeled",
+    "singleop_settings",
+    "soc_name",
+]
 
 PROGRAM = "atc-py atc"
 """Name under which a command line is recorded."""
@@ -44,11 +52,11 @@ def compiled(
     """Compile the model that the options name; return the record of it.
 
     Raises:
-        AtcError: NOT_MODELED, or with every finding of the failing stage.
+        AtcError: with every finding of the failing stage.
     """
     path = offline_model(flags, is_open=has_open_dims(flags))
     choice = convert_choice(flags)
-    choice["command_line"] = " ".join((PROGRAM, *words))
+    choice["atc_cmdline"] = " ".join((PROGRAM, *words))
     with made_folder(path):
         return convert(
             flags["model"],
@@ -58,6 +66,20 @@ def compiled(
             on_stage=on_stage,
             **choice,
         )
+
+
+def compile_settings(flags: Flags) -> CompileOptions:
+    """Return the options of a compilation that the options say, for modes that write no offline model.
+
+    Raises:
+        AtcError: an option has no meaning.
+    """
+    return compile_options("atc", convert_choice(flags), soc_name(flags), input_shape_text(flags))
+
+
+def singleop_settings(flags: Flags) -> CompileOptions:
+    """Return the options of the compilation of single operators, which have shapes of their own."""
+    return compile_options("atc", convert_choice(flags), soc_name(flags), "")
 
 
 def convert_choice(flags: Flags) -> ConvertChoice:
@@ -91,7 +113,7 @@ def refuse_not_modeled(flags: Flags) -> None:
     """
     for name, value in flags.given.items():
         option = OPTIONS[name]
-        refused = option.effect is Effect.REFUSED and value not in option.neutral
+        refused = option.effect is Treatment.REFUSED and value not in option.neutral
         if name.endswith("_adjust_hw_layout"):
             refused = "true" in value and bool(flags[_SUBJECTS[name]])
         if name == "raw_ge_options":

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from atc_py.atc.faults import atc_error
-from atc_py.atc.options import OPTIONS, Kind
+from atc_py.atc.options import OPTIONS, ValueKind
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.diag.suggestions import nearest
@@ -131,7 +131,7 @@ def _take(word: str, rest: list[str], flags: Flags) -> None:
     """Put the option that `word` begins into `flags`; its value may be the first of `rest`."""
     name, equals, value = word.removeprefix("--").partition("=")
     option = _find(name)
-    if option.kind is Kind.SWITCH:
+    if option.kind is ValueKind.SWITCH:
         flags.given[option.name] = _switched(option, value if equals else "true")
         return
     if not equals:

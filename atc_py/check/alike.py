@@ -89,9 +89,13 @@ def _tensor_type(tensor: SourceTensor | None) -> Likeness:
 
 def _tensor_key(tensor: SourceTensor | None) -> Likeness:
     """Return the key of a tensor, including the data of long constants."""
-    known = None if tensor is None else tensor.const
-    if tensor is None or known is None or element_count(known.shape) <= _SHORT:
-        return _tensor(tensor)
+    if tensor is None:
+        return None
+    known = tensor.const
+    if known is None:
+        return tensor.element, tensor.dims
+    if element_count(known.shape) <= _SHORT:
+        return tensor.element, tensor.dims, known.numpy().tobytes()
     return tensor.element, tensor.dims, id(known)
 
 

@@ -56,7 +56,9 @@ if TYPE_CHECKING:
 
     from atc_py.check.evaluate import Checked
     from atc_py.check.findings import ModelCheck
-    from atc_py.emit.kernels import KernelSet
+    from atc_py.diag import Diagnostic
+    from atc_py.emit.kernels import KernelSet, SourceMemo
+    from atc_py.frontend.folding.fold import FoldMemo
     from atc_py.frontend.reading.onnx_file import OnnxFile
     from atc_py.ir import Graph
     from atc_py.options.compile_options import CompileOptions
@@ -64,9 +66,17 @@ if TYPE_CHECKING:
     from atc_py.passes.precision.controls import Controls
     from atc_py.results.fixed_nodes import FixedNode
     from atc_py.source import SourceModel
+    from atc_py.spec import Library
     from atc_py.target import Soc
 
-__all__ = ["compile_model"]
+__all__ = [
+    "CommonGround",
+    "CompiledGraph",
+    "StageClock",
+    "common_ground",
+    "compile_graph",
+    "compile_model",
+]
 
 
 def compile_model(
@@ -81,65 +91,142 @@ def compile_model(
     Raises:
         AtcError: with every finding of the failing stage; a file at `output` is then unchanged.
     """
-    soc = _soc(options)
-    specs = specifications(options.op_specs, options.precision.operator_list)
-    switches = _switches(options)
-    clock = _Clock(on_stage)
+    clock = StageClock(on_stage)
+    ground = common_ground(options)
     with clock.stage("read"):
-        file = with_outputs(read(model), options.out_nodes)
-    judge = judge_of(options, soc, specs)
-    file, options, fixed = _fixed(file, options, judge, clock)
-    file, semantics = _with_semantics(file, options, judge, clock)
-    with misfits_explained(file, options.input_shapes, judge):
-        checked, source, controls = _checked_source(file, options, judge, clock)
-    with clock.stage("lower"):
-        graph = lower_model(source, specs)
-    with clock.stage("passes"):
-        context = _pass_context(checked.check, soc, options, controls)
-        passed = _run_passes(graph, context, options, switches)
-    with clock.stage("emit"):
-        kernels = _emit(graph, soc, options)
-    facts = _facts(source, graph, kernels, passed, options, checked.check)
-    facts = replace(facts, fixed=fixed, semantics=semantics)
-    contents = _contents(kernels, facts, options)
-    with clock.stage("rehearse"):
-        rehearse(graph, contents, str(model))
+        file = read(model)
+    compiled = compile_graph(file, options, ground, clock)
     with clock.stage("package"):
-        written = write_model(graph, output, contents)
+        written = write_model(compiled.graph, output, compiled.contents)
     with clock.stage("estimate"):
         needs = memory_facts(written.description), network_cost(written.description).time
     return Conversion(
         model,
         output,
-        checked.check,
-        facts,
-        tuple(clock.stages),
+        compiled.check,
+        compiled.facts,
+        clock.stages,
         written.weight_bytes,
         written.file_bytes,
-        tuple(passed.context.sink.diagnostics),
+        compiled.warnings,
         *needs,
     )
 
 
-class _Clock:
-    """Keeps the time of each stage."""
+@dataclass(frozen=True, slots=True)
+class CommonGround:
+    """Data that all compilations of one file with the same options share.
+
+    Attributes:
+        soc: the SoC that is compiled for.
+        specs: the specifications.
+        switches: the passes that the user switched off.
+        judge: judges the file with other dims.
+        memo: constants that folding made of constants.
+        sources: texts of kernels.
+    """
+
+    soc: Soc
+    specs: Library
+    switches: Switches
+    judge: Judge
+    memo: FoldMemo | None = None
+    sources: SourceMemo | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledGraph:
+    """A graph that went through all stages, and was not written yet.
+
+    Attributes:
+        graph: the graph.
+        contents: what is written with it.
+        facts: what compilation made of the model.
+        check: the findings of the check against the operator list.
+        warnings: what passes found that does not stop the conversion.
+    """
+
+    graph: Graph
+    contents: PackageContents
+    facts: Facts
+    check: ModelCheck
+    warnings: tuple[Diagnostic, ...]
+
+
+def common_ground(
+    options: CompileOptions, memo: FoldMemo | None = None, sources: SourceMemo | None = None
+) -> CommonGround:
+    """Return what the options say of every compilation, and what several compilations share.
+
+    Raises:
+        AtcError: an option or a file that it names has no meaning.
+    """
+    soc = _soc(options)
+    specs = specifications(options.op_specs, options.precision.operator_list)
+    judge = judge_of(options, soc, specs)
+    return CommonGround(soc, specs, _switches(options), judge, memo, sources)
+
+
+def compile_graph(
+    file: OnnxFile, options: CompileOptions, ground: CommonGround, clock: StageClock
+) -> CompiledGraph:
+    """Compile a file that was read, with one shape for each input; nothing is written.
+
+    Raises:
+        AtcError: with every finding of the failing stage.
+    """
+    soc, judge = ground.soc, ground.judge
+    file = with_outputs(file, options.out_nodes)
+    file, options, fixed = _fixed(file, options, judge, clock)
+    file, semantics = _with_semantics(file, options, judge, clock)
+    with misfits_explained(file, options.input_shapes, judge):
+        checked, source, controls = _checked_source(file, options, ground, clock)
+    with clock.stage("lower"):
+        graph = lower_model(source, ground.specs)
+    with clock.stage("passes"):
+        context = _pass_context(checked.check, soc, options, controls)
+        passed = _run_passes(graph, context, options, ground.switches)
+    with clock.stage("emit"):
+        kernels = _emit(graph, soc, options, ground.sources)
+    facts = _facts(source, graph, kernels, passed, options, checked.check)
+    facts = replace(facts, fixed=fixed, semantics=semantics)
+    contents = _contents(kernels, facts, options)
+    with clock.stage("rehearse"):
+        rehearse(graph, contents, str(file.path))
+    warnings = tuple(passed.context.sink.diagnostics)
+    return CompiledGraph(graph, contents, facts, checked.check, warnings)
+
+
+class StageClock:
+    """Keeps the time of each stage, summed up where it runs several times.
+
+    Attributes:
+        prefix: what stands before the names of stages where they are announced.
+    """
 
     def __init__(self, on_stage: Callable[[str], None] | None) -> None:
-        self.stages: list[Stage] = []
+        self.prefix = ""
+        self._seconds: dict[str, float] = {}
         self._on_stage = on_stage
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """The stages that ran, in the order of their first runs."""
+        return tuple(Stage(*each) for each in self._seconds.items())
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         """Time the block as stage `name`."""
         if self._on_stage is not None:
-            self._on_stage(name)
+            self._on_stage(f"{self.prefix}{name}")
         started = time.perf_counter()
         yield
-        self.stages.append(Stage(name, time.perf_counter() - started))
+        taken = time.perf_counter() - started
+        self._seconds[name] = self._seconds.get(name, 0.0) + taken
 
 
 def _fixed(
-    file: OnnxFile, options: CompileOptions, judge: Judge, clock: _Clock
+    file: OnnxFile, options: CompileOptions, judge: Judge, clock: StageClock
 ) -> tuple[OnnxFile, CompileOptions, tuple[FixedNode, ...] | None]:
     """Return the file in the form that rules give it; inputs that are bound have no dims."""
     rules, shapes = options.fix, options.input_shapes
@@ -155,7 +242,7 @@ def _fixed(
 
 
 def _with_semantics(
-    file: OnnxFile, options: CompileOptions, judge: Judge, clock: _Clock
+    file: OnnxFile, options: CompileOptions, judge: Judge, clock: StageClock
 ) -> tuple[OnnxFile, CannSemantics | None]:
     """Return the file with the deviations of a generation of CANN written out, and a record.
 
@@ -172,13 +259,17 @@ def _with_semantics(
 
 
 def _checked_source(
-    file: OnnxFile, options: CompileOptions, judge: Judge, clock: _Clock
+    file: OnnxFile, options: CompileOptions, ground: CommonGround, clock: StageClock
 ) -> tuple[Checked, SourceModel, Controls]:
     """Check the file; return its source in the form that is compiled, and the user's controls."""
+    judge = ground.judge
     with clock.stage("fold"):
         suggest = partial(advise, file, options.input_shapes, judge)
         folded = file.fold(
-            options.input_shapes, quant_bias=options.precision.quant_bias, suggest=suggest
+            options.input_shapes,
+            quant_bias=options.precision.quant_bias,
+            suggest=suggest,
+            memo=ground.memo,
         )
     with clock.stage("check"):
         view = folded.source
@@ -276,9 +367,9 @@ def _pass_context(
     )
 
 
-def _emit(graph: Graph, soc: Soc, options: CompileOptions) -> KernelSet:
+def _emit(graph: Graph, soc: Soc, options: CompileOptions, sources: SourceMemo | None) -> KernelSet:
     """Render the kernels, let the memory plan know their workspace, copy them to a folder."""
-    kernels = emit_kernels(graph, soc, options.templates)
+    kernels = emit_kernels(graph, soc, options.templates, sources)
     if graph.memory is not None:
         graph.memory = replace(graph.memory, workspace=kernels.workspace)
     if options.kernels is not None:

@@ -70,7 +70,12 @@ def convert(  # noqa: PLR0913  (the options of the tool's main job)
         templates=optional_path(templates),
         op_specs=optional_path(op_specs),
     )
-    return compile_model(Path(model), default_output(Path(model), output), options, on_stage)
+    target = default_output(Path(model), output)
+    if options.gears is not None:
+        from atc_py.pipeline.gears import compile_gears
+
+        return compile_gears(Path(model), target, options, options.gears, on_stage)
+    return compile_model(Path(model), target, options, on_stage)
 
 
 def compile_options(

@@ -242,4 +242,6 @@ class SourceModel:
     @property
     def all_nodes(self) -> tuple[SourceNode, ...]:
         """Every node, those of branches after their own."""
+        if not any(node.branches for node in self.nodes):
+            return self.nodes
         return tuple(each for node in self.nodes for each in node.with_inner)

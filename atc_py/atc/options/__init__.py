@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from atc_py.atc.options import building, debugging, model, precision, target
-from atc_py.atc.options.option import AtcOption, Effect, Kind, Since
+from atc_py.atc.options.option import AtcOption, Since, Treatment, ValueKind
 
-__all__ = ["GROUPS", "OPTIONS", "AtcOption", "Effect", "Kind", "Since"]
+__all__ = ["GROUPS", "OPTIONS", "AtcOption", "Since", "Treatment", "ValueKind"]
 
 GROUPS: dict[str, tuple[AtcOption, ...]] = {
     "Mode, model and inputs": model.ROWS,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from atc_py.atc.options.option import AtcOption, Effect, Kind, Since
+from atc_py.atc.options.option import AtcOption, Since, Treatment, ValueKind
 
 __all__ = ["ROWS"]
 
 ROWS = (
-    AtcOption("help", "prints the options and stops", kind=Kind.SWITCH, values=("true", "false")),
-    AtcOption("h", "is `--help`", kind=Kind.SWITCH, values=("true", "false")),
+    AtcOption("help", "prints the options and stops", kind=ValueKind.SWITCH, values=("true", "false")),
+    AtcOption("h", "is `--help`", kind=ValueKind.SWITCH, values=("true", "false")),
     AtcOption(
         "mode",
         "0 compiles, 1 and 5 write a graph as JSON, 3 checks without compiling, 6 shows what an "
@@ -16,7 +16,7 @@ ROWS = (
         default="0",
         values=("0", "1", "3", "5", "6", "7", "30"),
         code="E10001",
-        kind=Kind.NUMBER,
+        kind=ValueKind.NUMBER,
     ),
     AtcOption(
         "framework",
@@ -24,11 +24,11 @@ ROWS = (
         default="-1",
         values=("0", "1", "3", "5"),
         code="E10007",
-        kind=Kind.NUMBER,
+        kind=ValueKind.NUMBER,
     ),
     AtcOption("model", "the ONNX file", keyword="model"),
     AtcOption(
-        "weight", "belongs to Caffe; an ONNX file has its weights itself", Effect.NO_MEANING
+        "weight", "belongs to Caffe; an ONNX file has its weights itself", Treatment.NO_MEANING
     ),
     AtcOption("om", "the offline model of mode 1 or 6, the graph of mode 5"),
     AtcOption(
@@ -45,7 +45,7 @@ ROWS = (
     AtcOption(
         "input_hint_shape",
         "shapes for tuning; its form is checked",
-        Effect.NO_MEANING,
+        Treatment.NO_MEANING,
         since=Since.NEW,
     ),
     AtcOption(
@@ -69,23 +69,23 @@ ROWS = (
     AtcOption(
         "is_input_adjust_hw_layout",
         "would feed those inputs as NC1HWC0",
-        Effect.REFUSED,
+        Treatment.REFUSED,
         neutral=("", "false"),
         hint="leave it out and feed NCHW; the values are the same",
         late=True,
     ),
-    AtcOption("op_name_map", "belongs to Caffe", Effect.NO_MEANING),
+    AtcOption("op_name_map", "belongs to Caffe", Treatment.NO_MEANING),
     AtcOption(
         "cal_conf",
         "would quantize the model",
-        Effect.REFUSED,
+        Treatment.REFUSED,
         neutral=("",),
         hint="quantize the ONNX model with AMCT, or bring it into that form with `atc-py quantize`",
         shown=False,
     ),
-    AtcOption("target", "atc has no use for it either", Effect.NO_MEANING, shown=False),
+    AtcOption("target", "atc has no use for it either", Treatment.NO_MEANING, shown=False),
     AtcOption(
-        "enable_scope_fusion_passes", "belongs to TensorFlow", Effect.NO_MEANING
+        "enable_scope_fusion_passes", "belongs to TensorFlow", Treatment.NO_MEANING
     ),
     AtcOption("singleop", "compiles a list of single operators to offline models"),
 )  # fmt: skip

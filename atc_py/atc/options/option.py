@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-__all__ = ["AtcOption", "Effect", "Kind", "Since"]
+__all__ = ["AtcOption", "Since", "Treatment", "ValueKind"]
 
 
-class Effect(Enum):
-    """What atc-py does with an option."""
+class Treatment(Enum):
+    """Treatment of an option in atc-py."""
 
     DOES = "does"
     """It does what atc does, as far as a compilation for the simulated device can."""
@@ -21,8 +21,8 @@ class Effect(Enum):
     """It would change results and is not modeled; values that change nothing are accepted."""
 
 
-class Kind(Enum):
-    """What atc takes for the value of an option."""
+class ValueKind(Enum):
+    """Kind of value that atc takes for an option."""
 
     TEXT = "text"
     NUMBER = "number"
@@ -59,12 +59,12 @@ class AtcOption:
 
     name: str
     words: str
-    effect: Effect = Effect.DOES
+    effect: Treatment = Treatment.DOES
     keyword: str = ""
     default: str = ""
     values: tuple[str, ...] = ()
     code: str = ""
-    kind: Kind = Kind.TEXT
+    kind: ValueKind = ValueKind.TEXT
     neutral: tuple[str, ...] = ()
     hint: str = ""
     since: Since = Since.BOTH

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atc_py.atc.options.option import AtcOption, Effect, Kind, Since
+from atc_py.atc.options.option import AtcOption, Since, Treatment, ValueKind
 
 __all__ = ["ROWS"]
 
@@ -63,7 +63,7 @@ ROWS = (
     AtcOption(
         "quant_dumpable",
         "would keep AscendQuant and AscendDequant apart",
-        Effect.REFUSED,
+        Treatment.REFUSED,
         values=("0", "1"),
         code="E10006",
         neutral=("", "0"),
@@ -72,20 +72,20 @@ ROWS = (
         late=True,
     ),
     AtcOption(
-        "compression_optimize_conf", "would quantize the model on a device", Effect.REFUSED,
+        "compression_optimize_conf", "would quantize the model on a device", Treatment.REFUSED,
         neutral=("",), hint=_QUANTIZE, since=Since.NEW,
     ),
     AtcOption(
-        "sparsity", "weights stay as they are, sparse or not", Effect.NO_MEANING, default="0",
-        values=("0", "1"), code="E10006", kind=Kind.NUMBER, since=Since.NEW,
+        "sparsity", "weights stay as they are, sparse or not", Treatment.NO_MEANING, default="0",
+        values=("0", "1"), code="E10006", kind=ValueKind.NUMBER, since=Since.NEW,
     ),
     AtcOption(
         "enable_compress_weight", "weights are compressed without loss on the device",
-        Effect.NO_MEANING, default="false", values=("true", "false"), code="E10005", late=True,
+        Treatment.NO_MEANING, default="false", values=("true", "false"), code="E10005", late=True,
     ),
-    AtcOption("compress_weight_conf", "the same, by node", Effect.NO_MEANING),
+    AtcOption("compress_weight_conf", "the same, by node", Treatment.NO_MEANING),
     AtcOption(
-        "enable_attr_compression", "attributes are not compressed", Effect.NO_MEANING,
+        "enable_attr_compression", "attributes are not compressed", Treatment.NO_MEANING,
         default="true", values=("true", "false"), code="E10005", since=Since.NEW, late=True,
     ),
 )  # fmt: skip

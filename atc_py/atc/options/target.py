@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atc_py.atc.options.option import AtcOption, Effect, Kind, Since
+from atc_py.atc.options.option import AtcOption, Since, Treatment, ValueKind
 
 __all__ = ["ROWS"]
 
@@ -24,7 +24,7 @@ ROWS = (
     AtcOption(
         "is_output_adjust_hw_layout",
         "would return those outputs as NC1HWC0",
-        Effect.REFUSED,
+        Treatment.REFUSED,
         neutral=("", "false"),
         hint="leave it out and take NCHW; the values are the same",
         late=True,
@@ -33,22 +33,22 @@ ROWS = (
     AtcOption(
         "core_type",
         "AiCore is modeled, VectorCore alone is not",
-        Effect.REFUSED,
+        Treatment.REFUSED,
         default="AiCore",
         values=("AiCore", "VectorCore"),
         code="E10001",
         neutral=("AiCore",),
         hint="leave it out: a network with products needs the AI Core",
     ),
-    AtcOption("aicore_num", "all cores are used; results do not depend on it", Effect.NO_MEANING),
+    AtcOption("aicore_num", "all cores are used; results do not depend on it", Treatment.NO_MEANING),
     AtcOption(
-        "virtual_type", "results on a virtual device are the same", Effect.NO_MEANING, default="0",
-        values=("0", "1"), code="E10001", kind=Kind.NUMBER, since=Since.NEW,
+        "virtual_type", "results on a virtual device are the same", Treatment.NO_MEANING, default="0",
+        values=("0", "1"), code="E10001", kind=ValueKind.NUMBER, since=Since.NEW,
     ),
     AtcOption(
         "external_weight",
         "the offline model keeps its weights; it computes the same",
-        Effect.NO_MEANING,
+        Treatment.NO_MEANING,
         default="0",
         values=("0", "1", "2"),
         code="E10006",
@@ -57,7 +57,7 @@ ROWS = (
     AtcOption(
         "save_original_model",
         "no second model is written; the ONNX file is the original",
-        Effect.NO_MEANING,
+        Treatment.NO_MEANING,
         values=("true", "false"),
         code="E10005",
         late=True,

@@ -10,12 +10,14 @@ __all__ = [
     "BAD_INPUT_SHAPE",
     "BAD_OPTION",
     "BAD_RUN_INPUT",
+    "GEAR_NOT_COMPILED",
     "INPUT_NOT_FINITE",
     "MISSING_RUN_INPUT",
     "NOT_IN_MODEL",
     "NOT_MODELED",
     "NOT_TRUSTED",
     "NO_BFLOAT16",
+    "NO_SUCH_GEAR",
     "OPTIONS_EXCLUDE",
     "OPTION_WITHOUT_EFFECT",
     "REQUIRED_PASS",
@@ -170,4 +172,22 @@ OPTION_WITHOUT_EFFECT = add_code(
     "They change no result and are left aside.",
     "Nothing needs to be done; leave them out to silence the warning.",
     Severity.WARNING,
+)
+GEAR_NOT_COMPILED = add_code(
+    1060,
+    "gear-not-compiled",
+    ExitCode.DONE,
+    "One of several gears does not compile, for the reasons that the other findings give. An "
+    "offline model holds all gears that were listed or is not written.",
+    "Leave the gear out, or change it so that the model takes its shapes.",
+    Severity.NOTE,
+)
+NO_SUCH_GEAR = add_code(
+    1061,
+    "no-such-gear",
+    ExitCode.USAGE,
+    "The offline model holds graphs for a list of shapes, its gears, and what was fed or chosen is "
+    "none of them. No gear is rounded up to, as on the device.",
+    "Feed the shapes of one of the gears that the message lists, or convert the model again with "
+    "the gear that is needed.",
 )
