@@ -107,7 +107,7 @@ def test_json_of_an_offline_model_reads_back_as_the_message(om: Path) -> None:
     check(json.loads(om_to_json(om)), model_class().DESCRIPTOR)
 
 
-def test_file_that_is_no_offline_model_is_e10041(model: Path) -> None:
+def test_other_file_than_an_offline_model_is_e10041(model: Path) -> None:
     with pytest.raises(AtcError) as caught:
         om_to_json(model)
     assert caught.value.diagnostics[0].atc == AtcFault("E10041", ("small.onnx",))
@@ -138,7 +138,7 @@ def test_onnx_model_after_inference_has_target_operators_and_shapes(model: Path)
     assert described["dtype"] == 1  # ATC shows enums of this form by number
 
 
-def test_file_that_is_no_onnx_model_is_refused(tmp_path: Path) -> None:
+def test_other_file_than_an_onnx_model_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.onnx"
     path.write_bytes(b"\xff\xff")
     with pytest.raises(AtcError) as caught:
@@ -173,7 +173,7 @@ def test_text_of_a_model_becomes_json(tmp_path: Path) -> None:
         ("m.txt", "graph {\n", "E10041", 1),
     ],
 )
-def test_text_that_is_no_model_is_refused(
+def test_text_of_something_else_is_refused(
     tmp_path: Path, name: str, text: str, code: str, line: int | None
 ) -> None:
     path = tmp_path / name
