@@ -11,7 +11,7 @@ from atc_py.ais_bench.refusal import refused
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["OPTIONS", "BenchOption", "BenchEffect", "parse_arguments"]
+__all__ = ["OPTIONS", "BenchEffect", "BenchOption", "parse_arguments"]
 
 _YES = {"yes", "true", "t", "y", "1"}
 _NO = {"no", "false", "f", "n", "0"}

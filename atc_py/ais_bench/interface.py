@@ -12,7 +12,7 @@ from atc_py.ais_bench import memory_times
 from atc_py.ais_bench.file_bytes import file_bytes
 from atc_py.ais_bench.log_lines import info_line
 from atc_py.ais_bench.refusal import as_runtime_errors
-from atc_py.ais_bench.runtime import RuntimeSession, RunTimes, SessionOptions
+from atc_py.ais_bench.runtime import RunTimes, RuntimeSession, SessionOptions
 from atc_py.ais_bench.tensors import AclTensor
 
 if TYPE_CHECKING:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from atc_py.package.schema import OmModel
     from atc_py.tensor.shapes import Shape
 
-__all__ = ["RuntimeSession", "RunTimes", "SessionOptions"]
+__all__ = ["RunTimes", "RuntimeSession", "SessionOptions"]
 
 _MILLI = 1e3
 _model_ids = count(1)

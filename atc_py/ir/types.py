@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from atc_py.system.structs import replace
 from atc_py.tensor.formats import Format
 from atc_py.tensor.shapes import Dims, Shape, closed_shape, element_count
 from atc_py.tensor.storage import Storage, stored_shape
