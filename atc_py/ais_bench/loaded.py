@@ -47,7 +47,8 @@ class GearedModel:
 
     def description(self, gear: int | None = None) -> OmModel:
         """Return the description of one gear; of the largest where none is named."""
-        return self._at(gear).description
+        found: OmModel = self._at(gear).description
+        return found
 
     @property
     def largest(self) -> int | None:

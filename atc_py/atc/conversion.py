@@ -80,7 +80,9 @@ def compile_settings(flags: Flags) -> CompileOptions:
 
 def singleop_settings(flags: Flags) -> CompileOptions:
     """Return the options of the compilation of single operators, which have shapes of their own."""
-    return compile_options("atc", convert_choice(flags), soc_name(flags), "")
+    from atc_py.atc.modes.single_operators import with_kept_dtypes
+
+    return compile_options("atc", with_kept_dtypes(convert_choice(flags)), soc_name(flags), "")
 
 
 def convert_choice(flags: Flags) -> ConvertChoice:
@@ -103,9 +105,12 @@ def convert_choice(flags: Flags) -> ConvertChoice:
 
 
 def soc_name(flags: Flags) -> str:
-    """Return the name of the SoC, that of today where an older one is given."""
+    """Return the name of the SoC, that of today where an older one is given.
+
+    Modes that need none have the generic device.
+    """
     name = flags["soc_version"]
-    return _FORMER_SOCS.get(name, name)
+    return _FORMER_SOCS.get(name, name) or "sim"
 
 
 def refuse_not_modeled(flags: Flags) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from atc_py import __version__
@@ -19,6 +18,7 @@ from atc_py.passes.precision.control_files import read_controls
 from atc_py.passes.precision.model_names import ModelNames, check_soc
 from atc_py.pipeline.rehearsal import rehearse
 from atc_py.results.conversion import Facts, PassEffect
+from atc_py.system.structs import replace
 from atc_py.target import find_soc, operators
 
 if TYPE_CHECKING:
