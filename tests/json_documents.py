@@ -18,7 +18,7 @@ DOCUMENTS: dict[str, str] = {
     "fix": "model, output, operator_list, opset, errors, verdicts, bound, ranges, rewrites, deciding, left, proof, target, changes, diagnostics",
     "explain": "[code, name, severity, exit, meaning, remedy]",
     "export": "model, output, data, soc, options, opset, operators, functions, nodes, bytes",
-    "info": "name, producer, format_version, soc, options, inputs, outputs, operators, members, "
+    "info": "name, producer, format_version, soc, options, inputs, outputs, aipp, operators, members, "
     "file_bytes, memory, report",
     "info --precision": "nodes, casts",
     "info --layout": "values, trans_data",

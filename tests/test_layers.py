@@ -52,7 +52,7 @@ OWNERS = {
 STRANGERS = {"lowering": {"frontend"}}
 """Lower parts that a part does not import: lowering knows the source model, not its reader."""
 
-SIM = {"diag", "tensor", "system.memory_limit", "target", "package", "device"}
+SIM = {"diag", "tensor", "system.memory_limit", "system.structs", "target", "package", "device"}
 """Packages and modules the simulator imports: it is the oracle, shared code would share bugs."""
 
 

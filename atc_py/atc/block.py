@@ -10,6 +10,8 @@ from atc_py.diag import AtcError, Severity
 from atc_py.diag.codes import (
     BAD_CONTROL_FILE,
     BAD_INPUT_SHAPE,
+    BAD_MODEL,
+    BAD_NODE,
     BAD_OPTION,
     BAD_SWITCH_FILE,
     CANNOT_WRITE,
@@ -37,6 +39,8 @@ _MOST_LINES = 100
 _CODES = {
     BAD_CONTROL_FILE: "E10001",
     BAD_INPUT_SHAPE: "E10002",
+    BAD_MODEL: "E89999",
+    BAD_NODE: "E89999",
     BAD_OPTION: "E10001",
     BAD_SWITCH_FILE: "E10001",
     CANNOT_WRITE: "E13003",
@@ -73,7 +77,8 @@ def error_block(error: AtcError) -> Iterator[str]:
         yield f"{NO_CODE}: Internal Error!"
         yield f"{_INDENT}No code was recorded for this failure; see the lines on standard error."
         return
-    first, *others = errors
+    first = errors[0]
+    others = [each for each in error.diagnostics if each is not first]
     yield f"{code_of(first)}: {_text(first)}"
     if first.help or first.code.remedy:
         yield f"{_INDENT}Solution: {first.help or first.code.remedy}"

@@ -90,6 +90,7 @@ def convert_choice(flags: Flags) -> ConvertChoice:
         found["aipp"] = flags["insert_op_conf"]
     if flags["allow_hf32"]:
         found["allow_hf32"] = flags["allow_hf32"] == "true"
+    found["replace_shapes"] = True
     found["is_weight_clip"] = flags["is_weight_clip"] != "0"
     found["disable_reuse_memory"] = flags["disable_reuse_memory"] == "1"
     found["enable_small_channel"] = flags["enable_small_channel"] == "1"

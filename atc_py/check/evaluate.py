@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.check.alike import likeness
 from atc_py.check.answers import State
@@ -46,8 +47,7 @@ _NAMING = (OperandAbsent,)
 """Rules whose findings name a value of the node, so that alike nodes have findings of their own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(msgspec.Struct, frozen=True):
     """The check of one model.
 
     Attributes:
@@ -59,8 +59,7 @@ class Checked:
     placements: tuple[OpsetPlacement | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Verdict:
+class _Verdict(msgspec.Struct, frozen=True):
     """Verdict on the first node of a kind.
 
     Attributes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from atc_py.check.evaluate import check_view
@@ -31,6 +30,7 @@ from atc_py.frontend.rewriting.qdq.importing import import_quantized
 from atc_py.frontend.rewriting.qdq.writer import Writer
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.source.limits import FOLD_LIMIT
+from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping

@@ -173,7 +173,11 @@ class ConvertChoice(PrecisionChoice, total=False):
             heights and widths that take the places of -1.
         dims: gears of any dims, such as `"1,16;2,32"`: numbers that take the places of -1 in the
             order of `input_shape`. Of the three one may be given.
+        replace_shapes: the dims of `input_shape` count also where the model fixes others, as they do
+            with ATC; by default they are refused.
         atc_cmdline: command line of `atc` that the offline model records, as mode 6 shows it.
+        aipp: file of AIPP configurations in ATC's format: inputs that they are for take pictures,
+            which the device turns into what the network takes.
     """
 
     disable_pass: Iterable[str]
@@ -188,7 +192,9 @@ class ConvertChoice(PrecisionChoice, total=False):
     batch_sizes: str | Iterable[int]
     image_sizes: str | Iterable[Iterable[int]]
     dims: str | Iterable[Iterable[int]]
+    replace_shapes: bool
     atc_cmdline: str
+    aipp: str | os.PathLike[str] | None
 
 
 def reject_unknown(function: str, given: Mapping[str, object], known: type) -> None:

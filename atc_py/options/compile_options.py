@@ -224,7 +224,9 @@ class CompileOptions:
         input_format: the layout that inputs of images are in; it labels them and moves no data.
         gears: the lists of shapes that the model is compiled for, which has no `input_shapes` then;
             None for one shape.
+        replace_shapes: whether `input_shapes` count also where the model fixes other dims, as with ATC.
         atc_cmdline: command line of `atc` that the offline model records; empty for none.
+        aipp: file of AIPP configurations, which make pictures of inputs, or None.
     """
 
     soc: str = "sim"
@@ -244,4 +246,6 @@ class CompileOptions:
     out_nodes: tuple[OutNode, ...] = ()
     input_format: InputFormat = InputFormat.NCHW
     gears: Gears | None = None
+    replace_shapes: bool = False
     atc_cmdline: str = ""
+    aipp: Path | None = None

@@ -13,10 +13,12 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from atc_py.diag import AtcError, AtcFault, Place
-from atc_py.diag.codes import BAD_OPTION, OPTIONS_EXCLUDE
+from atc_py.diag.codes import BAD_OPTION, NO_SUCH_GEAR, OPTIONS_EXCLUDE
+from atc_py.options.input_shapes import format_input_shapes
+from atc_py.tensor.shapes import format_shape
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from atc_py.tensor.shapes import Dims, Shape
 
@@ -24,10 +26,12 @@ __all__ = [
     "FEWEST_GEARS",
     "MOST_GEARS",
     "SHAPE_DATA",
+    "GearChoice",
     "GearKind",
     "Gears",
     "format_gear",
     "one_kind",
+    "parse_gear_choice",
     "parse_gears",
 ]
 
@@ -38,6 +42,10 @@ FEWEST_GEARS, MOST_GEARS = 2, 100
 """Numbers of gears that a model may have."""
 
 _LARGEST = 2**31 - 1
+_DIGITS = 10
+_SHOWN = 20
+"""Gears that a message lists."""
+
 _IMAGE_RANK = 4
 _IMAGE_AXES = {"": (2, 3), "NCHW": (2, 3), "NHWC": (1, 2)}
 """Axes of height and width by the format of the inputs; none given means NCHW."""
@@ -92,11 +100,11 @@ class Gears:
     @property
     def largest(self) -> int:
         """Position of the gear whose inputs have the most elements; the first of several."""
+        return max(range(len(self.gears)), key=self.elements)
 
-        def elements(gear: int) -> int:
-            return sum(prod(shape) for shape in self.shapes_of(gear).values())
-
-        return max(range(len(self.gears)), key=elements)
+    def elements(self, gear: int) -> int:
+        """Count the elements of the inputs in a gear."""
+        return sum(prod(shape) for shape in self.shapes_of(gear).values())
 
     def matching(self, shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
         """Return the positions of the gears in which the named inputs have these shapes."""
@@ -112,6 +120,45 @@ class Gears:
         separator = "," if self.kind is GearKind.BATCH else ";"
         return separator.join(map(format_gear, self.gears))
 
+    def of_shapes(self, shapes: Mapping[str, tuple[int, ...]]) -> int:
+        """Return the position of the gear that fits shapes of inputs, the largest of several.
+
+        Raises:
+            AtcError: NO_SUCH_GEAR where none fits.
+        """
+        fitting = self.matching(shapes)
+        if not fitting:
+            given = ", ".join(f"{name} {format_shape(shapes[name])}" for name in shapes)
+            raise self.refusal(f"the offline model has no gear for the shapes {given}")
+        return max(fitting, key=self.elements)
+
+    def of_values(self, values: Sequence[int], source: str) -> int:
+        """Return the position of the gear with these numbers.
+
+        Args:
+            values: the numbers.
+            source: what gives them, for the message.
+
+        Raises:
+            AtcError: NO_SUCH_GEAR where there is none.
+        """
+        if tuple(values) not in self.gears:
+            wanted = f"gear {format_gear(values)}"
+            raise self.refusal(f"{source} asks for {wanted}, which the offline model does not have")
+        return self.gears.index(tuple(values))
+
+    def refusal(self, message: str) -> AtcError:
+        """Return the refusal of numbers or shapes that are those of no gear, with a list of all."""
+        known = (
+            f"{format_gear(values)} ({format_input_shapes(self.shapes_of(gear))})"
+            for gear, values in enumerate(self.gears[:_SHOWN])
+        )
+        more = len(self.gears) - _SHOWN
+        return NO_SUCH_GEAR.error(
+            message,
+            help=f"its gears are {', '.join(known)}" + (f" and {more} more" if more > 0 else ""),
+        )
+
     def _numbers(self, gear: tuple[int, ...]) -> tuple[int, ...]:
         """Return a number for each open dim of the shapes, in their order."""
         count = sum(dims.count(None) for dims in self.shapes.values())
@@ -120,7 +167,76 @@ class Gears:
         return gear * (count // len(gear))
 
 
-def format_gear(gear: tuple[int, ...]) -> str:
+@dataclass(frozen=True, slots=True)
+class GearChoice:
+    """A gear that the user named, by its position or by its numbers.
+
+    Attributes:
+        option: the option that names it.
+        kind: what its numbers decide; None for a position.
+        values: its numbers, or its position.
+    """
+
+    option: str
+    kind: GearKind | None
+    values: tuple[int, ...]
+
+    def position_in(self, gears: Gears | None) -> int:
+        """Return the position of the gear.
+
+        Raises:
+            AtcError: NO_SUCH_GEAR for a model without gears, with gears of another kind, or without
+                this one.
+        """
+        if gears is None:
+            raise NO_SUCH_GEAR.error(
+                f"{self.option} names a gear, but the offline model is for one shape",
+                help="leave the option out",
+            )
+        if self.kind is None:
+            position = self.values[0]
+            if position not in range(len(gears.gears)):
+                last = len(gears.gears) - 1
+                raise gears.refusal(f"{self.option} {position} is beyond the last gear, {last}")
+            return position
+        if self.kind is not gears.kind:
+            raise NO_SUCH_GEAR.error(
+                f"{self.option} names a gear of kind {self.kind.value}; "
+                f"those of the offline model are of kind {gears.kind.value}",
+                help=f"use {gears.kind.run_option}, or --gear with the gear's position",
+            )
+        return gears.of_values(self.values, self.option)
+
+
+def parse_gear_choice(position: int | None, given: Mapping[GearKind, str]) -> GearChoice | None:
+    """Return the gear that one of four options names; None if none does.
+
+    Args:
+        position: value of --gear.
+        given: values of the options with numbers.
+
+    Raises:
+        AtcError: OPTIONS_EXCLUDE where several do; BAD_OPTION for numbers that cannot be read.
+    """
+    texts = [(kind, text) for kind, text in given.items() if text]
+    options = ["--gear"] * (position is not None) + [kind.run_option for kind, _ in texts]
+    if len(options) > 1:
+        raise OPTIONS_EXCLUDE.error(f"{' and '.join(options)} both name a gear", help="give one")
+    if position is not None:
+        return GearChoice("--gear", None, (position,))
+    if not texts:
+        return None
+    ((kind, text),) = texts
+    numbers = [part.strip() for part in text.split(",")]
+    if not all(each.isascii() and each.isdigit() and len(each) <= _DIGITS for each in numbers):
+        raise BAD_OPTION.error(
+            f"{kind.run_option} {text!r} does not name a gear",
+            help=f"give its numbers, such as {kind.run_option} 320,320",
+        )
+    return GearChoice(kind.run_option, kind, tuple(map(int, numbers)))
+
+
+def format_gear(gear: Sequence[int]) -> str:
     """Return the numbers of a gear as options spell them, such as `320,320`."""
     return ",".join(map(str, gear))
 

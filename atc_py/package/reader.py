@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag import Place
 from atc_py.diag.codes import NOT_OM, OM_CONTENT
+from atc_py.package.gears_schema import GEARS_VERSION
 from atc_py.package.npy import npy_header, view_array
 from atc_py.package.verify import VerifiedFile, verify
 from atc_py.system.input_files import check_name, check_regular, read_refusal
@@ -62,6 +63,11 @@ class OfflineModel:
             for tensor in self.description.tensors
             if tensor.member is not None
         }
+
+    @property
+    def format_version(self) -> int:
+        """Version of the file's format."""
+        return self.description.format_version if self.gears is None else GEARS_VERSION
 
     def array(self, member: str) -> npt.NDArray[np.generic]:
         """Return the data of a constant, read-only and not copied; it stays valid after `close`.

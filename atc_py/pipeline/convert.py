@@ -107,5 +107,7 @@ def compile_options(
         out_nodes=parse_out_nodes(choice.get("out_nodes", "")),
         input_format=InputFormat.chosen(choice.get("input_format", InputFormat.NCHW.value)),
         gears=gears,
+        replace_shapes=choice.get("replace_shapes", False),
         atc_cmdline=choice.get("atc_cmdline", ""),
+        aipp=optional_path(choice.get("aipp")),
     )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.check.findings import FixAdvice, Standing
 from atc_py.diag import AtcError
@@ -152,8 +154,7 @@ def _remedies(
     return _Remedies.of(found) if found.settled else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Remedies:
+class _Remedies(msgspec.Struct, frozen=True):
     """Deviations that are left after fixing, and rules that removed others.
 
     Attributes:
@@ -191,8 +192,7 @@ def _deviation_of(finding: Finding) -> str:
     return f"{operator}/{name}" if name else ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Outcome:
+class _Outcome(msgspec.Struct, frozen=True):
     """Errors that are left after fixing, and rules that removed others, by positions and names.
 
     Attributes:

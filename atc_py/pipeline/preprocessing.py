@@ -4,19 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.aipp import NetworkInput, assigned_configs, checked, fp16_input_refusal, source_shape
+from atc_py.aipp import (
+    NetworkInput,
+    assigned_configs,
+    checked,
+    config_doubts,
+    dims_gears_refusal,
+    fp16_input_refusal,
+    read_aipp_file,
+    source_shape,
+)
 from atc_py.ir import TensorType
+from atc_py.options.gears import GearKind
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
+    from pathlib import Path
 
     from atc_py.aipp import AippConfig, AippFile, AippSettings
+    from atc_py.diag import Diagnostic
     from atc_py.ir import Graph, Node, Value
+    from atc_py.options.compile_options import CompileOptions
+    from atc_py.options.gears import Gears
     from atc_py.target import Soc
 
-__all__ = ["PARAMETERS", "add_preprocessing", "insert_preprocessing"]
+__all__ = ["PARAMETERS", "add_preprocessing", "insert_preprocessing", "read_preprocessing"]
 
 PARAMETERS = "ascend_dynamic_aipp_data"
 """Name of the input with the settings of a run; further ones have their node's name after it."""
@@ -28,49 +42,58 @@ _IMAGE_RANK = 4
 _TO_NHWC = (0, 2, 3, 1)
 
 
+def read_preprocessing(path: Path, gears: Gears | None = None) -> AippFile:
+    """Return the user's AIPP configurations.
+
+    Raises:
+        AtcError: the file cannot be read or breaks a rule, or there are gears of dims.
+    """
+    if gears is not None and gears.kind is GearKind.DIMS:
+        raise dims_gears_refusal(str(path))
+    return read_aipp_file(path)
+
+
 def add_preprocessing(
     graph: Graph,
     file: AippFile,
     soc: Soc,
-    layout: str = Format.NCHW.value,
-    *,
+    options: CompileOptions,
     fp16_inputs: Collection[str] = (),
-    image_gears: bool = False,
-) -> dict[str, AippSettings]:
-    """Check the configurations of a file by the graph's inputs and insert their nodes.
+) -> tuple[Diagnostic, ...]:
+    """Check configurations by the graph's inputs, insert their nodes, and return what is doubtful.
 
     Args:
         graph: as it was lowered.
-        file: a configuration for some of the inputs.
+        file: configurations for some of the inputs.
         soc: the SoC that is compiled for.
-        layout: the layout of inputs that are images, NCHW or NHWC.
+        options: which layout images have, and whether there are gears.
         fp16_inputs: names of inputs that are fed as float16.
-        image_gears: whether the network has gears of image sizes.
-
-    Returns:
-        The settings by name of the input.
 
     Raises:
         AtcError: BAD_AIPP where a configuration does not fit its input.
     """
+    layout = options.input_format.value
     names = [value.name for value in graph.inputs]
     found: dict[str, AippSettings] = {}
+    doubts: list[Diagnostic] = []
     for position, config in sorted(assigned_configs(file, names).items()):
         value = graph.inputs[position]
         if value.name in fp16_inputs:
             raise fp16_input_refusal(config, value.name)
         _check_type(config, value)
+        as_bytes = value.type.dtype is DType.UINT8
         network = NetworkInput(
             name=value.name,
             shape=value.type.shape,
             layout=layout,
             family=soc.family.value,
-            is_uint8=value.type.dtype is DType.UINT8,
-            image_gears=image_gears,
+            is_uint8=as_bytes,
+            image_gears=options.gears is not None and options.gears.kind is GearKind.IMAGE,
         )
         found[value.name] = checked(config, network)
+        doubts += config_doubts(config, is_uint8=as_bytes)
     insert_preprocessing(graph, found, layout)
-    return found
+    return tuple(doubts)
 
 
 def _check_type(config: AippConfig, value: Value) -> None:
@@ -96,10 +119,11 @@ def insert_preprocessing(
 
     Inputs keep their names. Those with the settings of a run come after all others.
     """
-    nodes = []
-    for value in list(graph.inputs):
-        if value.name in settings:
-            nodes.append(_insert(graph, value, settings[value.name], layout))
+    nodes = [
+        _insert(graph, value, settings[value.name], layout)
+        for value in graph.inputs
+        if value.name in settings
+    ]
     dynamic = (node for node in nodes if node.attributes["aipp_mode"] == "dynamic")
     for number, node in enumerate(dynamic):
         name = f"{PARAMETERS}_{node.name}" if number else PARAMETERS

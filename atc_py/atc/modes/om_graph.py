@@ -18,6 +18,7 @@ __all__ = ["add_graph"]
 _NET_OUTPUT = "Node_Output"
 _ORIGINS = "_datadump_original_op_names"
 _GROUP = "group_op_name"
+_CONVERSIONS = {"Cast", "TransData"}
 _STREAM = 0
 """The only stream; ATC's name of a group ends with its number."""
 
@@ -63,13 +64,15 @@ class _Writer:
     def _names(self) -> list[str]:
         """Return the name of each node: that of the source node that it ends, where it has one.
 
-        Of several nodes from one source node the last has its name.
+        Of several nodes from one source node the last has its name, conversions left out where
+        something else came of it.
         """
-        ends = {
-            node.origins[-1].name: position
-            for position, node in enumerate(self.description.nodes)
-            if node.origins and node.origins[-1].name
-        }
+        ends: dict[str, int] = {}
+        for converts in (True, False):
+            for position, node in enumerate(self.description.nodes):
+                if node.origins and (node.op in _CONVERSIONS) is converts:
+                    ends[node.origins[-1].name] = position
+        ends.pop("", None)
         taken = {port.name for port in self.description.inputs} | {_NET_OUTPUT}
         by_position = {position: name for name, position in ends.items() if name not in taken}
         taken |= set(by_position.values())

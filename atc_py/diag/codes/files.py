@@ -13,6 +13,7 @@ __all__ = [
     "BAD_FACTORS",
     "BAD_IR_TEXT",
     "BAD_MEASUREMENTS",
+    "BAD_OPERATOR_FILE",
     "BAD_PICTURE",
     "BAD_SPEC",
     "BAD_SWITCH_FILE",
@@ -231,4 +232,13 @@ NOT_MODEL_TEXT = add_code(
     "a model does not have.",
     "Give a file that ATC wrote with DUMP_GE_GRAPH, such as ge_proto_00000000_graph_1_Build.txt; "
     "correct the line that the message names.",
+)
+
+BAD_OPERATOR_FILE = add_code(
+    2051,
+    "bad-operator-file",
+    ExitCode.FILE,
+    "A file for --singleop of `atc` is not a list of operators, or an operator in it has operands, "
+    "attributes or formats that the target does not take.",
+    "Correct the operator that the message names; docs/om-json.md has the form of the file.",
 )

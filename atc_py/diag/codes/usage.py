@@ -157,7 +157,7 @@ SESSION_OPTION_WITHOUT_EFFECT = add_code(
     Severity.WARNING,
 )
 NOT_MODELED = add_code(
-    1050,
+    1060,
     "not-modeled",
     ExitCode.USAGE,
     "A command line of atc asks for something that would change results or files and that atc-py does "
@@ -165,7 +165,7 @@ NOT_MODELED = add_code(
     "Do what the message says instead; docs/from-atc.md lists what becomes of each option of atc.",
 )
 OPTION_WITHOUT_EFFECT = add_code(
-    1051,
+    1061,
     "option-without-effect",
     ExitCode.DONE,
     "A command line of atc has options that mean nothing to atc-py: logs, caches, tuning, clusters. "
@@ -174,7 +174,7 @@ OPTION_WITHOUT_EFFECT = add_code(
     Severity.WARNING,
 )
 GEAR_NOT_COMPILED = add_code(
-    1060,
+    1050,
     "gear-not-compiled",
     ExitCode.DONE,
     "One of several gears does not compile, for the reasons that the other findings give. An "
@@ -183,7 +183,7 @@ GEAR_NOT_COMPILED = add_code(
     Severity.NOTE,
 )
 NO_SUCH_GEAR = add_code(
-    1061,
+    1051,
     "no-such-gear",
     ExitCode.USAGE,
     "The offline model holds graphs for a list of shapes, its gears, and what was fed or chosen is "

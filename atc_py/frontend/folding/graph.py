@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+import msgspec
 import onnx
 
 from atc_py.diag import Place
@@ -63,8 +63,7 @@ class ValueType(NamedTuple):
         return tuple(dim for dim in self.dims if dim is not None)
 
 
-@dataclass(eq=False, slots=True)
-class WorkNode:
+class WorkNode(msgspec.Struct, eq=False):
     """A node and the names that it reads and writes.
 
     Attributes:
@@ -139,8 +138,7 @@ def _schema(op_type: str, opset: int, domain: str) -> onnx.defs.OpSchema | None:
         return None
 
 
-@dataclass(eq=False, slots=True)
-class WorkGraph:
+class WorkGraph(msgspec.Struct, eq=False):
     """A graph whose nodes refer to values by name.
 
     Attributes:
@@ -167,11 +165,11 @@ class WorkGraph:
     inputs: dict[str, ValueType]
     outputs: tuple[str, ...]
     consts: dict[str, ConstData]
-    foreign: dict[str, ValueType] = field(default_factory=dict)
-    declared: dict[str, ValueType] = field(default_factory=dict)
-    types: dict[str, ValueType] = field(default_factory=dict)
-    kinds: dict[str, str] = field(default_factory=dict)
-    pinned: dict[str, ValueType] = field(default_factory=dict)
+    foreign: dict[str, ValueType] = msgspec.field(default_factory=dict)
+    declared: dict[str, ValueType] = msgspec.field(default_factory=dict)
+    types: dict[str, ValueType] = msgspec.field(default_factory=dict)
+    kinds: dict[str, str] = msgspec.field(default_factory=dict)
+    pinned: dict[str, ValueType] = msgspec.field(default_factory=dict)
     unsound: frozenset[WorkNode] = frozenset()
     runs: int = 0
     always_runs: bool = True

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.diag import AtcError, Place, Sink
 from atc_py.diag.codes import BAD_MODEL
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Contents", "locate_contents"]
 
 
-@dataclass(slots=True)
-class Contents:
+class Contents(msgspec.Struct):
     """The tensors of a graph.
 
     Attributes:
@@ -34,9 +34,9 @@ class Contents:
         weight_bytes: bytes of initializers and of the tensors of Constant nodes.
     """
 
-    weights: dict[str, ConstData] = field(default_factory=dict)
-    foreign: dict[str, ValueType] = field(default_factory=dict)
-    names: list[str] = field(default_factory=list)
+    weights: dict[str, ConstData] = msgspec.field(default_factory=dict)
+    foreign: dict[str, ValueType] = msgspec.field(default_factory=dict)
+    names: list[str] = msgspec.field(default_factory=list)
     weight_bytes: int = 0
 
 

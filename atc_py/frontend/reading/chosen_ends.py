@@ -1,4 +1,4 @@
-"""A file whose outputs are results that the user chose, without the nodes that they do not need."""
+"""A file whose ends the user chose: results as outputs, and other shapes of inputs than it fixes."""
 
 from __future__ import annotations
 
@@ -11,19 +11,51 @@ from atc_py.diag.suggestions import nearest_of_many
 from atc_py.options.out_nodes import OUT_NODES_PLACE, out_nodes_error
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from atc_py.diag import AtcError
     from atc_py.frontend.folding.graph import WorkNode
+    from atc_py.frontend.reading.declared import DeclaredInput
     from atc_py.frontend.reading.onnx_file import OnnxFile
+    from atc_py.options.compile_options import CompileOptions
     from atc_py.options.out_nodes import OutNode
+    from atc_py.tensor.shapes import Shape
 
-__all__ = ["with_outputs"]
+__all__ = ["with_user_ends"]
 
 _NEAREST = 3
 
 
-def with_outputs(file: OnnxFile, wanted: Sequence[OutNode]) -> OnnxFile:
+def with_user_ends(file: OnnxFile, options: CompileOptions) -> OnnxFile:
+    """Return `file` with the outputs that options name, and inputs that take the shapes they give.
+
+    Raises:
+        AtcError: NOT_IN_MODEL and BAD_OPTION for outputs that the model does not have.
+    """
+    found = _with_outputs(file, options.out_nodes)
+    return _with_freed_inputs(found, options.input_shapes) if options.replace_shapes else found
+
+
+def _with_freed_inputs(file: OnnxFile, shapes: Mapping[str, Shape]) -> OnnxFile:
+    """Return `file` with open dims where it fixes others than `shapes` has.
+
+    What it states of the types of other values is then worth nothing, and is gone.
+    """
+    freed = tuple(_freed(each, shapes.get(each.name)) for each in file.inputs)
+    return file if freed == file.inputs else replace(file, inputs=freed, declared={})
+
+
+def _freed(declared: DeclaredInput, given: Shape | None) -> DeclaredInput:
+    """Return an input that takes a shape; None for an input that nobody gives one."""
+    if given is None or declared.kind or declared.fits(given) or not declared.dims:
+        return declared
+    if len(given) != len(declared.dims):
+        return replace(declared, dims=None)
+    dims = tuple(own if own == dim else "" for own, dim in zip(declared.dims, given, strict=True))
+    return replace(declared, dims=dims)
+
+
+def _with_outputs(file: OnnxFile, wanted: Sequence[OutNode]) -> OnnxFile:
     """Return `file` with the results `wanted` as its outputs, in their order.
 
     Nodes that none of them needs are gone. Inputs stay, as they do with ATC, also where nothing
