@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from atc_py.diag import Place, Sink
-from atc_py.diag.codes import BAD_OPTION, CANNOT_WRITE, NOT_FINITE, OUTPUT_MISMATCH
+from atc_py.diag.codes import BAD_OPTION, BAD_RUN_INPUT, CANNOT_WRITE, NOT_FINITE, OUTPUT_MISMATCH
 from atc_py.package.npy import array_chunks, npy_header
 from atc_py.results.comparison import compare, explained_share
 from atc_py.results.run import Run
@@ -49,6 +49,7 @@ class RunOptions:
         output: folder for the outputs, or None.
         profile: whether to keep the time of each node.
         gear: the gear that the user names, of a model with gears.
+        aipp_settings: file with the settings of dynamic AIPP, or None.
     """
 
     inputs: tuple[str, ...] = ()
@@ -58,6 +59,7 @@ class RunOptions:
     output: Path | None = None
     profile: bool = False
     gear: GearChoice | None = None
+    aipp_settings: Path | None = None
 
 
 def execute(model: Model, options: RunOptions) -> Run:
@@ -73,6 +75,7 @@ def execute(model: Model, options: RunOptions) -> Run:
     tolerance = _tolerance(model, options)
     expected = read_feeds(options.expect, model.outputs, sink)
     sink.extend(odd_feeds(feeds))
+    feeds = _with_settings(model, options, feeds)
     if options.seed is not None:
         feeds = {**random_feeds(model.inputs, options.seed), **feeds}
     started = time.perf_counter()
@@ -101,8 +104,37 @@ def _model_and_feeds(
     chosen = None if options.gear is None else options.gear.position_in(gears)
     ports = model.inputs if chosen is None else model.at_gear(chosen).inputs
     given = read_feeds(options.inputs, (*ports, model.shape_data), sink)
+    if model.takes_settings:
+        from atc_py.running.pictures import filled
+
+        given = filled(model.description, given)
     position, feeds = gear_of_feeds(gears, given, chosen)
     return model.at_gear(position), feeds, gears.gears[position]
+
+
+def _with_settings(model: Model, options: RunOptions, feeds: dict[str, Array]) -> dict[str, Array]:
+    """Return feeds with settings of dynamic AIPP: those of a file; for random data whole pictures.
+
+    Raises:
+        AtcError: BAD_AIPP for settings that do not fit; MISSING_RUN_INPUT where there are none.
+    """
+    path = options.aipp_settings
+    if path is None and not model.takes_settings:
+        return feeds
+    from atc_py.running.pictures import require_settings, settings_feeds, whole_picture_settings
+
+    found = {} if path is None else settings_feeds(model.description, path)
+    for name in found.keys() & feeds.keys():
+        raise BAD_RUN_INPUT.error(
+            f"settings for {name} are given twice, by --aipp-settings and as data",
+            place=Place(field=f"input {name}"),
+            help="give them once",
+        )
+    feeds = {**feeds, **found}
+    if options.seed is not None:
+        return {**whole_picture_settings(model.description), **feeds}
+    require_settings(model.description, feeds)
+    return feeds
 
 
 def _tolerance(model: Model, options: RunOptions) -> Callable[[str, Array], float]:

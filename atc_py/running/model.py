@@ -36,13 +36,15 @@ class Port:
     """A model input or output: its name, element type and shape.
 
     A dim of an output is None where only the run knows it, and one of any port where the gear
-    decides; `gears` has the shapes in each gear then.
+    decides; `gears` has the shapes in each gear then. `partial` says that data may have fewer bytes
+    than the shape: pictures whose settings come with a run.
     """
 
     name: str
     dtype: DType
     shape: Dims
     gears: tuple[Dims, ...] = ()
+    partial: bool = False
 
 
 @final
@@ -108,6 +110,11 @@ class Model:
         return self._package.description
 
     @property
+    def takes_settings(self) -> bool:
+        """True if an input holds the settings of AIPP for a run, and another bytes of pictures."""
+        return any(port.partial for port in self.inputs)
+
+    @property
     def semantics(self) -> CannSemantics | None:
         """The nodes that compute what a generation of CANN makes of them, None without any."""
         return read_semantics(self._package.report, str(self._package.path))
@@ -131,6 +138,10 @@ class Model:
                 f"inputs must be a mapping of names to arrays, found {type(given).__name__}",
                 help=f"the model's inputs are {', '.join(port.name for port in self.inputs)}",
             )
+        if self.takes_settings:
+            from atc_py.running.pictures import filled
+
+            inputs = filled(self.description, inputs)
         if self.gears is None:
             if gear is not None:
                 GearChoice("gear", None, (gear,)).position_in(None)
@@ -207,11 +218,22 @@ class Model:
 
 def _ports(description: OmModel, ports: Sequence[OmPort]) -> tuple[Port, ...]:
     """Return the ports with the types of their tensors."""
-    tensors = description.tensors
+    tensors, dynamic = description.tensors, _pictures_with_settings(description)
     return tuple(
-        Port(port.name, DType(tensors[port.tensor].dtype), tuple(tensors[port.tensor].shape))
+        Port(
+            port.name,
+            DType(tensors[port.tensor].dtype),
+            tuple(tensors[port.tensor].shape),
+            partial=port.tensor in dynamic,
+        )
         for port in ports
     )
+
+
+def _pictures_with_settings(description: OmModel) -> frozenset[int]:
+    """Return the tensors of pictures whose settings come with a run."""
+    nodes = (node for node in description.nodes if node.op == "Aipp" and len(node.inputs) > 1)
+    return frozenset(node.inputs[0] for node in nodes)
 
 
 def _shape_data(gears: Gears) -> Port:
@@ -234,4 +256,5 @@ def _joined(ports: tuple[Port, ...]) -> Port:
         for found in zip(*(port.shape for port in ports), strict=True)
     )
     shapes = tuple(port.shape for port in ports)
-    return Port(ports[0].name, ports[0].dtype, dims, shapes if None in dims else ())
+    first = ports[0]
+    return Port(first.name, first.dtype, dims, shapes if None in dims else (), first.partial)
