@@ -96,7 +96,7 @@ def test_random_data_are_whole_pictures(atc: Callable[..., Result], tmp_path: Pa
 
 def test_gear_of_batches_by_its_settings(tmp_path: Path) -> None:
     model = network(tmp_path / "m.onnx", [("n", 3, 8, 12)])
-    given = {"input_shape": "x0:-1,3,8,12", "batch_sizes": "1,3"}
+    given: dict[str, Any] = {"input_shape": "x0:-1,3,8,12", "batch_sizes": "1,3"}
     atc_py.convert(model, tmp_path / "a.om", aipp=config(tmp_path, DYNAMIC), **given)
     with atc_py.load(tmp_path / "a.om") as loaded:
         for count in (1, 3):
