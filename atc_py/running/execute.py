@@ -10,9 +10,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from atc_py.diag import Place, Sink
-from atc_py.diag.codes import BAD_OPTION, BAD_RUN_INPUT, CANNOT_WRITE, NOT_FINITE, OUTPUT_MISMATCH
+from atc_py.diag.codes import BAD_OPTION, CANNOT_WRITE, NOT_FINITE, OUTPUT_MISMATCH
 from atc_py.package.npy import array_chunks, npy_header
 from atc_py.results.comparison import compare, explained_share
+from atc_py.results.picture_inputs import AIPP
 from atc_py.results.run import Run
 from atc_py.running.feeds import count_odd_values, odd_feeds, random_feeds, read_feeds
 from atc_py.running.gears import gear_of_feeds
@@ -21,7 +22,7 @@ from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import format_shape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import numpy as np
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from atc_py.diag import Diagnostic
     from atc_py.options.gears import GearChoice
     from atc_py.results.comparison import Comparison
-    from atc_py.running.model import Model
+    from atc_py.running.model import Model, Port
 
     Array = npt.NDArray[np.generic]
 
@@ -100,37 +101,39 @@ def _model_and_feeds(
     if gears is None or model.shape_data is None:
         if options.gear is not None:
             options.gear.position_in(None)
-        return model, read_feeds(options.inputs, model.inputs, sink), None
+        return model, _given(model, model.inputs, options, sink), None
     chosen = None if options.gear is None else options.gear.position_in(gears)
-    ports = model.inputs if chosen is None else model.at_gear(chosen).inputs
-    given = read_feeds(options.inputs, (*ports, model.shape_data), sink)
-    if model.takes_settings:
-        from atc_py.running.pictures import filled
-
-        given = filled(model.description, given)
+    one = model if chosen is None else model.at_gear(chosen)
+    given = _given(one, (*one.inputs, model.shape_data), options, sink)
     position, feeds = gear_of_feeds(gears, given, chosen)
     return model.at_gear(position), feeds, gears.gears[position]
 
 
+def _given(
+    model: Model, ports: Sequence[Port], options: RunOptions, sink: Sink
+) -> dict[str, Array]:
+    """Return the data that the user gives; pictures and settings of AIPP as their inputs take them.
+
+    A model with gears is asked for those of its largest.
+    """
+    path, nodes = options.aipp_settings, model.description.nodes
+    if path is None and not any(node.op == AIPP for node in nodes):
+        return read_feeds(options.inputs, ports, sink)
+    from atc_py.running.pictures import picture_feeds
+
+    return picture_feeds(model.description, options.inputs, ports, path, sink)
+
+
 def _with_settings(model: Model, options: RunOptions, feeds: dict[str, Array]) -> dict[str, Array]:
-    """Return feeds with settings of dynamic AIPP: those of a file; for random data whole pictures.
+    """Return feeds with the settings of dynamic AIPP: with random data, those of whole pictures.
 
     Raises:
-        AtcError: BAD_AIPP for settings that do not fit; MISSING_RUN_INPUT where there are none.
+        AtcError: BAD_AIPP for pictures that do not fit; MISSING_RUN_INPUT where there are none.
     """
-    path = options.aipp_settings
-    if path is None and not model.takes_settings:
+    if not model.takes_settings:
         return feeds
-    from atc_py.running.pictures import require_settings, settings_feeds, whole_picture_settings
+    from atc_py.running.pictures import require_settings, whole_picture_settings
 
-    found = {} if path is None else settings_feeds(model.description, path)
-    for name in found.keys() & feeds.keys():
-        raise BAD_RUN_INPUT.error(
-            f"settings for {name} are given twice, by --aipp-settings and as data",
-            place=Place(field=f"input {name}"),
-            help="give them once",
-        )
-    feeds = {**feeds, **found}
     if options.seed is not None:
         return {**whole_picture_settings(model.description), **feeds}
     require_settings(model.description, feeds)

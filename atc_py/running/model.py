@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from atc_py.results.cann_nodes import CannSemantics
     from atc_py.tensor.shapes import Dims
 
-__all__ = ["Model", "Port"]
+__all__ = ["Model", "Port", "ports_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +101,8 @@ class Model:
             self.close()
             raise
         description = self._package.description
-        self.inputs = _ports(description, description.inputs)
-        self.outputs = _ports(description, description.outputs)
+        self.inputs = ports_of(description, description.inputs)
+        self.outputs = ports_of(description, description.outputs)
 
     @property
     def description(self) -> OmModel:
@@ -216,7 +216,7 @@ class Model:
         self.close()
 
 
-def _ports(description: OmModel, ports: Sequence[OmPort]) -> tuple[Port, ...]:
+def ports_of(description: OmModel, ports: Sequence[OmPort]) -> tuple[Port, ...]:
     """Return the ports with the types of their tensors."""
     tensors, dynamic = description.tensors, _pictures_with_settings(description)
     return tuple(
@@ -244,8 +244,8 @@ def _shape_data(gears: Gears) -> Port:
 def _joined_ports(package: OfflineModel, gears: Gears) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
     """Return inputs and outputs of a model with gears, with None for dims that gears decide."""
     models = [package.at_gear(gear).description for gear in range(len(gears.gears))]
-    inputs = zip(*(_ports(each, each.inputs) for each in models), strict=True)
-    outputs = zip(*(_ports(each, each.outputs) for each in models), strict=True)
+    inputs = zip(*(ports_of(each, each.inputs) for each in models), strict=True)
+    outputs = zip(*(ports_of(each, each.outputs) for each in models), strict=True)
     return tuple(map(_joined, inputs)), tuple(map(_joined, outputs))
 
 
