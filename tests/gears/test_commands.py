@@ -44,7 +44,6 @@ def atc(
     return run
 
 
-
 def document(found: tuple[int, str, str]) -> Any:
     """Return the JSON document of a command that succeeded."""
     assert found[0] == 0, found
