@@ -27,7 +27,6 @@ CASES = {
     "resnet_mini_opset9": {"input_shape": "pixel_values:1,3,-1,-1", "image_sizes": "64,96;224,224"},
     "unet_opset13": {"input_shape": "input:-1,3,-1,-1", "dims": "1,64,64;2,32,96"},
     "espcn_opset12": {"input_shape": "input:1,1,-1,-1", "image_sizes": "32,48;64,64"},
-    "vit_mini_opset13": {"input_shape": "pixel_values:-1,3,224,224", "batch_sizes": "1,3"},
 }
 
 
