@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BROKEN_INVARIANT
@@ -14,6 +15,7 @@ from atc_py.emit.plan import KernelFacts, Launch
 from atc_py.emit.ports import KernelPort
 from atc_py.emit.registry import family_of
 from atc_py.ir import Engine
+from atc_py.system.structs import replace
 from atc_py.target import find_operator
 
 if TYPE_CHECKING:
@@ -26,8 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Collected", "collect"]
 
 
-@dataclass(frozen=True, slots=True)
-class Collected:
+class Collected(msgspec.Struct, frozen=True):
     """A kernel and the nodes that it serves.
 
     Attributes:

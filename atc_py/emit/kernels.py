@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_TEMPLATE
@@ -41,8 +42,7 @@ LEFT = "// to write:"
 """Marks the parts of a kernel that its author must still write."""
 
 
-@dataclass(frozen=True, slots=True)
-class KernelSet:
+class KernelSet(msgspec.Struct, frozen=True):
     """The kernels of a graph.
 
     Attributes:
@@ -120,8 +120,7 @@ def _folders(templates: Path | None) -> tuple[Path, ...]:
     return (templates, own)
 
 
-@dataclass(frozen=True, slots=True)
-class _Written:
+class _Written(msgspec.Struct, frozen=True):
     """A kernel with its family, its sets of shapes, and a plan for each of them."""
 
     kernel: Collected

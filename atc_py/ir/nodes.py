@@ -9,9 +9,10 @@ replaces it there as well. Change inputs only through the methods of `Node` and
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
 
 from atc_py.tensor.dtypes import DType
 
@@ -35,8 +36,7 @@ class Engine(Enum):
     LOCAL = "local"
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(msgspec.Struct, frozen=True):
     """A node of the source model that a target node came from.
 
     Attributes:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from atc_py.system.structs import replace
 from atc_py.tensor.formats import Format
 from atc_py.tensor.shapes import Dims, Shape, closed_shape, element_count
 from atc_py.tensor.storage import Storage, stored_shape
@@ -15,8 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["TensorType"]
 
 
-@dataclass(frozen=True, slots=True)
-class TensorType:
+class TensorType(msgspec.Struct, frozen=True):
     """The static type of a value.
 
     Attributes:

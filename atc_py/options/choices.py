@@ -163,14 +163,21 @@ class ConvertChoice(PrecisionChoice, total=False):
         enable_small_channel: store filters of at most four channels with four for each tap.
         fix: compile the model in the form that `fix_model` would write; None, the default, as it is.
             The mapping has the rules, see `RuleChoice`; an empty one stands for their defaults.
+        out_nodes: the results that become the outputs, in order: names of tensors, or `node:index`,
+            joined by `;`. Empty, the default, for the model's own outputs.
+        input_format: `NCHW`, the default, `NHWC`, `NCDHW` or `ND`: what the axes of inputs are. It
+            labels them for AIPP and for gears of image sizes; data are never moved.
         batch_sizes: gears of batch sizes, such as `"1,2,4"` or `[1, 2, 4]`: numbers that take the
             place of -1 on axis 0 of inputs.
         image_sizes: gears of image sizes, such as `"320,320;640,640"` or `[(320, 320), (640, 640)]`:
             heights and widths that take the places of -1.
         dims: gears of any dims, such as `"1,16;2,32"`: numbers that take the places of -1 in the
             order of `input_shape`. Of the three one may be given.
-        input_format: layout of the inputs, which says where the axes of image sizes are: `NCHW`,
-            the default, or `NHWC`.
+        replace_shapes: the dims of `input_shape` count also where the model fixes others, as they do
+            with ATC; by default they are refused.
+        atc_cmdline: command line of `atc` that the offline model records, as mode 6 shows it.
+        aipp: file of AIPP configurations in ATC's format: inputs that they are for take pictures,
+            which the device turns into what the network takes.
     """
 
     disable_pass: Iterable[str]
@@ -180,10 +187,14 @@ class ConvertChoice(PrecisionChoice, total=False):
     disable_reuse_memory: bool
     enable_small_channel: bool
     fix: RuleChoice | None
+    out_nodes: str
+    input_format: str
     batch_sizes: str | Iterable[int]
     image_sizes: str | Iterable[Iterable[int]]
     dims: str | Iterable[Iterable[int]]
-    input_format: str
+    replace_shapes: bool
+    atc_cmdline: str
+    aipp: str | os.PathLike[str] | None
 
 
 def reject_unknown(function: str, given: Mapping[str, object], known: type) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
 
 from atc_py.diag import AtcFault, Place
 from atc_py.diag.codes import BAD_INPUT_SHAPE
@@ -31,8 +32,7 @@ _OPEN = "-1"
 _LARGEST = 2**31 - 1
 
 
-@dataclass(frozen=True, slots=True)
-class ShapeAdvice:
+class ShapeAdvice(msgspec.Struct, frozen=True):
     """Advice about shapes, as text for --input-shape.
 
     Attributes:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from atc_py.package.names import is_safe_member
 from atc_py.package.records import Entry, directory, local_header
 from atc_py.package.schema import OmMember
+from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

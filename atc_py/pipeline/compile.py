@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 from collections import Counter
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py import __version__
 from atc_py.check.evaluate import check_view
@@ -17,6 +19,7 @@ from atc_py.cost.network import network_cost
 from atc_py.diag.codes import ASSUMED_KERNELS, CANNOT_WRITE, SMALL_CHANNEL_WITHOUT_EFFECT
 from atc_py.emit.kernels import emit_kernels
 from atc_py.emit.writing import write_kernels
+from atc_py.frontend.reading.chosen_ends import with_user_ends
 from atc_py.frontend.reading.history import history
 from atc_py.frontend.reading.read import read_model
 from atc_py.ir.launches import launch_positions
@@ -26,7 +29,7 @@ from atc_py.lowering.lower import lower_model
 from atc_py.lowering.restated import restated
 from atc_py.options.compile_options import Semantics
 from atc_py.package.contents import PackageContents
-from atc_py.package.schema import FIXED
+from atc_py.package.schema import ATC_CMDLINE, FIXED
 from atc_py.package.writer import write_model
 from atc_py.passes.base import PassContext
 from atc_py.passes.fusion.record import PassFusions
@@ -46,6 +49,7 @@ from atc_py.results.fusions import FusionEffect
 from atc_py.results.memory_facts import memory_facts
 from atc_py.source import form_of
 from atc_py.spec import specifications
+from atc_py.system import structs
 from atc_py.system.atomic_files import atomic_write
 from atc_py.target import find_soc, is_view
 
@@ -53,6 +57,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from atc_py.aipp import AippFile
     from atc_py.check.evaluate import Checked
     from atc_py.check.findings import ModelCheck
     from atc_py.diag import Diagnostic
@@ -93,7 +98,7 @@ def compile_model(
     clock = StageClock(on_stage)
     ground = common_ground(options)
     with clock.stage("read"):
-        file = read(model)
+        file = with_user_ends(read(model), options)
     compiled = compile_graph(file, options, ground, clock)
     with clock.stage("package"):
         written = write_model(compiled.graph, output, compiled.contents)
@@ -112,8 +117,7 @@ def compile_model(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class CommonGround:
+class CommonGround(msgspec.Struct, frozen=True):
     """Data that all compilations of one file with the same options share.
 
     Attributes:
@@ -123,6 +127,7 @@ class CommonGround:
         judge: judges the file with other dims.
         memo: constants that folding made of constants.
         sources: texts of kernels.
+        pictures: the configurations of inputs that take pictures, or None.
     """
 
     soc: Soc
@@ -131,10 +136,10 @@ class CommonGround:
     judge: Judge
     memo: FoldMemo | None = None
     sources: SourceMemo | None = None
+    pictures: AippFile | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledGraph:
+class CompiledGraph(msgspec.Struct, frozen=True):
     """A graph that went through all stages, and was not written yet.
 
     Attributes:
@@ -163,7 +168,8 @@ def common_ground(
     soc = _soc(options)
     specs = specifications(options.op_specs, options.precision.operator_list)
     judge = judge_of(options, soc, specs)
-    return CommonGround(soc, specs, _switches(options), judge, memo, sources)
+    switches, pictures = _switches(options), _pictures(options)
+    return CommonGround(soc, specs, switches, judge, memo, sources, pictures)
 
 
 def compile_graph(
@@ -181,14 +187,16 @@ def compile_graph(
         checked, source, controls = _checked_source(file, options, ground, clock)
     with clock.stage("lower"):
         graph = lower_model(source, ground.specs)
+        doubts = _with_pictures(graph, ground.pictures, soc, options, controls)
     with clock.stage("passes"):
         context = _pass_context(checked.check, soc, options, controls)
+        context.sink.extend(doubts)
         passed = _run_passes(graph, context, options, ground.switches)
     with clock.stage("emit"):
         kernels = _emit(graph, soc, options, ground.sources)
     facts = _facts(source, graph, kernels, passed, options, checked.check)
     facts = replace(facts, fixed=fixed, semantics=semantics)
-    contents = _contents(kernels, facts)
+    contents = _contents(kernels, facts, options)
     with clock.stage("rehearse"):
         rehearse(graph, contents, str(file.path))
     warnings = tuple(passed.context.sink.diagnostics)
@@ -221,6 +229,26 @@ class StageClock:
         yield
         taken = time.perf_counter() - started
         self._seconds[name] = self._seconds.get(name, 0.0) + taken
+
+
+def _pictures(options: CompileOptions) -> AippFile | None:
+    """Return the configurations of inputs that take pictures, None without any."""
+    if options.aipp is None:
+        return None
+    from atc_py.pipeline.preprocessing import read_preprocessing
+
+    return read_preprocessing(options.aipp, options.gears)
+
+
+def _with_pictures(
+    graph: Graph, file: AippFile | None, soc: Soc, options: CompileOptions, controls: Controls
+) -> tuple[Diagnostic, ...]:
+    """Insert what makes features of pictures; return warnings about the configurations."""
+    if file is None:
+        return ()
+    from atc_py.pipeline.preprocessing import add_preprocessing
+
+    return add_preprocessing(graph, file, soc, options, controls.fp16_inputs)
 
 
 def _fixed(
@@ -291,7 +319,7 @@ def _soc(options: CompileOptions) -> Soc:
     soc = find_soc(options.soc)
     check_soc(options.precision_mode, soc)
     if options.small_channel and soc.storage.c04_filters:
-        return replace(soc, storage=replace(soc.storage, small_channel=True))
+        return structs.replace(soc, storage=structs.replace(soc.storage, small_channel=True))
     return soc
 
 
@@ -309,8 +337,7 @@ def _switches(options: CompileOptions) -> Switches:
     return read_switches(options.fusion_switch_file, PIPELINE)
 
 
-@dataclass(frozen=True, slots=True)
-class _Passed:
+class _Passed(msgspec.Struct, frozen=True):
     """Result of the pass pipeline.
 
     Attributes:
@@ -369,7 +396,7 @@ def _emit(graph: Graph, soc: Soc, options: CompileOptions, sources: SourceMemo |
     """Render the kernels, let the memory plan know their workspace, copy them to a folder."""
     kernels = emit_kernels(graph, soc, options.templates, sources)
     if graph.memory is not None:
-        graph.memory = replace(graph.memory, workspace=kernels.workspace)
+        graph.memory = structs.replace(graph.memory, workspace=kernels.workspace)
     if options.kernels is not None:
         write_kernels(kernels.files, options.kernels)
     return kernels
@@ -429,21 +456,23 @@ def _counts_by_name(names: Iterator[str]) -> dict[str, int]:
     return dict(sorted(Counter(names).items()))
 
 
-def _contents(kernels: KernelSet, facts: Facts) -> PackageContents:
+def _contents(kernels: KernelSet, facts: Facts, options: CompileOptions) -> PackageContents:
     """Return what goes into the offline model beside the graph."""
     return PackageContents(
         producer=f"atc-py {__version__}",
         soc=facts.soc,
-        options=_recorded_options(facts),
+        options=_recorded_options(facts, options),
         kernels=kernels.files,
         kernel_of=kernels.kernel_of,
         report=facts.as_json(),
     )
 
 
-def _recorded_options(facts: Facts) -> dict[str, str]:
-    """Return the options that decide what the offline model computes."""
+def _recorded_options(facts: Facts, given: CompileOptions) -> dict[str, str]:
+    """Return the options that decide what the offline model computes, and atc's command line."""
     options = {"precision_mode": facts.precision_mode}
+    if given.atc_cmdline:
+        options[ATC_CMDLINE] = given.atc_cmdline
     if facts.fixed is not None:
         options[FIXED] = "rules"
     if facts.semantics is not None:

@@ -17,6 +17,8 @@ from atc_py.options.choices import (
     reject_unknown,
 )
 from atc_py.options.compile_options import CompileOptions
+from atc_py.options.input_format import InputFormat
+from atc_py.options.out_nodes import parse_out_nodes
 from atc_py.options.output_paths import default_output, output_folder
 
 if TYPE_CHECKING:
@@ -102,5 +104,10 @@ def compile_options(
         small_channel=choice.get("enable_small_channel", False),
         precision=precision_options(choice),
         fix=None if rules is None else chosen_rules(function, rules),
+        out_nodes=parse_out_nodes(choice.get("out_nodes", "")),
+        input_format=InputFormat.chosen(choice.get("input_format", InputFormat.NCHW.value)),
         gears=gears,
+        replace_shapes=choice.get("replace_shapes", False),
+        atc_cmdline=choice.get("atc_cmdline", ""),
+        aipp=optional_path(choice.get("aipp")),
     )

@@ -11,6 +11,7 @@ from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import GEAR_NOT_COMPILED
 from atc_py.emit.kernels import SourceMemo
 from atc_py.frontend.folding.fold import FoldMemo
+from atc_py.frontend.reading.chosen_ends import with_user_ends
 from atc_py.frontend.reading.read import read_model
 from atc_py.options.gears import format_gear
 from atc_py.options.input_shapes import format_input_shapes
@@ -53,7 +54,7 @@ def compile_gears(
     clock = StageClock(on_stage)
     ground = common_ground(options, FoldMemo(), SourceMemo())
     with clock.stage("read"):
-        file = with_open_inputs(read_model(model), gears)
+        file = with_open_inputs(with_user_ends(read_model(model), options), gears)
     compiled = [
         _compiled_gear(file, options, ground, clock, gears, gear)
         for gear in range(len(gears.gears))

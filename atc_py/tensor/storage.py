@@ -7,8 +7,9 @@ dims of a tensor keep their meaning, storage says only where its elements are.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
 
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
@@ -65,8 +66,7 @@ class ImpossibleStorageError(ValueError):
     """A tensor of that type cannot have that storage; the text says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Storage:
+class Storage(msgspec.Struct, frozen=True):
     """Layout of a tensor's elements in memory, where it is not row by row.
 
     Attributes:

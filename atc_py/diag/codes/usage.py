@@ -14,10 +14,12 @@ __all__ = [
     "INPUT_NOT_FINITE",
     "MISSING_RUN_INPUT",
     "NOT_IN_MODEL",
+    "NOT_MODELED",
     "NOT_TRUSTED",
     "NO_BFLOAT16",
     "NO_SUCH_GEAR",
     "OPTIONS_EXCLUDE",
+    "OPTION_WITHOUT_EFFECT",
     "REQUIRED_PASS",
     "SESSION_OPTION_WITHOUT_EFFECT",
     "SESSION_UNSUPPORTED",
@@ -152,6 +154,23 @@ SESSION_OPTION_WITHOUT_EFFECT = add_code(
     "A program gave an `InferenceSession` an execution provider or an option that has no effect "
     "there. In onnxruntime it would change numbers or write a file.",
     "Leave it out to silence the warning; the session computes what the compiled model computes.",
+    Severity.WARNING,
+)
+NOT_MODELED = add_code(
+    1060,
+    "not-modeled",
+    ExitCode.USAGE,
+    "A command line of atc asks for something that would change results or files and that atc-py does "
+    "not model: another framework than ONNX, a mode for other devices, a layout of inputs in blocks.",
+    "Do what the message says instead; docs/from-atc.md lists what becomes of each option of atc.",
+)
+OPTION_WITHOUT_EFFECT = add_code(
+    1061,
+    "option-without-effect",
+    ExitCode.DONE,
+    "A command line of atc has options that mean nothing to atc-py: logs, caches, tuning, clusters. "
+    "They change no result and are left aside.",
+    "Nothing needs to be done; leave them out to silence the warning.",
     Severity.WARNING,
 )
 GEAR_NOT_COMPILED = add_code(

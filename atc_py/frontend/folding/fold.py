@@ -192,7 +192,7 @@ class _Folder:
             return None
         if node.op_type in {"Shape", "Size"}:
             return self._fold_shape(node)
-        if any(name not in self._graph.consts for name in node.reads):
+        if not all(map(self._graph.consts.__contains__, node.reads)):
             return self._masked(node) if node.op_type == "Where" else None
         try:
             results = self._remembered(node)
@@ -236,7 +236,7 @@ class _Folder:
 
     def _fold(self, node: WorkNode) -> dict[str, ConstData] | None:
         """Return the outputs of a node whose inputs are all constants."""
-        name = next(node.writes, "")
+        name = next(iter(node.writes), "")
         if node.op_type == "Constant":
             const = self._constant(node)
         elif node.op_type == "ConstantOfShape":
@@ -281,7 +281,7 @@ class _Folder:
             numbers = np.array(shape[start:end], np.int64)
         else:
             return None
-        return {next(node.writes, ""): DenseConst(numbers)}
+        return {next(iter(node.writes), ""): DenseConst(numbers)}
 
     def _constant(self, node: WorkNode) -> ConstData | None:
         """Return the value of a Constant node; None for strings and unsound sparse tensors."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from atc_py.diag import AtcError
@@ -43,8 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["OnnxFile"]
 
 
-@dataclass(frozen=True, slots=True)
-class OnnxFile:
+class OnnxFile(msgspec.Struct, frozen=True):
     """A file's graph by names; folding does not change it, so it can be folded again.
 
     Attributes:
@@ -118,7 +117,7 @@ class OnnxFile:
         """
         self.refuse_faults()
         convention = self.bias_convention(quant_bias)
-        inputs = bind_inputs(self.path, self.inputs, input_shapes, suggest)
+        inputs = bind_inputs(self.path, self.inputs, input_shapes, suggest, self.nodes)
         graph = self.graph(inputs, convention)
         quantized = import_quantized(graph, self.tensors, limit)
         fold_graph(graph, self.tensors, limit, memo)

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 from atc_py.report.model.gears import gears_json, gears_table
 from atc_py.report.model.memory_tables import memory_tables
+from atc_py.report.model.pictures import picture_tables
 from atc_py.report.model.quant_bias import bias_rows
 from atc_py.report.model.semantics import semantics_tables
 from atc_py.report.tables import Table, format_bytes
 from atc_py.results.cann_nodes import read_semantics
 from atc_py.results.memory_facts import memory_facts
+from atc_py.results.picture_inputs import picture_inputs
 
 if TYPE_CHECKING:
     from atc_py.package.reader import OfflineModel
@@ -29,6 +31,7 @@ def model_tables(model: OfflineModel, file_bytes: int) -> list[Table]:
         *([] if gears is None else [gears]),
         *semantics_tables(read_semantics(model.report, description.name)),
         _ports(description),
+        *picture_tables(picture_inputs(description)),
         _operators(description),
         *memory_tables(memory_facts(description)),
     ]
@@ -46,6 +49,7 @@ def model_json(model: OfflineModel, file_bytes: int) -> dict[str, object]:
         "options": description.options,
         "inputs": [_port_json(description, port) for port in description.inputs],
         "outputs": [_port_json(description, port) for port in description.outputs],
+        "aipp": [each.as_json() for each in picture_inputs(description)],
         "gears": gears_json(model),
         "operators": dict(sorted(Counter(node.op for node in description.nodes).items())),
         "members": len(description.members),
