@@ -259,4 +259,5 @@ def _joined(ports: tuple[Port, ...]) -> Port:
     )
     shapes = tuple(port.shape for port in ports)
     first = ports[0]
-    return Port(first.name, first.dtype, dims, shapes if None in dims else (), first.partial)
+    gears = shapes if None in dims else ()
+    return Port(first.name, first.dtype, dims, gears, partial=first.partial)
