@@ -12,6 +12,7 @@ from atc_py.atc.shapes import has_open_dims, input_shape_text
 from atc_py.diag import Place
 from atc_py.diag.codes import NOT_MODELED
 from atc_py.passes.manager import PIPELINE
+from atc_py.passes.precision.implementation_tables import ATC_MODES, PRECISE
 from atc_py.pipeline.convert import compile_options, convert
 
 if TYPE_CHECKING:
@@ -92,6 +93,7 @@ def convert_choice(flags: Flags) -> ConvertChoice:
         found["aipp"] = flags["insert_op_conf"]
     if flags["allow_hf32"]:
         found["allow_hf32"] = flags["allow_hf32"] == "true"
+    found["implementations"] = _implementations(flags)
     found["replace_shapes"] = True
     found["is_weight_clip"] = flags["is_weight_clip"] != "0"
     found["disable_reuse_memory"] = flags["disable_reuse_memory"] == "1"
@@ -136,6 +138,20 @@ _SUBJECTS = {
     "is_output_adjust_hw_layout": "out_nodes",
 }
 """Options without which those on layouts have no effect."""
+
+
+def _implementations(flags: Flags) -> str:
+    """Return the implementations that --op_select_implmode says, in the form of the keyword.
+
+    high_precision alone means a list of atc's own, which is not published; it is taken for all
+    operators [I]. high_performance alone is the default.
+    """
+    given = flags["op_select_implmode"]
+    mode = given.removesuffix("_for_all")
+    listed = [each.strip() for each in flags["optypelist_for_implmode"].split(",")]
+    if given != mode or (not any(listed) and mode == PRECISE):
+        listed = [op for op, modes in ATC_MODES.items() if mode in modes]
+    return ";".join(f"{op}={mode}" for op in listed if op and mode)
 
 
 def _switched_off(flags: Flags) -> tuple[str, ...]:

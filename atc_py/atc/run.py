@@ -70,7 +70,7 @@ def _warn(flags: Flags, console: Console) -> None:
     idle = _idle_options(flags)
     found = [*console.warnings, *([idle] if idle is not None else [])]
     for each in found:
-        console.say(f"WARNING: [{each.code.id}] {each.message}")
+        console.say(f"{each.code.severity.value.upper()}: [{each.code.id}] {each.message}")
 
 
 def _idle_options(flags: Flags) -> Diagnostic | None:

@@ -36,13 +36,14 @@ class Port:
     """A model input or output: its name, element type and shape.
 
     A dim of an output is None where only the run knows it, and one of any port where the gear
-    decides; `gears` has the shapes in each gear then.
+    decides; `gears` has the shapes in each gear then. A `hidden` one takes data under its name alone.
     """
 
     name: str
     dtype: DType
     shape: Dims
     gears: tuple[Dims, ...] = ()
+    hidden: bool = False
 
 
 @final
@@ -216,7 +217,7 @@ def _ports(description: OmModel, ports: Sequence[OmPort]) -> tuple[Port, ...]:
 
 def _shape_data(gears: Gears) -> Port:
     """Return the input that chooses a gear by its numbers."""
-    return Port(SHAPE_DATA, DType.INT32, (len(gears.gears[0]),))
+    return Port(SHAPE_DATA, DType.INT32, (len(gears.gears[0]),), hidden=True)
 
 
 def _joined_ports(package: OfflineModel, gears: Gears) -> tuple[tuple[Port, ...], tuple[Port, ...]]:

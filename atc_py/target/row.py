@@ -176,6 +176,10 @@ class TargetOp(msgspec.Struct, frozen=True):
     passes: float | None = None
     picks: bool = False
 
+    def __hash__(self) -> int:
+        """Return the hash of the name: equal rows have one, and hashing all facts takes long."""
+        return hash(self.name)
+
     @property
     def layout(self) -> Layout:
         """Storage formats that its AI Core kernel takes."""
