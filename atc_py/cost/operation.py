@@ -34,6 +34,9 @@ class Source(Enum):
     FED = "fed"
     RESULT = "result"
 
+    __hash__ = object.__hash__
+    """Members are single objects; Enum's own hash is a call of Python for each look-up."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
