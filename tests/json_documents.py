@@ -18,7 +18,7 @@ DOCUMENTS: dict[str, str] = {
     "fix": "model, output, operator_list, opset, errors, verdicts, bound, ranges, rewrites, deciding, left, proof, target, changes, diagnostics",
     "explain": "[code, name, severity, exit, meaning, remedy]",
     "export": "model, output, data, soc, options, opset, operators, functions, nodes, bytes",
-    "info": "name, producer, format_version, soc, options, inputs, outputs, operators, members, "
+    "info": "name, producer, format_version, soc, options, inputs, outputs, aipp, operators, members, "
     "file_bytes, memory, report",
     "info --precision": "nodes, casts",
     "info --layout": "values, trans_data",
@@ -39,8 +39,8 @@ DOCUMENTS: dict[str, str] = {
 }
 """Names in the document of each command that is done, in brackets those of each of a list."""
 
-WITHOUT = {"exec"}
-"""Commands without --json: their standard output is a program's."""
+WITHOUT = {"atc", "exec"}
+"""Commands without --json: standard output of `exec` is a program's, and `atc` has atc's own options."""
 
 
 def json_lines() -> list[str]:
@@ -49,8 +49,8 @@ def json_lines() -> list[str]:
     return [
         "## --json",
         "",
-        "Every command but `exec` takes `--json`; the report of `exec` goes to the file that `--report`",
-        "names, and has [a schema](exec-report.schema.json) too.",
+        "Every command but `exec` and `atc` takes `--json`, which is a file's name for `atc`. The report of",
+        "`exec` goes to the file that `--report` names, and has [a schema](exec-report.schema.json) too.",
         "Standard output is then exactly one JSON document, in UTF-8",
         "or ASCII, also where the command fails. A command that cannot do its work prints an object",
         "with `diagnostics`: a list of findings, each with `code`, `name`, `severity`, `message`,",

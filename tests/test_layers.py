@@ -18,7 +18,7 @@ LEVELS = {
     part: level
     for level, parts in enumerate(
         (
-            "diag tensor system options",
+            "aipp diag tensor system options",
             "spec ir target source",
             "frontend check passes package",
             "cost",
@@ -27,6 +27,7 @@ LEVELS = {
             "pipeline running",
             "compare kernels session",
             "api report exec",
+            "atc ais_bench",
             "__init__ backend cli",
             "__main__",
         )
@@ -51,7 +52,7 @@ OWNERS = {
 STRANGERS = {"lowering": {"frontend"}}
 """Lower parts that a part does not import: lowering knows the source model, not its reader."""
 
-SIM = {"diag", "tensor", "system.memory_limit", "target", "package", "device"}
+SIM = {"diag", "tensor", "system.memory_limit", "system.structs", "target", "package", "device"}
 """Packages and modules the simulator imports: it is the oracle, shared code would share bugs."""
 
 

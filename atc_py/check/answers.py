@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.diag import Words
 
@@ -22,8 +23,7 @@ class State(Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """Verdict of a predicate, and the value that it saw.
 
     Attributes:
@@ -34,7 +34,7 @@ class Answer:
 
     state: State
     observed: Words
-    when: Words = field(default=Words("", ""))
+    when: Words = msgspec.field(default=Words("", ""))
 
 
 HOLDS = Answer(State.HOLDS, Words("", ""))

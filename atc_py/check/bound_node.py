@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from atc_py.options.compile_options import NEWEST_CANN
 from atc_py.spec import AttributeType
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["BoundNode", "Conditions"]
 
 
-@dataclass(frozen=True, slots=True)
-class Conditions:
+class Conditions(msgspec.Struct, frozen=True):
     """Conditions that rules can depend on beside the node.
 
     Attributes:
@@ -42,8 +42,7 @@ class Conditions:
         find_generation(self.cann)
 
 
-@dataclass(frozen=True, eq=False)
-class BoundNode:
+class BoundNode(msgspec.Struct, frozen=True, eq=False, dict=True):
     """A node as its specification sees it.
 
     Attributes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -129,6 +129,10 @@ class Finding:
         node = place.node_name or str(place.node)
         parts = (self.rule, self.standing.value, self.scope, node, place.op_type, place.field)
         return fingerprint_of(parts)
+
+    def about(self, node: int, name: str) -> Finding:
+        """Return the same finding on another node."""
+        return replace(self, place=replace(self.place, node=node, node_name=name))
 
     def diagnostic(self, language: str = "en") -> Diagnostic:
         """Return the finding as a diagnostic."""

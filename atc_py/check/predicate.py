@@ -7,8 +7,9 @@ after it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+import msgspec
 
 from atc_py.diag import Words
 
@@ -26,8 +27,7 @@ Test: TypeAlias = "Callable[[Any, BoundNode], Answer]"
 _T = TypeVar("_T", bound="Callable[..., Answer]")
 
 
-@dataclass(frozen=True, slots=True)
-class Predicate:
+class Predicate(msgspec.Struct, frozen=True):
     """A predicate and its words.
 
     Attributes:

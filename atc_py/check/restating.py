@@ -8,12 +8,14 @@ is new at its default, or an input that became an attribute, or was one, and is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
 
 from atc_py.check.rules.reading import READ_LIMIT
 from atc_py.diag import Words
 from atc_py.source import INTERNAL_PREFIX
+from atc_py.system import structs
 from atc_py.tensor.shapes import element_count
 
 if TYPE_CHECKING:
@@ -35,8 +37,7 @@ __all__ = ["OpsetPlacement", "OpsetRefusal", "place_node", "restated_at"]
 _NO_VERSION = Words("ONNX does not define it at any listed opset", "清单所列 opset 均无 ONNX 定义")
 
 
-@dataclass(frozen=True, slots=True)
-class OpsetPlacement:
+class OpsetPlacement(msgspec.Struct, frozen=True):
     """The listed opset at which a node stands.
 
     Attributes:
@@ -55,8 +56,7 @@ class OpsetPlacement:
         return self.view is not self.node
 
 
-@dataclass(frozen=True, slots=True)
-class OpsetRefusal:
+class OpsetRefusal(msgspec.Struct, frozen=True):
     """Reason why a node fits no listed opset."""
 
     reason: Words
@@ -111,7 +111,9 @@ def restated_at(
         return _NO_VERSION
     names = {new.inputs[position].name for position in moved}
     left = {name: value for name, value in view.attributes.items() if name not in names}
-    return _Restating(replace(view, attributes=left), spec, own, new, moved, strict=True).at(opset)
+    return _Restating(
+        structs.replace(view, attributes=left), spec, own, new, moved, strict=True
+    ).at(opset)
 
 
 def _definition(view: SourceNode, spec: OpSpec, history: SchemaHistory) -> OperatorSchema | Words:
@@ -178,7 +180,7 @@ class _Restating:
         complaint = self._missing_parts(attributes, inputs) or self._outputs()
         if complaint is not None:
             return complaint
-        return replace(
+        return structs.replace(
             self._view,
             opset=opset,
             since_version=self._listed.since_version,

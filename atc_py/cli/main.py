@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from atc_py import __version__
+from atc_py.cli.atc import atc
 from atc_py.cli.check import check
 from atc_py.cli.compare import compare
 from atc_py.cli.console import print_diagnostics, print_error, show_help_of_bare_group
@@ -74,7 +75,7 @@ def cli(context: click.Context) -> None:
 
 for _command in (
     convert, check, compare, run, program, export, info, kernels, profile, quantize, fix, ops,
-    explain,
+    explain, atc,
 ):  # fmt: skip
     cli.add_command(_command)
 
@@ -118,9 +119,10 @@ def _signal_status(error: BaseException) -> int:
 def _wants_json(args: Sequence[str]) -> bool:
     """Return True if the command line asks for JSON, in either spelling.
 
-    Standard output of `exec` is the program's, and so may be a --json in its line.
+    Standard output of `exec` is the program's, and so may be a --json in its line; that of `atc` is
+    a file's name.
     """
-    if program.name in args[:1]:
+    if {program.name, atc.name}.intersection(args[:1]):
         return False
     pairs = pairwise(args)
     return "--json" in args or "--format=json" in args or ("--format", "json") in pairs

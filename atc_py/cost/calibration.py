@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from atc_py.diag import Place
 from atc_py.diag.codes import BAD_FACTORS
 from atc_py.system.atomic_files import atomic_write
 from atc_py.system.input_files import read_text
+from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

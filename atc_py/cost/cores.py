@@ -5,10 +5,11 @@ Every term grows with every dim, so that a larger operator never costs less.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, isqrt
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.cost.pipes import Pipes
 from atc_py.cost.work import head_product, work_on
@@ -162,8 +163,7 @@ def _repeats(passes: Passes, cores: int) -> int:
     return ceil(passes.rows / cores) * ceil(row / _REPEAT)
 
 
-@dataclass(frozen=True, slots=True)
-class _Kernel:
+class _Kernel(msgspec.Struct, frozen=True):
     """A kernel around a product, in one case."""
 
     launch: LaunchGroup

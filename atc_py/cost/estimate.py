@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import lru_cache
 from math import exp
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.cost.cores import elapsed, pipes_of, vector_cores
 from atc_py.cost.factors import Case, Factors, ranged
@@ -26,8 +27,7 @@ _BOUNDS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Fit:
+class Fit(msgspec.Struct, frozen=True):
     """Factors that measurements gave.
 
     Attributes:
@@ -40,8 +40,7 @@ class Fit:
     spread: float
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(msgspec.Struct, frozen=True):
     """Cost of a kernel; times are seconds.
 
     Attributes:
@@ -70,7 +69,7 @@ class Estimate:
     vector_elements: int
     read: int
     written: int
-    limit: float = field(default=0.0)
+    limit: float = msgspec.field(default=0.0)
 
     @property
     def utilization(self) -> float:

@@ -6,8 +6,11 @@ are not published; they are the free factors here, which measurements refit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
 from enum import Enum
+
+import msgspec
+
+from atc_py.system.structs import replace
 
 __all__ = ["CASES", "EXPECTED", "HIGH", "LOW", "Cache", "Case", "Factors", "ranged"]
 
@@ -26,8 +29,7 @@ class Cache(Enum):
     NOTHING = "nothing"
 
 
-@dataclass(frozen=True, slots=True)
-class Factors:
+class Factors(msgspec.Struct, frozen=True):
     """The free factors.
 
     Attributes:
@@ -48,11 +50,10 @@ class Factors:
 
     def as_json(self) -> dict[str, float]:
         """Return the factors by name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return msgspec.structs.asdict(self)
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(msgspec.Struct, frozen=True):
     """One end of the range, or what is expected between them.
 
     Attributes:
@@ -115,8 +116,8 @@ def ranged(fitted: Factors | None) -> tuple[Case, Case, Case]:
 def _beyond(end: Factors, fitted: Factors, *, fast: bool) -> Factors:
     """Return the factors of an end, moved where the fitted ones are beyond it."""
     chosen = {}
-    for field in fields(Factors):
-        pair = getattr(end, field.name), getattr(fitted, field.name)
-        larger_is_faster = field.name not in _SECONDS
-        chosen[field.name] = max(pair) if fast is larger_is_faster else min(pair)
+    for name in Factors.__struct_fields__:
+        pair = getattr(end, name), getattr(fitted, name)
+        larger_is_faster = name not in _SECONDS
+        chosen[name] = max(pair) if fast is larger_is_faster else min(pair)
     return Factors(**chosen)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.tensor.shapes import element_count
 
@@ -38,8 +39,7 @@ class Source(Enum):
     """Members are single objects; Enum's own hash is a call of Python for each look-up."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tensor:
+class Tensor(msgspec.Struct, frozen=True):
     """A tensor's shape and element type, and what is stored of it.
 
     Attributes:
@@ -68,8 +68,7 @@ class Tensor:
         return -(-self.stored_elements * self.dtype.bits // 8)
 
 
-@dataclass(frozen=True)
-class Operation:
+class Operation(msgspec.Struct, frozen=True, dict=True):
     """One target operator at work.
 
     Attributes:
@@ -109,16 +108,14 @@ class Operation:
         return tuple(each for each in value if isinstance(each, int))
 
 
-@dataclass(frozen=True, slots=True)
-class Transfer:
+class Transfer(msgspec.Struct, frozen=True):
     """Bytes that a kernel reads or writes once, at least."""
 
     nbytes: int
     source: Source
 
 
-@dataclass(frozen=True)
-class LaunchGroup:
+class LaunchGroup(msgspec.Struct, frozen=True):
     """A kernel: operators that are launched together, the first of them the head.
 
     What the operators hand on among themselves stays in the buffers of the cores.

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+import msgspec
 
 __all__ = ["PIPES", "Pipes"]
 
 
-@dataclass(frozen=True, slots=True)
-class Pipes:
+class Pipes(msgspec.Struct, frozen=True):
     """Seconds for which the pipes of the busiest core work.
 
     Attributes:
@@ -42,5 +41,5 @@ class Pipes:
         return {name: getattr(self, name) for name in PIPES}
 
 
-PIPES = tuple(field.name for field in fields(Pipes))
+PIPES = Pipes.__struct_fields__
 """Names of the pipes."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.cost.operation import KernelEngine, LaunchGroup, Operation, Source, Tensor, Transfer
 from atc_py.cost.work import bytes_read
@@ -22,8 +23,7 @@ __all__ = ["PlacedLaunch", "launches_of", "roots_of"]
 _ABSENT = -1
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedLaunch:
+class PlacedLaunch(msgspec.Struct, frozen=True):
     """A launch of a model, and where it stands.
 
     Attributes:

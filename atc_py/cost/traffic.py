@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.cost.factors import Cache
 from atc_py.cost.operation import Source
@@ -21,8 +22,7 @@ __all__ = ["Memory", "memory_of"]
 _KIB = 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(msgspec.Struct, frozen=True):
     """Bytes that a kernel moves, and the time device memory needs for them.
 
     Attributes:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from atc_py.cost.passes import passes_of
+from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
 from atc_py.tensor.storage import SMALL_CHANNELS, group_blocks
@@ -32,8 +34,7 @@ _STACK = 2
 _GATES = {"CommonGRU": 3, "CommonLSTM": 4, "DynamicGRUV2": 3, "DynamicRNN": 4}
 
 
-@dataclass(frozen=True, slots=True)
-class MatrixProduct:
+class MatrixProduct(msgspec.Struct, frozen=True):
     """`batch` products of [m, k] x [k, n], computed `steps` times one after another.
 
     Attributes:
@@ -68,8 +69,7 @@ class MatrixProduct:
         return self.steps * self.batch * self.m * self.k * self.n
 
 
-@dataclass(frozen=True, slots=True)
-class Passes:
+class Passes(msgspec.Struct, frozen=True):
     """Work of the vector unit: instructions over elements.
 
     Attributes:
@@ -86,8 +86,7 @@ class Passes:
     rows: int
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(msgspec.Struct, frozen=True):
     """The work of one operator; data movement counts as none."""
 
     product: MatrixProduct | None = None

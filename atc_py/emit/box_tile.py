@@ -13,10 +13,11 @@ writes some elements that its neighbor writes too, with the same values.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from math import prod
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.emit.tiling import BLOCK, DEPTH
 
@@ -47,8 +48,7 @@ class Way(Enum):
     FILLED = 2
 
 
-@dataclass(frozen=True, slots=True)
-class BoxTile:
+class BoxTile(msgspec.Struct, frozen=True):
     """The tiles that a box is cut into.
 
     Attributes:

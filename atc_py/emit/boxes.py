@@ -7,9 +7,12 @@ Every data movement whose places follow from shapes and attributes is a few boxe
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
+
+import msgspec
+
+from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,8 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Box", "dense", "view"]
 
 
-@dataclass(frozen=True, slots=True)
-class Box:
+class Box(msgspec.Struct, frozen=True):
     """Elements to copy or to fill in.
 
     Attributes:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BROKEN_INVARIANT
@@ -15,6 +16,7 @@ from atc_py.emit.plan import KernelFacts, Launch
 from atc_py.emit.ports import KernelPort
 from atc_py.emit.registry import family_of
 from atc_py.ir import Engine
+from atc_py.system.structs import replace
 from atc_py.target import find_operator
 
 if TYPE_CHECKING:
@@ -27,8 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Collected", "collect"]
 
 
-@dataclass(frozen=True, slots=True)
-class Collected:
+class Collected(msgspec.Struct, frozen=True):
     """A kernel and the nodes that it serves.
 
     Attributes:
@@ -125,8 +126,7 @@ class _Kernel:
         return self._longer[key]
 
 
-@dataclass(eq=False, slots=True)
-class _Likeness:
+class _Likeness(msgspec.Struct, eq=False):
     """A set of nodes that are alike in all that kernels depend on.
 
     Attributes:

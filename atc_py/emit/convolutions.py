@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from atc_py.emit.cube import ProductFamily, applies_links
 from atc_py.emit.fields import narrow, wide
 
@@ -67,8 +69,7 @@ class DepthTiling:
     window_depth: int = wide("slices of the window")
 
 
-@dataclass(frozen=True, slots=True)
-class ConvGeometry:
+class ConvGeometry(msgspec.Struct, frozen=True):
     """Dims of a convolution.
 
     Attributes:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from math import isqrt
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from atc_py.emit.family import Family
 from atc_py.emit.fields import narrow, wide
 from atc_py.emit.keys import Reach
@@ -98,8 +100,7 @@ class ProductTiling:
     core_num: int = narrow("cores that have work; core c takes tiles c, c + core_num ...")
 
 
-@dataclass(frozen=True, slots=True)
-class CubeProduct:
+class CubeProduct(msgspec.Struct, frozen=True):
     """`batch` products of [m, k] x [k, n] with operands of `itemsize` bytes an element."""
 
     batch: int
@@ -109,16 +110,14 @@ class CubeProduct:
     itemsize: int
 
 
-@dataclass(frozen=True, slots=True)
-class Sides:
+class Sides(msgspec.Struct, frozen=True):
     """Rows and columns of a tile, whole squares."""
 
     m: int
     n: int
 
 
-@dataclass(frozen=True, slots=True)
-class TileBounds:
+class TileBounds(msgspec.Struct, frozen=True):
     """Bounds of a tile's sides.
 
     Attributes:
@@ -132,8 +131,7 @@ class TileBounds:
     most_n: int
 
 
-@dataclass(frozen=True, slots=True)
-class Walk:
+class Walk(msgspec.Struct, frozen=True):
     """Steps along the summed axis: length of a tile in L0, of one in L1, tiles of L1."""
 
     tile_k: int

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Family", "InputSample"]
 
 
-@dataclass(frozen=True, slots=True)
-class InputSample:
+class InputSample(msgspec.Struct, frozen=True):
     """An input that random data are drawn for.
 
     Attributes:
@@ -30,6 +30,7 @@ class InputSample:
         shapes: of all inputs of the node by position, None where absent.
         position: of the input among them.
         dtype: of the input.
+        results: shapes of the node's results.
     """
 
     op: str
@@ -37,6 +38,7 @@ class InputSample:
     shapes: tuple[Shape | None, ...]
     position: int
     dtype: DType
+    results: tuple[Shape, ...] = ()
 
 
 class Family(ABC):

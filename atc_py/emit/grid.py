@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from atc_py.emit.fields import by_operand, narrow, numbers, wide
 from atc_py.emit.tiling import vector_cores
 
@@ -50,8 +52,7 @@ class GridTiling:
     moves: tuple[int, ...] = by_operand("whether an operand moves along a row")
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
+class Grid(msgspec.Struct, frozen=True):
     """Merged axes: their lengths, and for each operand whether it moves along them."""
 
     lengths: tuple[int, ...]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from atc_py.emit.cpp import C_TYPES, HOST_TYPES
@@ -11,6 +10,7 @@ from atc_py.emit.links import linked, reach_of
 from atc_py.emit.plan import KernelFacts, Launch
 from atc_py.emit.ports import KernelPort
 from atc_py.emit.registry import family_of
+from atc_py.system.structs import replace
 from atc_py.target import find_operator
 from atc_py.target.storage_choices import StorageChoice, chosen_storages
 from atc_py.target.stored_nodes import is_stored_as

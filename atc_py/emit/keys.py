@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import msgspec
 
 from atc_py.emit.cpp import SHORT_NAMES
 from atc_py.tensor.dtypes import DType
@@ -98,8 +99,7 @@ class LinkInput(NamedTuple):
         return [self.format.value, self.reach.value, *stored]
 
 
-@dataclass(frozen=True, slots=True)
-class LinkKey:
+class LinkKey(msgspec.Struct, frozen=True):
     """Facts about an applied function that a kernel depends on.
 
     Attributes:
@@ -115,8 +115,7 @@ class LinkKey:
     attributes: tuple[tuple[str, AttrValue], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class KernelKey:
+class KernelKey(msgspec.Struct, frozen=True):
     """Everything that a kernel depends on; nodes with equal keys share a stub, for any shapes.
 
     Attributes:

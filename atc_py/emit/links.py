@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.emit.functions import compute_type, scratch_of
 from atc_py.emit.keys import Reach
@@ -25,8 +26,7 @@ __all__ = ["Link", "LinkOperand", "link_scratch", "linked", "reach_of"]
 _FLOATS = frozenset({DType.FLOAT16, DType.FLOAT32, DType.BFLOAT16})
 
 
-@dataclass(frozen=True, slots=True)
-class LinkOperand:
+class LinkOperand(msgspec.Struct, frozen=True):
     """An operand of a link beside the result so far.
 
     Attributes:
@@ -45,8 +45,7 @@ class LinkOperand:
         return self.port.name
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(msgspec.Struct, frozen=True):
     """A function that a kernel applies to its result, as templates see it.
 
     Attributes:

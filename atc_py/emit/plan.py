@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from atc_py.tensor.shapes import Shape, element_count
 
@@ -19,8 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Buffer", "KernelFacts", "Launch", "Plan", "counted"]
 
 
-@dataclass(frozen=True, slots=True)
-class KernelFacts:
+class KernelFacts(msgspec.Struct, frozen=True):
     """A kernel as families see it, whatever shapes it works on.
 
     Attributes:
@@ -64,8 +65,7 @@ class KernelFacts:
         return dict(self.key.attributes)
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(msgspec.Struct, frozen=True):
     """A launch of a kernel on one set of shapes, for which a family plans.
 
     Attributes:
@@ -131,8 +131,7 @@ def counted(type_: TensorType) -> Shape:
     return tuple(1 if dim is None else dim for dim in type_.dims)
 
 
-@dataclass(frozen=True, slots=True)
-class Buffer:
+class Buffer(msgspec.Struct, frozen=True):
     """A queue or a piece of scratch memory of one core.
 
     Attributes:
@@ -146,8 +145,7 @@ class Buffer:
     nbytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """Plan of a kernel for one set of shapes.
 
     Attributes:

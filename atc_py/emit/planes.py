@@ -8,12 +8,13 @@ which every operand moves or stands still are a row; rows are cut into tiles lik
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from atc_py.emit.fields import by_operand, extended, narrow, wide
 from atc_py.emit.grid import Grid, GridTiling, grid_tiling
+from atc_py.system.structs import replace
 from atc_py.tensor.formats import Format
 from atc_py.tensor.scale_words import channel_axis
 from atc_py.tensor.shapes import element_count

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.tensor.formats import Format
 from atc_py.tensor.shapes import Shape, closed_shape
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["KernelPort"]
 
 
-@dataclass(frozen=True, slots=True)
-class KernelPort:
+class KernelPort(msgspec.Struct, frozen=True):
     """An operand of a kernel that is there.
 
     Attributes:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from atc_py.emit.fields import narrow, numbers, wide
 from atc_py.emit.tiling import vector_cores
 
@@ -60,8 +62,7 @@ class ChannelsTiling(AxesTiling):
     channels: int = wide("channels of an image")
 
 
-@dataclass(frozen=True, slots=True)
-class Folded:
+class Folded(msgspec.Struct, frozen=True):
     """The axes of a tensor, neighbors of one kind merged.
 
     Attributes:

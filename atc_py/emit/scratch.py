@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 __all__ = ["CTYPE_SIZES", "Scratch"]
 
@@ -13,8 +13,7 @@ CTYPE_SIZES = {
 """Bytes an element of C++ types."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scratch:
+class Scratch(msgspec.Struct, frozen=True):
     """A tensor beside the queues.
 
     Attributes:

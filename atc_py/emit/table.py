@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cache
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from atc_py.emit.cpp import camel
 from atc_py.tensor.shapes import Dims, format_shape
@@ -18,8 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["KernelTable", "Row", "served", "table_of"]
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     """One row as templates see it.
 
     Attributes:
@@ -35,8 +36,7 @@ class Row:
     dims: str
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(msgspec.Struct, frozen=True):
     """One field of a tiling as C++ declares it: `declared` is its name with its array bounds."""
 
     ctype: str
@@ -44,8 +44,7 @@ class Field:
     doc: str
 
 
-@dataclass(frozen=True, slots=True)
-class KernelTable:
+class KernelTable(msgspec.Struct, frozen=True):
     """The table as templates see it.
 
     Attributes:
@@ -109,8 +108,7 @@ def table_of(
     return KernelTable(listed, rows, rank, axes)
 
 
-@dataclass(frozen=True, slots=True)
-class _Member:
+class _Member(msgspec.Struct, frozen=True):
     """A field of a class of tilings; `pad` fills arrays up, None where it is not such an array."""
 
     name: str

@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from atc_py.emit.fields import narrow, wide
 
 if TYPE_CHECKING:
@@ -60,8 +62,7 @@ class ShardTiling:
     shard_length: int = wide("elements of every shard but the last")
 
 
-@dataclass(frozen=True, slots=True)
-class ElementFootprint:
+class ElementFootprint(msgspec.Struct, frozen=True):
     """Unified buffer bytes of one element.
 
     Attributes:

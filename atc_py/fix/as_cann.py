@@ -6,7 +6,6 @@ CANN's parser and kernels compute of it; the rest of the file stays as it is, to
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from atc_py.check.answers import State
@@ -25,6 +24,7 @@ from atc_py.frontend.rewriting.qdq.importing import import_quantized
 from atc_py.frontend.rewriting.qdq.writer import Writer
 from atc_py.source.limits import FOLD_LIMIT
 from atc_py.spec.deviations import Certainty
+from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

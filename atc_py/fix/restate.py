@@ -7,7 +7,6 @@ finding.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -23,6 +22,7 @@ from atc_py.frontend.reading.history import history
 from atc_py.frontend.rewriting.branch_messages import branch_message, with_branches
 from atc_py.frontend.rewriting.qdq.writer import Writer
 from atc_py.spec.generations import find_generation
+from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from atc_py.frontend.rewriting.graph_body import renamed_attributes
+from atc_py.system import structs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +42,7 @@ def splice(
         else:
             copies.append((names.get(result, result), output))
     done = [_renamed(node, names) for node in site.made]
-    origin = replace(origin, replaces=origin.replaces or origin.op_type)
+    origin = structs.replace(origin, replaces=origin.replaces or origin.op_type)
     for node in done:
         own = node.op_type == origin.op_type and not origin.domain
         without = [each.name for each in origin.proto.attribute if each.name not in node.attributes]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import msgspec
+
+from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from atc_py.check.evaluate import Checked
@@ -14,8 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Start"]
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(msgspec.Struct, frozen=True):
     """A file after folding, and its check.
 
     Attributes:

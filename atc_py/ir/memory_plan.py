@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,8 +43,7 @@ Spot: TypeAlias = int | Home
 """An offset in the arena in bytes, or the place outside it where a value is."""
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryPlan:
+class MemoryPlan(msgspec.Struct, frozen=True):
     """Memory plan of a graph: the location of each value.
 
     The arena is one piece of device memory in which values share addresses when they are not

@@ -9,9 +9,10 @@ replaces it there as well. Change inputs only through the methods of `Node` and
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias, cast
+
+import msgspec
 
 from atc_py.tensor.dtypes import DType
 
@@ -41,8 +42,7 @@ class Engine(Enum):
     """Members are single objects; Enum's own hash is a call of Python for each look-up."""
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(msgspec.Struct, frozen=True):
     """A node of the source model that a target node came from.
 
     Attributes:

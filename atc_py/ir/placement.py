@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["Moment", "PlacedNode", "PlacedTensor", "Placement", "Proof"]
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedTensor:
+class PlacedTensor(msgspec.Struct, frozen=True):
     """A tensor and where it is stored.
 
     Attributes:
@@ -38,8 +38,7 @@ class PlacedTensor:
     storage: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedNode:
+class PlacedNode(msgspec.Struct, frozen=True):
     """A node and what it does to tensors, which are named by position.
 
     Attributes:
@@ -60,8 +59,7 @@ class PlacedNode:
     in_place: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
+class Placement(msgspec.Struct, frozen=True):
     """Tensors, nodes with producers first, and the sizes that a plan states.
 
     A tensor takes its bytes, rounded up to `padding`, and `padding` after them; that is rounded up
@@ -76,8 +74,7 @@ class Placement:
     padding: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(msgspec.Struct, frozen=True):
     """The launch during which most of the arena is needed.
 
     Attributes:
@@ -92,8 +89,7 @@ class Moment:
     tensors: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(msgspec.Struct, frozen=True):
     """Result of the proof.
 
     Attributes:

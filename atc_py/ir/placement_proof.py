@@ -9,9 +9,10 @@ from __future__ import annotations
 import heapq
 from bisect import bisect_left
 from collections import defaultdict
-from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.ir.memory_plan import Home, Spot
 from atc_py.ir.placement import Moment, Proof
@@ -48,8 +49,7 @@ def _is_power_of_two(number: int) -> bool:
     return number > 0 and number & (number - 1) == 0
 
 
-@dataclass(slots=True)
-class _Life:
+class _Life(msgspec.Struct):
     """A tensor with all its views: its offset, and the first and the last moment it is needed."""
 
     tensor: int
@@ -57,7 +57,7 @@ class _Life:
     nbytes: int
     first: int
     last: int
-    scopes: set[int] = field(default_factory=set)
+    scopes: set[int] = msgspec.field(default_factory=set)
     is_output: bool = False
 
     @property

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.tensor.formats import Format
 from atc_py.tensor.shapes import Dims, Shape, closed_shape, element_count
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["TensorType"]
 
 
-@dataclass(frozen=True, slots=True)
-class TensorType:
+class TensorType(msgspec.Struct, frozen=True):
     """The static type of a value.
 
     Attributes:

@@ -6,8 +6,9 @@ own phase and of all earlier ones.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
 
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BROKEN_INVARIANT
@@ -58,8 +59,7 @@ def _any_places(_graph: Graph) -> tuple[Finding, ...]:
     return ()
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(msgspec.Struct, frozen=True):
     """Facts about the target that the verifier needs.
 
     Attributes:

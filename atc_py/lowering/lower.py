@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.diag import AtcError, Sink
 from atc_py.diag.codes import INTERNAL
@@ -15,6 +16,7 @@ from atc_py.lowering.registry import find_lowering, lowering_versions
 from atc_py.lowering.rewritten import lower_beyond, lower_carried
 from atc_py.lowering.scope import Scope
 from atc_py.spec import library
+from atc_py.system.structs import replace
 from atc_py.tensor.shapes import OpenShapeError
 
 if TYPE_CHECKING:
@@ -46,8 +48,7 @@ def lower_model(model: SourceModel, specs: Library | None = None) -> Graph:
     return work.graph
 
 
-@dataclass(frozen=True, slots=True)
-class _Work:
+class _Work(msgspec.Struct, frozen=True):
     """The lowering of one model.
 
     Attributes:
@@ -60,7 +61,7 @@ class _Work:
     graph: Graph
     file: str
     specs: Library
-    sink: Sink = field(default_factory=Sink)
+    sink: Sink = msgspec.field(default_factory=Sink)
 
     def lower_nodes(self, nodes: Sequence[SourceNode], scope: Scope) -> None:
         """Lower `nodes`; one that fails gets stand-ins, so that those after it are looked at."""

@@ -7,8 +7,9 @@ width counts alike in the mean over depth.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.ir import TensorType
 from atc_py.lowering.windows import AxisWindow, cann_pads
@@ -32,8 +33,7 @@ _ALONE = AxisWindow(1, 1, 1), (0, 0)
 """A window of one element, without padding."""
 
 
-@dataclass(frozen=True, slots=True)
-class PoolForm:
+class PoolForm(msgspec.Struct, frozen=True):
     """A pool: the target operator, the window and padding of each spatial axis, and the rest.
 
     Attributes:

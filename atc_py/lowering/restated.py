@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from atc_py.spec.rewrites import performs
+from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,11 +6,11 @@ results are cast back. A dtype `beyond` the list is taken by the rewrite that is
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from atc_py.source import SourceTensor
 from atc_py.spec.rewrites import performers, performs
+from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -6,7 +6,7 @@ Conv, MaxPool, AveragePool and ConvTranspose (attributes auto_pad, pads, output_
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 __all__ = ["AUTO_PADS", "SAME_PADS", "AxisWindow", "cann_pads", "forward_pads", "transposed_pads"]
 
@@ -14,8 +14,7 @@ SAME_PADS = ("SAME_UPPER", "SAME_LOWER")
 AUTO_PADS = ("NOTSET", *SAME_PADS, "VALID")
 
 
-@dataclass(frozen=True, slots=True)
-class AxisWindow:
+class AxisWindow(msgspec.Struct, frozen=True):
     """Size, stride and dilation of a window along one axis."""
 
     kernel: int

@@ -7,12 +7,15 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from atc_py.diag.codes import BAD_OPTION
+from atc_py.options.input_format import InputFormat
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from atc_py.options.fix_rules import FixRules
+    from atc_py.options.gears import Gears
+    from atc_py.options.out_nodes import OutNode
     from atc_py.tensor.shapes import Shape
 
 __all__ = [
@@ -217,6 +220,13 @@ class CompileOptions:
         reuse_memory: whether values may share addresses in the device's memory.
         small_channel: whether filters of at most four channels are stored with four for each tap.
         fix: the rules by which the model is fixed before it is compiled, or None.
+        out_nodes: the results that become the model's outputs, in order; empty for its own.
+        input_format: the layout that inputs of images are in; it labels them and moves no data.
+        gears: the lists of shapes that the model is compiled for, which has no `input_shapes` then;
+            None for one shape.
+        replace_shapes: whether `input_shapes` count also where the model fixes other dims, as with ATC.
+        atc_cmdline: command line of `atc` that the offline model records; empty for none.
+        aipp: file of AIPP configurations, which make pictures of inputs, or None.
     """
 
     soc: str = "sim"
@@ -233,3 +243,9 @@ class CompileOptions:
     reuse_memory: bool = True
     small_channel: bool = False
     fix: FixRules | None = None
+    out_nodes: tuple[OutNode, ...] = ()
+    input_format: InputFormat = InputFormat.NCHW
+    gears: Gears | None = None
+    replace_shapes: bool = False
+    atc_cmdline: str = ""
+    aipp: Path | None = None

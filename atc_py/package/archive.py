@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from atc_py.package.names import is_safe_member
 from atc_py.package.records import Entry, directory, local_header
 from atc_py.package.schema import OmMember
+from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -57,10 +57,17 @@ class ArchiveWriter:
         """
         return self.add(name, len(data), (data,))
 
+    def take_back(self) -> None:
+        """Take the last member out again; the next one stands in its place."""
+        entry = self._entries.pop()
+        del self.members[entry.name]
+        self._file.seek(entry.offset)
+
     def finish(self, digest: str) -> int:
         """Write the directory, with the digest of the description; the size of the archive."""
         tail = directory(self._entries, digest)
         self._file.write(tail)
+        self._file.truncate()
         return self._entries[-1].end + len(tail)
 
     def _close_member(self, entry: Entry, digests: _Digests) -> OmMember:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -11,8 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["PackageContents"]
 
 
-@dataclass(frozen=True, slots=True)
-class PackageContents:
+class PackageContents(msgspec.Struct, frozen=True):
     """Contents of the offline model besides the graph.
 
     Attributes:
@@ -27,7 +27,7 @@ class PackageContents:
 
     producer: str
     soc: str
-    options: Mapping[str, str] = field(default_factory=dict)
-    kernels: Mapping[str, str] = field(default_factory=dict)
-    kernel_of: Mapping[str, str] = field(default_factory=dict)
-    report: Mapping[str, object] = field(default_factory=dict)
+    options: Mapping[str, str] = msgspec.field(default_factory=dict)
+    kernels: Mapping[str, str] = msgspec.field(default_factory=dict)
+    kernel_of: Mapping[str, str] = msgspec.field(default_factory=dict)
+    report: Mapping[str, object] = msgspec.field(default_factory=dict)

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.ir import CastConst, DeferredConst, SplatConst
 from atc_py.package.npy import CHUNK, array_chunks
@@ -44,8 +45,7 @@ _RELEASED_AT_ONCE = 4
 """Pieces after which the pages of the source that were read are given back."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Job:
+class _Job(msgspec.Struct, frozen=True):
     """The computation of a constant, or of a piece of one.
 
     Attributes:

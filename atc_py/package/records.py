@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     from mmap import mmap
@@ -60,8 +61,7 @@ _COMMENT_SIZE = len(_COMMENT % b"") + 2 * _DIGEST
 _END_SIZE = _END.size + _COMMENT_SIZE
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """A member: name, size of its data in bytes, CRC-32, and position of its local header."""
 
     name: str

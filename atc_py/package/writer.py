@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec.structs import replace
 
 from atc_py.package.archive import ArchiveWriter
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["PackageContents", "WrittenModel", "write_model"]
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenModel:
+class WrittenModel(msgspec.Struct, frozen=True):
     """Record of a written model.
 
     Attributes:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
+
+import msgspec
 
 from atc_py.diag import Place, Sink
 from atc_py.ir import Phase
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Pass", "PassContext"]
 
 
-@dataclass(frozen=True, slots=True)
-class PassContext:
+class PassContext(msgspec.Struct, frozen=True, eq=False):
     """The facts that passes may know besides the graph.
 
     Attributes:
@@ -41,10 +41,10 @@ class PassContext:
     soc: Soc
     precision_mode: PrecisionMode
     file: str
-    sink: Sink = field(default_factory=Sink, compare=False)
-    controls: Controls = field(default_factory=Controls)
-    decisions: Decisions = field(default_factory=Decisions, compare=False)
-    fusions: Fusions = field(default_factory=Fusions, compare=False)
+    sink: Sink = msgspec.field(default_factory=Sink)
+    controls: Controls = msgspec.field(default_factory=Controls)
+    decisions: Decisions = msgspec.field(default_factory=Decisions)
+    fusions: Fusions = msgspec.field(default_factory=Fusions)
     reuse_memory: bool = True
     quant_bias: QuantBias = QuantBias.UNFOLDED
     only_atc_passes: bool = False

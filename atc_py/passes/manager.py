@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.diag.codes import BROKEN_INVARIANT, REQUIRED_PASS, UNKNOWN_PASS
 from atc_py.ir.verifier import verify_graph
@@ -126,8 +127,7 @@ those of weights, become other words, and before nodes go that tell those of dat
 """
 
 
-@dataclass(frozen=True, slots=True)
-class PassRun:
+class PassRun(msgspec.Struct, frozen=True):
     """The work of one pass: its name, how many changes it made, and how long it took."""
 
     name: str

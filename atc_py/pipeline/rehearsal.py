@@ -7,9 +7,9 @@ is written, and in terms of the source model.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from atc_py.device.sim.execution.loading import check_model
@@ -56,8 +56,7 @@ def rehearse(graph: Graph, contents: PackageContents, model: str) -> None:
         raise AtcError(*found) from error
 
 
-@dataclass(frozen=True, slots=True)
-class _Draft:
+class _Draft(msgspec.Struct, frozen=True):
     """A model that is not written yet, as a device sees it; large weights are left unread."""
 
     description: OmModel

@@ -9,9 +9,12 @@ the whole model only where the kernels of a node depend on its neighbors.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from atc_py.check.alike import content_key
 from atc_py.check.condition_words import joined, mode_words, soc_words
 from atc_py.check.findings import Finding, Standing
 from atc_py.check.specimens import compiled_nodes
@@ -32,7 +35,7 @@ from atc_py.pipeline.rehearsal import rehearse
 from atc_py.source import form_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Sequence
 
     from atc_py.check.evaluate import Checked
     from atc_py.diag import Diagnostic
@@ -59,8 +62,7 @@ _UNCLIPPED = Words(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class TrialCompilation:
+class TrialCompilation(msgspec.Struct, frozen=True):
     """Trial compilation for one SoC and precision mode.
 
     Attributes:
@@ -92,7 +94,9 @@ class TrialCompilation:
         missing = not_lowered(view.all_nodes, str(view.path), self.specs)
         refused: Sequence[Diagnostic] = [*survey.input_faults, *missing]
         kinds = compiled_nodes(view)
-        masked = set(_with_infinities(view)) & {at for positions in kinds for at in positions}
+        masked = set(_with_infinities(view))
+        if masked:
+            masked &= {at for positions in kinds for at in positions}
         firsts = {positions[0] for positions in kinds}
         one_of_each = [] if refused else sorted(firsts | masked)
         compiled = self._compile_nodes(survey, checked, one_of_each)
@@ -180,8 +184,7 @@ class TrialCompilation:
         return remarks
 
 
-@dataclass(frozen=True, slots=True)
-class _Compiled:
+class _Compiled(msgspec.Struct, frozen=True):
     """Result of compiling some nodes of a model.
 
     Attributes:
@@ -192,19 +195,22 @@ class _Compiled:
 
     refused: Sequence[Diagnostic] = ()
     without_kernel: bool = False
-    remarks: list[Finding] = field(default_factory=list)
+    remarks: list[Finding] = msgspec.field(default_factory=list)
 
 
 def _with_infinities(view: SourceModel) -> Iterator[int]:
     """Yield the positions of nodes that read infinities from constants."""
-    found: dict[str, bool] = {}
+    found: dict[Hashable, bool] = {}
     for position, node in enumerate(view.nodes):
+        if node.op_type in _OF_CUBE:
+            continue
         for tensor in node.inputs:
-            if tensor is None or tensor.const is None or node.op_type in _OF_CUBE:
+            if tensor is None or tensor.const is None:
                 continue
-            if tensor.name not in found:
-                found[tensor.name] = bool(count_infinities(tensor.const))
-            if found[tensor.name]:
+            key = content_key(tensor.const)
+            if key not in found:
+                found[key] = bool(count_infinities(tensor.const))
+            if found[key]:
                 yield position
 
 

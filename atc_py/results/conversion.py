@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from atc_py.results.memory_facts import MemoryFacts
     from atc_py.source import BiasConvention
 
-__all__ = ["Conversion", "Facts", "PassEffect", "Stage"]
+__all__ = ["Conversion", "Facts", "GearFacts", "PassEffect", "Stage"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +108,32 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
+class GearFacts:
+    """Figures of one gear of a model with gears.
+
+    Attributes:
+        values: its numbers.
+        shapes: of the inputs.
+        nodes: of its graph.
+        memory: its need of device memory.
+    """
+
+    values: tuple[int, ...]
+    shapes: Mapping[str, tuple[int, ...]]
+    nodes: int
+    memory: MemoryFacts | None
+
+    def as_json(self) -> dict[str, object]:
+        """Return the figures as JSON values."""
+        return {
+            "gear": list(self.values),
+            "inputs": {name: list(shape) for name, shape in self.shapes.items()},
+            "nodes": self.nodes,
+            "memory": None if self.memory is None else self.memory.as_json(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Conversion:
     """Record of a conversion.
 
@@ -122,6 +148,7 @@ class Conversion:
         warnings: what passes found that does not stop the conversion.
         memory: the model's need of device memory.
         time: the estimated time of a run, in seconds.
+        gears: of a model with gears, their figures; facts, memory and time are those of the largest.
     """
 
     model: Path
@@ -134,6 +161,7 @@ class Conversion:
     warnings: tuple[Diagnostic, ...] = ()
     memory: MemoryFacts | None = None
     time: TimeRange | None = None
+    gears: tuple[GearFacts, ...] = ()
 
     def as_json(self) -> dict[str, object]:
         """Return everything, as JSON values; seconds are floats."""
@@ -150,6 +178,7 @@ class Conversion:
             "file_bytes": self.file_bytes,
             "memory": None if self.memory is None else self.memory.as_json(),
             "estimated_time": None if self.time is None else asdict(self.time),
+            "gears": [each.as_json() for each in self.gears],
         }
 
 

@@ -15,6 +15,7 @@ from atc_py.package.npy import array_chunks, npy_header
 from atc_py.results.comparison import compare, explained_share
 from atc_py.results.run import Run
 from atc_py.running.feeds import count_odd_values, odd_feeds, random_feeds, read_feeds
+from atc_py.running.gears import gear_of_feeds
 from atc_py.system.atomic_files import atomic_write
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import format_shape
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from atc_py.diag import Diagnostic
+    from atc_py.options.gears import GearChoice
     from atc_py.results.comparison import Comparison
     from atc_py.running.model import Model
 
@@ -46,6 +48,7 @@ class RunOptions:
         tolerance: largest error as a share of the output's range; None for the model's own.
         output: folder for the outputs, or None.
         profile: whether to keep the time of each node.
+        gear: the gear that the user names, of a model with gears.
     """
 
     inputs: tuple[str, ...] = ()
@@ -54,6 +57,7 @@ class RunOptions:
     tolerance: float | None = None
     output: Path | None = None
     profile: bool = False
+    gear: GearChoice | None = None
 
 
 def execute(model: Model, options: RunOptions) -> Run:
@@ -61,12 +65,12 @@ def execute(model: Model, options: RunOptions) -> Run:
 
     Raises:
         AtcError: data cannot be read or does not fit, the device failed, or an output cannot be
-            saved. Outputs that differ from the expected ones do not raise; see
+            saved; NO_SUCH_GEAR where data or options fit no gear. Outputs that differ from the expected ones do not raise; see
             `mismatches`.
     """
-    tolerance = _tolerance(model, options)
     sink = Sink()
-    feeds = read_feeds(options.inputs, model.inputs, sink)
+    model, feeds, gear = _model_and_feeds(model, options, sink)
+    tolerance = _tolerance(model, options)
     expected = read_feeds(options.expect, model.outputs, sink)
     sink.extend(odd_feeds(feeds))
     if options.seed is not None:
@@ -81,9 +85,24 @@ def execute(model: Model, options: RunOptions) -> Run:
     files = {} if options.output is None else _save(outputs, options.output)
     nodes = tuple(model.profile()) if options.profile else ()
     sink.extend(_not_finite(feeds, outputs))
-    return Run(
-        seconds, outputs, files, comparisons, nodes, tuple(sink.diagnostics), model.semantics
-    )
+    warnings = tuple(sink.diagnostics)
+    return Run(seconds, outputs, files, comparisons, nodes, warnings, model.semantics, gear)
+
+
+def _model_and_feeds(
+    model: Model, options: RunOptions, sink: Sink
+) -> tuple[Model, dict[str, Array], tuple[int, ...] | None]:
+    """Return the model, or that of the gear, what is fed to it, and the numbers of the gear."""
+    gears = model.gears
+    if gears is None or model.shape_data is None:
+        if options.gear is not None:
+            options.gear.position_in(None)
+        return model, read_feeds(options.inputs, model.inputs, sink), None
+    chosen = None if options.gear is None else options.gear.position_in(gears)
+    ports = model.inputs if chosen is None else model.at_gear(chosen).inputs
+    given = read_feeds(options.inputs, (*ports, model.shape_data), sink)
+    position, feeds = gear_of_feeds(gears, given, chosen)
+    return model.at_gear(position), feeds, gears.gears[position]
 
 
 def _tolerance(model: Model, options: RunOptions) -> Callable[[str, Array], float]:

@@ -8,9 +8,10 @@ Over 400 lines because each operator has a function of its own, and one table li
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, TypeAlias, cast
+
+import msgspec
 
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import broadcast_dims, format_shape
@@ -60,8 +61,7 @@ class ContradictionError(ValueError):
         self.field = field
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(msgspec.Struct, frozen=True):
     """A tensor that a node gets.
 
     Attributes:
@@ -235,8 +235,7 @@ def _deformable_conv(inputs: Inputs, attributes: Attributes) -> tuple[Result, ..
     return ((x.dtype, (x.dims[0], filters, *size)),)
 
 
-@dataclass(frozen=True, slots=True)
-class DeformableWindow:
+class DeformableWindow(msgspec.Struct, frozen=True):
     """The window of a DeformableConv2D as it moves over an image before offsets move its points.
 
     Attributes:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+
+import msgspec
 
 __all__ = ["Equation", "read_equation"]
 
@@ -18,8 +19,7 @@ _FORM = re.compile(r"[A-Za-z]*(?:,[A-Za-z]*)*(?:->[A-Za-z]*)?")
 """Equations without an ellipsis."""
 
 
-@dataclass(frozen=True, slots=True)
-class Equation:
+class Equation(msgspec.Struct, frozen=True):
     """An equation without an ellipsis.
 
     Attributes:

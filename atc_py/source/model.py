@@ -7,8 +7,9 @@ and data may be absent; lowering reads the facts of a tensor with `required_dtyp
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
 
 from atc_py.diag.codes import INTERNAL
 from atc_py.source.limits import MOST_BYTES
@@ -52,8 +53,7 @@ def scope_name(branch: str, name: str, index: int, outer: str) -> str:
     return f"{branch} of {label}" + (outer and f", {outer}")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SourceTensor:
+class SourceTensor(msgspec.Struct, frozen=True, eq=False):
     """A tensor of the source model.
 
     Attributes:
@@ -135,8 +135,7 @@ class SourceTensor:
         return len(self.required_dims)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SourceNode:
+class SourceNode(msgspec.Struct, frozen=True, eq=False):
     """A node of the source model.
 
     Attributes:
@@ -164,11 +163,11 @@ class SourceNode:
     since_version: int
     inputs: tuple[SourceTensor | None, ...]
     outputs: tuple[SourceTensor | None, ...]
-    attributes: Mapping[str, SourceAttr] = field(default_factory=dict)
+    attributes: Mapping[str, SourceAttr] = msgspec.field(default_factory=dict)
     scope: str = ""
     open_inputs: tuple[str, ...] = ()
     vanishes: bool = False
-    branches: Mapping[str, SourceBranch] = field(default_factory=dict)
+    branches: Mapping[str, SourceBranch] = msgspec.field(default_factory=dict)
     replaces: str = ""
 
     @property
@@ -189,8 +188,7 @@ class SourceNode:
             yield from (each for each in (*inner, *branch.outputs) if each not in made)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SourceBranch:
+class SourceBranch(msgspec.Struct, frozen=True, eq=False):
     """A graph that a node runs or does not run.
 
     Attributes:
@@ -203,8 +201,7 @@ class SourceBranch:
     outputs: tuple[SourceTensor, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SourceModel:
+class SourceModel(msgspec.Struct, frozen=True, eq=False):
     """A model that is read, typed and folded as far as it can be.
 
     Attributes:
@@ -242,4 +239,6 @@ class SourceModel:
     @property
     def all_nodes(self) -> tuple[SourceNode, ...]:
         """Every node, those of branches after their own."""
+        if not any(node.branches for node in self.nodes):
+            return self.nodes
         return tuple(each for node in self.nodes for each in node.with_inner)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,8 +14,7 @@ __all__ = ["AttributeSchema", "FormalParameter", "OperatorSchema", "SchemaHistor
 Default: TypeAlias = "int | float | str | tuple[int, ...] | tuple[float, ...] | tuple[str, ...]"
 
 
-@dataclass(frozen=True, slots=True)
-class FormalParameter:
+class FormalParameter(msgspec.Struct, frozen=True):
     """An input or output of an operator.
 
     Attributes:
@@ -32,8 +32,7 @@ class FormalParameter:
     variadic: bool
 
 
-@dataclass(frozen=True, slots=True)
-class AttributeSchema:
+class AttributeSchema(msgspec.Struct, frozen=True):
     """An attribute of an operator.
 
     Attributes:
@@ -49,8 +48,7 @@ class AttributeSchema:
     default: Default | None
 
 
-@dataclass(frozen=True, slots=True)
-class OperatorSchema:
+class OperatorSchema(msgspec.Struct, frozen=True):
     """A version of an operator.
 
     Attributes:

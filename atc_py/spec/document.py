@@ -7,9 +7,9 @@ aliases, tags, empty values and repeated keys are refused, so a file means what 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+import msgspec
 import yaml
 
 from atc_py.diag import Place
@@ -48,8 +48,7 @@ _BOOLS = {"true": True, "false": False}
 _EMPTY = {"", "~", "null"}
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(msgspec.Struct, frozen=True):
     """A position in the text, both counted from 1; `file` where it is not the document's own."""
 
     line: int
@@ -66,14 +65,13 @@ class Problem(NamedTuple):
     key: bool = False
 
 
-@dataclass(slots=True)
-class Document:
+class Document(msgspec.Struct):
     """A document's data, and the marks of its values and keys by path."""
 
     file: str
     data: Any = None
-    values: dict[DataPath, Mark] = field(default_factory=dict)
-    keys: dict[DataPath, Mark] = field(default_factory=dict)
+    values: dict[DataPath, Mark] = msgspec.field(default_factory=dict)
+    keys: dict[DataPath, Mark] = msgspec.field(default_factory=dict)
 
     def mark(self, path: DataPath, *, key: bool = False) -> Mark:
         """Return the mark of the value at `path` (or its key), or of the nearest value around it."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_SPEC, FILE_NOT_FOUND, FILE_UNREADABLE
@@ -27,8 +28,7 @@ _MOST_ENTRIES = 100_000
 """Limits on the contents of a folder; beyond them the wrong folder was named."""
 
 
-@dataclass(frozen=True, slots=True)
-class SpecFile:
+class SpecFile(msgspec.Struct, frozen=True):
     """A specification and the document that it was made from.
 
     Attributes:
@@ -42,8 +42,7 @@ class SpecFile:
     document: Document
 
 
-@dataclass(frozen=True, slots=True)
-class FolderContents:
+class FolderContents(msgspec.Struct, frozen=True):
     """Contents of a folder's files.
 
     Attributes:

@@ -12,10 +12,10 @@ of the file replace inherited ones, with these exceptions:
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from atc_py.spec.document import Document, spec_error
+from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

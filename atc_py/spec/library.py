@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -44,8 +43,7 @@ _LIKENESS = 0.75
 """Least similarity of a near name, by difflib's ratio; Expand and Pad have 0.67."""
 
 
-@dataclass(frozen=True, slots=True)
-class IndexEntry:
+class IndexEntry(msgspec.Struct, frozen=True):
     """A specification file: known from its path alone.
 
     Attributes:

@@ -8,9 +8,9 @@ quantizations.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from atc_py.system.structs import replace
 from atc_py.target.row import Column, TargetOp
 from atc_py.target.soc import Resource
 from atc_py.tensor.dtypes import DType

@@ -8,10 +8,11 @@ own, and `f16|f32` in a form or column stands for each of them. `-` says that th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
 
 from atc_py.target.soc import SocFamily
 from atc_py.tensor.dtypes import DType
@@ -56,8 +57,7 @@ _DTYPE_WORDS = {
 _NO_KERNEL, _DECIDED_LATER = "-", "?"
 
 
-@dataclass(frozen=True, slots=True)
-class Kernels:
+class Kernels(msgspec.Struct, frozen=True):
     """The AI Core kernels of one operator: see the module for how texts are written.
 
     Texts are read when they are first asked for, once each.

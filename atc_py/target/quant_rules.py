@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+import msgspec
 
 from atc_py.tensor.dtypes import DType
 
@@ -26,8 +27,7 @@ class Requant(Enum):
     """The scale of AscendQuant goes into the factors of AscendDequant: CANN's pass for v100."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuantRules:
+class QuantRules(msgspec.Struct, frozen=True, kw_only=True):
     """Rules for quantized layers; the defaults are those of the generic device.
 
     Attributes:

@@ -6,8 +6,9 @@ cube's clock and core. `sim` has the figures of Ascend310P3.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     from atc_py.target.soc import Soc
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Rates", "rates_of"]
 
 
-@dataclass(frozen=True, slots=True)
-class Rates:
+class Rates(msgspec.Struct, frozen=True):
     """Bytes per cycle and core.
 
     Attributes:

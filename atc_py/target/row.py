@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
 
 from atc_py.target.layouts import Layout, layout_of_family
 from atc_py.tensor.dtypes import DType
@@ -38,8 +39,7 @@ class Unit(Enum):
     LOCAL = "local"
 
 
-@dataclass(frozen=True, slots=True)
-class Operand:
+class Operand(msgspec.Struct, frozen=True):
     """An input or output.
 
     Attributes:
@@ -59,8 +59,7 @@ class Operand:
     compiled: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Attribute:
+class Attribute(msgspec.Struct, frozen=True):
     """An attribute; `default` None means that it must be given.
 
     Attributes:
@@ -76,8 +75,7 @@ class Attribute:
     unsaid: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(msgspec.Struct, frozen=True):
     """One combination of dtypes that an AI Core kernel takes.
 
     Attributes:
@@ -94,8 +92,7 @@ class Column:
     attributes: tuple[tuple[str, DType], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
+class Limit(msgspec.Struct, frozen=True):
     """A bound on an attribute within which the AI Core kernel takes the node.
 
     Attributes:
@@ -113,8 +110,7 @@ class Limit:
     product: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Values:
+class Values(msgspec.Struct, frozen=True):
     """The values of an attribute with which the AI Core kernel takes the node.
 
     Attributes:
@@ -126,8 +122,7 @@ class Values:
     one_of: tuple[AttributeValue, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TargetOp:
+class TargetOp(msgspec.Struct, frozen=True):
     """One row: everything that the compiler knows about a target operator.
 
     Attributes:

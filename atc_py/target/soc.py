@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import Enum
+
+import msgspec
 
 from atc_py.target.quant_rules import QuantRules
 from atc_py.target.soc_storage import SocStorage
@@ -58,8 +59,7 @@ _PLAIN = QuantRules()
 """Rules of the generic device."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Soc:
+class Soc(msgspec.Struct, frozen=True, kw_only=True):
     """Facts about one SoC.
 
     Attributes:
@@ -150,7 +150,7 @@ class Soc:
     fractal_copies: bool = False
     vector_mhz: int = 0
     mixed_cores: bool = False
-    storage: SocStorage = field(default_factory=SocStorage)
+    storage: SocStorage = msgspec.field(default_factory=SocStorage)
     gm_align: int = 512
     gm_padding: int = 0
 

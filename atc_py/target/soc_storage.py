@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 __all__ = ["SocStorage"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SocStorage:
+class SocStorage(msgspec.Struct, frozen=True, kw_only=True):
     """Storage that the kernels of a SoC ask for where SoCs differ; defaults are the generic device.
 
     Attributes:

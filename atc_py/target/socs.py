@@ -19,9 +19,8 @@ BS9SX2A, MC61AM21A, Hi3796CV300ES, SD3403, Ascend910_5591 and the SoCs without a
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from atc_py.diag.codes import UNKNOWN_SOC
+from atc_py.system.structs import replace
 from atc_py.target.quant_rules import QuantRules, Requant
 from atc_py.target.soc import Isa, Soc, SocFamily
 from atc_py.target.soc_storage import SocStorage

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
+import msgspec
+
+from atc_py.system.structs import replace
 from atc_py.target.layouts import Layout
 from atc_py.target.operators import find_operator
 from atc_py.target.stored_nodes import (
@@ -40,8 +42,7 @@ __all__ = ["ROWS", "StorageChoice", "chosen_storages", "storage_choices"]
 _CHANNELS, _HEIGHT = 1, 2
 
 
-@dataclass(frozen=True, slots=True)
-class StorageChoice:
+class StorageChoice(msgspec.Struct, frozen=True):
     """Storages of a node's operands and results, None for row by row.
 
     Attributes:

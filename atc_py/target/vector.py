@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+import msgspec
 
 from atc_py.tensor.dtypes import DType
 
@@ -39,8 +40,7 @@ class Operands(Enum):
     CHANNELS = "channels"
 
 
-@dataclass(frozen=True, slots=True)
-class Temporary:
+class Temporary(msgspec.Struct, frozen=True):
     """A tensor that a formula uses besides its operands and its result.
 
     Attributes:
@@ -58,8 +58,7 @@ LOW = Temporary("low", DType.FLOAT32)
 MASK = Temporary("mask", DType.UINT8, is_mask=True)
 
 
-@dataclass(frozen=True, slots=True)
-class VectorFunction:
+class VectorFunction(msgspec.Struct, frozen=True):
     """A function of each element as the vector unit computes it.
 
     Attributes:

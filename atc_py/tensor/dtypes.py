@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from functools import cache, lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class DType(Enum):
         Raises:
             UnknownDTypeError: arrays of that type cannot be tensors (objects, strings, complex).
         """
-        return _dtype_of(dtype)
+        return _of_numpy(dtype)
 
     @property
     def numpy(self) -> np.dtype[Any]:
@@ -99,15 +99,15 @@ class DType(Enum):
         return _FACTS[self].kind in {"int", "uint"}
 
 
-@lru_cache(maxsize=64)
-def _dtype_of(dtype: np.dtype[Any]) -> DType:
-    """Return the dtype of numpy's `dtype`, whose name takes numpy long to work out."""
+@cache
+def _of_numpy(dtype: np.dtype[Any]) -> DType:
+    """Return the dtype of numpy's one, which is asked for each constant of a model."""
     return DType.parse(dtype.name)
 
 
 @cache
 def _numpy_of(dtype: DType) -> np.dtype[Any]:
-    """Return numpy's dtype in native byte order."""
+    """Return numpy's dtype."""
     import numpy as np
 
     if dtype in {DType.BFLOAT16, DType.INT4}:

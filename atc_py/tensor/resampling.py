@@ -6,9 +6,9 @@ rounding decides which element is the nearest.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 if TYPE_CHECKING:
@@ -20,8 +20,7 @@ MOST_PLACES = 1 << 20
 """Elements of a result along an axis whose places are worked out; longer axes have no use."""
 
 
-@dataclass(frozen=True, slots=True)
-class ResizedAxis:
+class ResizedAxis(msgspec.Struct, frozen=True):
     """One axis.
 
     Attributes:
@@ -94,8 +93,7 @@ class ResizedAxis:
         return np.asarray(np.clip(near, 0, self.size - 1).astype(np.int64))
 
 
-@dataclass(frozen=True, slots=True)
-class KernelAxis:
+class KernelAxis(msgspec.Struct, frozen=True):
     """One axis as ResizeNearestNeighborV2 and ResizeBilinearV2 of CANN read it.
 
     Attributes:

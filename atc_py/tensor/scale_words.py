@@ -20,9 +20,9 @@ Sources: the published layouts of CANN's quantization toolkit and of its operato
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -54,8 +54,7 @@ class WordRangeError(ValueError):
     """A field does not fit the bits that a word has for it."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class GraphWords:
+class GraphWords(msgspec.Struct, frozen=True, eq=False):
     """Graph words taken apart; the arrays have one shape.
 
     Attributes:
@@ -69,8 +68,7 @@ class GraphWords:
     offset_w: Integers
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class HardwareWords:
+class HardwareWords(msgspec.Struct, frozen=True, eq=False):
     """Hardware words taken apart; the arrays have one shape.
 
     Attributes:

@@ -7,9 +7,10 @@ dims of a tensor keep their meaning, storage says only where its elements are.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
 
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
@@ -66,8 +67,7 @@ class ImpossibleStorageError(ValueError):
     """A tensor of that type cannot have that storage; the text says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Storage:
+class Storage(msgspec.Struct, frozen=True):
     """Layout of a tensor's elements in memory, where it is not row by row.
 
     Attributes:

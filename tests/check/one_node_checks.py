@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
@@ -14,6 +13,7 @@ from atc_py.frontend.reading.history import history
 from atc_py.frontend.reading.read import read_model
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.spec import library
+from atc_py.system.structs import replace
 from atc_py.target import find_soc
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from atc_py.frontend.folding.survey import survey
 from atc_py.frontend.reading.read import read_model
 from atc_py.pipeline import other_lists
 from atc_py.source import SourceNode, SourceTensor
+from atc_py.system.structs import replace
 from tests.bench.growing_models import SHAPES
 from tests.check.bound_nodes import constant, tensor
 from tests.check.checks import checked

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
@@ -15,6 +14,7 @@ from atc_py.check.findings import Standing
 from atc_py.diag.codes import OPERATOR_RESTATED, UNSUPPORTED_OPSET
 from atc_py.frontend.reading.history import OnnxHistory, history
 from atc_py.source import AttributeSchema
+from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
 from tests.check import one_node_checks
 from tests.check.one_node_checks import check_node, opset_codes

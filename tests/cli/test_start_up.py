@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from onnx import TensorProto, helper
@@ -23,21 +23,42 @@ try:
     main()
 except SystemExit as error:
     assert not error.code, error.code
-print("\\n" + json.dumps([sorted(sys.modules), looks() - before]))
+made = {
+    id(each)
+    for name, module in list(sys.modules.items())
+    if name.startswith("atc_py")
+    for each in vars(module).values()
+    if isinstance(each, type) and "__dataclass_fields__" in vars(each)
+}
+print("\\n" + json.dumps([sorted(sys.modules), looks() - before, len(made)]))
 """
 
 
-def outcome_of(arguments: list[str]) -> tuple[set[str], int]:
-    """Return the modules that a command loads, and how often Python looked for cycles."""
+class Outcome(NamedTuple):
+    """What a command loaded.
+
+    Attributes:
+        modules: names of the modules.
+        looks: how often Python looked for cycles.
+        dataclasses: atc-py's dataclasses, each of which is compiled when its module is loaded.
+    """
+
+    modules: set[str]
+    looks: int
+    dataclasses: int
+
+
+def outcome_of(arguments: list[str]) -> Outcome:
+    """Return what a command loads."""
     command = [sys.executable, "-c", _COUNT, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    modules, looks = json.loads(done.stdout.splitlines()[-1])
-    return set(modules), looks
+    modules, looks, dataclasses = json.loads(done.stdout.splitlines()[-1])
+    return Outcome(set(modules), looks, dataclasses)
 
 
 def counts_of(arguments: list[str]) -> tuple[int, int]:
     """Return how many modules a command loads, and how many of them are atc-py's."""
-    modules, _ = outcome_of(arguments)
+    modules = outcome_of(arguments).modules
     return len(modules), sum(name.startswith("atc_py") for name in modules)
 
 
@@ -65,8 +86,7 @@ def small_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_collector_of_cycles_hardly_runs_while_modules_load(small_model: Path) -> None:
-    _, looks = outcome_of(["check", str(small_model)])
-    assert looks <= 5
+    assert outcome_of(["check", str(small_model)]).looks <= 5
 
 
 def test_help_loads_little() -> None:
@@ -87,9 +107,18 @@ def test_convert_loads_what_a_small_model_needs(small_model: Path, tmp_path: Pat
     assert ours <= 530
 
 
+@pytest.mark.parametrize(("command", "most"), [("--help", 9), ("check", 24), ("convert", 51)])
+def test_few_dataclasses_are_compiled(
+    command: str, most: int, small_model: Path, tmp_path: Path
+) -> None:
+    model = [] if command == "--help" else [str(small_model)]
+    output = ["-o", str(tmp_path / "small.om")] if command == "convert" else []
+    assert outcome_of([command, *model, *output]).dataclasses <= most
+
+
 @pytest.mark.parametrize("command", ["check", "convert"])
 def test_sound_model_loads_no_remedies(command: str, small_model: Path, tmp_path: Path) -> None:
     output = ["-o", str(tmp_path / "small.om")] if command == "convert" else []
-    loaded, _ = outcome_of([command, str(small_model), *output])
+    loaded = outcome_of([command, str(small_model), *output]).modules
     spared = ("atc_py.fix.engine", "atc_py.pipeline.proposal.search", "xml.etree", "onnxruntime")
     assert loaded.isdisjoint(spared)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from atc_py.cost.operation import KernelEngine, LaunchGroup, Operation, Source, Tensor, Transfer
+from atc_py.system.structs import replace
 from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType
 

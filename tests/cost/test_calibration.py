@@ -15,6 +15,7 @@ from atc_py.cost.factors import EXPECTED
 from atc_py.cost.measurements import Measurement, read_measurements
 from atc_py.cost.operation import Source
 from atc_py.diag import AtcError
+from atc_py.system import structs
 from atc_py.target import find_soc
 from tests.cost.launches import convolution, elementwise, matmul
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from atc_py.cost.factors import Factors
 
 SOC = find_soc("Ascend310P3")
-HIDDEN = replace(
+HIDDEN = structs.replace(
     EXPECTED.factors, cube=0.5, vector=0.33, bandwidth=0.85, launch=6e-6
 )  # fmt: skip
 HEAD = "op,shape,dtype,time_us,output_shape"
@@ -38,7 +39,7 @@ def measured(factors: Factors, noise: float = 0.0) -> list[Measurement]:
         *(convolution((1, 64, side, side), 64, 3, 1) for side in (14, 56, 112)),
     ]
     chance = random.Random(3)  # noqa: S311  (noise on measurements)
-    case = replace(EXPECTED, factors=factors)
+    case = structs.replace(EXPECTED, factors=factors)
     return [
         Measurement(
             each.operations[0].row.name, "", "float16",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
 from math import ceil
 
 import pytest
@@ -11,8 +10,9 @@ from atc_py.cost.cores import pipes_of, vector_cores
 from atc_py.cost.estimate import case_seconds
 from atc_py.cost.factors import EXPECTED, LOW
 from atc_py.cost.operation import KernelEngine, Tensor
-from atc_py.cost.pipes import Pipes
+from atc_py.cost.pipes import PIPES, Pipes
 from atc_py.cost.traffic import memory_of
+from atc_py.system.structs import replace
 from atc_py.target import find_soc
 from atc_py.tensor.dtypes import DType
 from tests.cost.launches import kernel, operation
@@ -21,9 +21,9 @@ F16 = DType.FLOAT16
 P3 = find_soc("Ascend310P3")
 
 
-@pytest.mark.parametrize("name", [each.name for each in fields(Pipes)])
+@pytest.mark.parametrize("name", PIPES)
 def test_any_pipe_can_be_the_longest(name: str) -> None:
-    others = {each.name: 1.0 for each in fields(Pipes)}
+    others = dict.fromkeys(PIPES, 1.0)
     assert Pipes(**{**others, name: 3.0}).longest == 3.0
 
 

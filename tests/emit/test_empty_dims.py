@@ -7,7 +7,6 @@ storage formats. Each is planned with every dim of its inputs at 0, and with equ
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import onnx
@@ -21,6 +20,7 @@ from atc_py.emit.kernels import INDEX, emit_kernels
 from atc_py.ir import Graph, Phase
 from atc_py.ir.parser import parse_graph
 from atc_py.spec import all_specs
+from atc_py.system.structs import replace
 from atc_py.target import find_operator, find_soc
 from tests.spec.one_node import build
 

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 NAMES = st.from_regex(r"[A-Za-z0-9_][A-Za-z0-9_.]{0,6}", fullmatch=True) | st.text(max_size=6)
 SHAPES = st.lists(st.integers(0, 5), max_size=4).map(tuple)
 STORAGES = st.builds(Storage, st.sampled_from(BLOCKED_FORMATS), st.integers(1, 1 << 40))
-TYPES = st.builds(
-    TensorType, st.sampled_from(DType), SHAPES, st.sampled_from(Format), st.none() | STORAGES
-)
+TYPES = st.tuples(
+    st.sampled_from(DType), SHAPES, st.sampled_from(Format), st.none() | STORAGES
+).map(lambda parts: TensorType(*parts))
 INT64 = st.integers(*integer_range(DType.INT64))
 ATTRIBUTES: st.SearchStrategy[AttrValue] = st.one_of(
     st.booleans(),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from atc_py.diag.codes import INTERNAL
 from atc_py.lowering.lower import lower_model
 from atc_py.lowering.restated import restated
 from atc_py.source import SourceBranch, SourceModel, SourceNode, SourceTensor
+from atc_py.system.structs import replace
 
 X = SourceTensor("x", "float32", (2, None))
 Y = SourceTensor("y", "float32", (2, None))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from atc_py.ir.memory_plan import Home
 from atc_py.ir.placement import PlacedNode, PlacedTensor, Placement
 from atc_py.ir.placement_proof import prove
+from atc_py.system.structs import replace
 from tests.passes.fusing import changed
 from tests.passes.laying_out import laid_out, placed
 

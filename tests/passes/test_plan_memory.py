@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,6 +16,7 @@ from atc_py.ir.verifier import verify_graph
 from atc_py.passes.memory.plan_memory import PlanMemoryPass, plan_memory
 from atc_py.passes.memory.proof import unsound_places
 from atc_py.passes.precision.verifier_rules import verifier_rules
+from atc_py.system.structs import replace
 from atc_py.target import find_soc, socs
 from tests.passes.replaying import replay
 

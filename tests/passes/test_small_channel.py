@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from atc_py.cost.operation import Operation, Tensor
@@ -14,6 +12,7 @@ from atc_py.passes.base import PassContext
 from atc_py.passes.layout.assign_formats import AssignFormatsPass
 from atc_py.passes.layout.assign_storage import AssignStoragePass
 from atc_py.passes.precision.assign_precision import AssignPrecisionPass
+from atc_py.system.structs import replace
 from atc_py.target import find_operator, find_soc
 from atc_py.tensor.dtypes import DType
 from tests.passes.fusing import changed

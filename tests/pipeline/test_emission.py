@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,6 +10,7 @@ from onnx import TensorProto, helper
 import atc_py
 from atc_py.emit.kernels import emit_kernels
 from atc_py.pipeline import compile as compile_module
+from atc_py.system.structs import replace
 from tests.frontend import onnx_files
 
 if TYPE_CHECKING:

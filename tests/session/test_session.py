@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import pytest
 
 import atc_py
 from atc_py import AtcError, InferenceSession
+from atc_py.system.structs import replace
 from tests.session.models import expected, layer, rows
 
 if TYPE_CHECKING:

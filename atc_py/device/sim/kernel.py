@@ -5,11 +5,11 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import threading
-from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar
 
+import msgspec
 import numpy as np
 
 from atc_py.device.sim.execution.parallel import ELEMENTS_AT_ONCE, Workers
@@ -112,8 +112,7 @@ class Workspace(threading.local):
         return self.take(name, (*shape[:-1], shape[-1] + gap), dtype)[..., : shape[-1]]
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(msgspec.Struct, frozen=True):
     """One launch of a kernel.
 
     Attributes:
@@ -131,8 +130,8 @@ class Call:
     node: NodeFacts
     inputs: tuple[NDArray[Any] | None, ...]
     outputs: tuple[NDArray[Any], ...]
-    workspace: Workspace = field(default_factory=Workspace)
-    workers: Workers = field(default_factory=lambda: Workers(1))
+    workspace: Workspace = msgspec.field(default_factory=Workspace)
+    workers: Workers = msgspec.field(default_factory=lambda: Workers(1))
     finishing: Callable[[NDArray[Any], Part], Launch] | None = None
     fixed: frozenset[int] = frozenset()
 
@@ -190,8 +189,7 @@ class Call:
         return tuple(array for array in self.inputs if array is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class Kernel:
+class Kernel(msgspec.Struct, frozen=True):
     """A kernel as it is registered.
 
     Attributes:

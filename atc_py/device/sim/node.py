@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
+
+import msgspec
 
 from atc_py.tensor.shapes import Dims, Shape, closed_shape, element_count, format_shape
 
@@ -26,8 +27,7 @@ class UnknownNumbersError(NodeError):
     """Types follow from numbers that only the run knows."""
 
 
-@dataclass(frozen=True, slots=True)
-class TensorFacts:
+class TensorFacts(msgspec.Struct, frozen=True):
     """Dtype and dims of a tensor; None for a dim that only the run knows."""
 
     dtype: DType
@@ -88,8 +88,7 @@ class TensorFacts:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class NodeFacts:
+class NodeFacts(msgspec.Struct, frozen=True):
     """A node: operator, types and attributes; the attributes fit the operator's row.
 
     Attributes:
@@ -108,7 +107,7 @@ class NodeFacts:
     inputs: tuple[TensorFacts | None, ...]
     outputs: tuple[TensorFacts, ...]
     attributes: Mapping[str, AttributeValue]
-    numbers: Mapping[int, NDArray[Any]] = field(default_factory=dict)
+    numbers: Mapping[int, NDArray[Any]] = msgspec.field(default_factory=dict)
 
     @property
     def x(self) -> TensorFacts:

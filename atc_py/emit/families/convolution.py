@@ -84,8 +84,7 @@ class DeepConvTiling(DepthTiling, ConvTiling):
     """A convolution of volumes as products."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Geometry(ConvGeometry):
+class _Geometry(ConvGeometry, frozen=True):
     """Dims of a convolution whose windows are unrolled.
 
     Attributes:

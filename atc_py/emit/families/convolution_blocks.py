@@ -98,8 +98,7 @@ class DeepConvBlocksTiling(DepthTiling, ConvBlocksTiling):
     """A convolution of blocks of channels of volumes as products."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Geometry(ConvGeometry):
+class _Geometry(ConvGeometry, frozen=True):
     """Dims of a convolution of blocks.
 
     Attributes:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from atc_py.emit.box_family import number
@@ -30,8 +31,7 @@ _MOST_RUNS = 4095
 """Runs that one copy takes."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Picked:
+class _Picked(msgspec.Struct, frozen=True):
     """Rows of x that make the result, in its order.
 
     Attributes:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.emit.family import Family
 from atc_py.emit.fields import extended, narrow, wide
 from atc_py.emit.plan import Buffer, Plan
 from atc_py.emit.planes import PATTERN
 from atc_py.emit.tiling import DEPTH, vector_cores
+from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
 from atc_py.tensor.storage import Storage, c0_of
@@ -34,8 +37,7 @@ _MOST_RUNS = 4095
 """Runs that one copy takes."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Axis:
+class _Axis(msgspec.Struct, frozen=True):
     """A window along one axis.
 
     Attributes:
@@ -157,8 +159,7 @@ def _divisor(launch: Launch, rows: _Axis, columns: _Axis) -> int:
     return rows.size * columns.size if inside else 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Tile:
+class _Tile(msgspec.Struct, frozen=True):
     """A tile of the result, and how much of the input is worked on at once."""
 
     height: _Axis

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from atc_py.emit.boxes import dense
 from atc_py.emit.family import Family
 from atc_py.emit.fields import narrow, numbers, wide
 from atc_py.emit.plan import Buffer, Plan
 from atc_py.emit.tiling import BLOCK, DEPTH, vector_cores
+from atc_py.system.structs import replace
 from atc_py.tensor.formats import Format
 from atc_py.tensor.storage import Storage, c0_of
 
@@ -54,8 +57,7 @@ class ResizeTiling:
     steps: tuple[int, ...] = numbers("elements between neighbors along them in x", pad=0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Tile:
+class _Tile(msgspec.Struct, frozen=True):
     """Rows and columns of a tile, of a result `width` wide made of rows of `source`."""
 
     rows: int
@@ -105,8 +107,7 @@ class _Tile:
         return -(-count // per_block) * per_block
 
 
-@dataclass(frozen=True, slots=True)
-class _Line(_Tile):
+class _Line(_Tile, frozen=True):
     """Columns of one row of the result, which is computed from several rows of x."""
 
     crops: bool = False

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.diag import Sink
 from atc_py.frontend.folding.static_types import report_untyped
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["FoldedModel"]
 
 
-@dataclass(frozen=True, slots=True)
-class FoldedModel:
+class FoldedModel(msgspec.Struct, frozen=True):
     """A model after folding.
 
     Attributes:

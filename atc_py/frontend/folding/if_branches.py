@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_MODEL, UNKNOWN_SHAPE
@@ -41,8 +43,7 @@ _NO_INPUTS = "let the branch use values of the graph around it by their names"
 _SAME_COUNT = "give the node and both branches one number of outputs, or export the model again"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Branch:
+class Branch(msgspec.Struct, frozen=True, eq=False):
     """A branch of an If node.
 
     Attributes:
@@ -54,8 +55,7 @@ class Branch:
     folded: FoldedGraph
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FoldedGraph:
+class FoldedGraph(msgspec.Struct, frozen=True, eq=False):
     """A graph that is folded and inferred as far as it can be.
 
     Attributes:
@@ -68,7 +68,7 @@ class FoldedGraph:
     """
 
     graph: WorkGraph
-    branches: dict[WorkNode, tuple[Branch, ...]] = field(default_factory=dict)
+    branches: dict[WorkNode, tuple[Branch, ...]] = msgspec.field(default_factory=dict)
     faults: tuple[Diagnostic, ...] = ()
     quantized: tuple[QuantizedNode, ...] = ()
     chosen: tuple[Diagnostic, ...] = ()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.diag import Sink
 from atc_py.frontend.folding.static_types import TypeSearch
+from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -19,8 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Sample", "sample"]
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(msgspec.Struct, frozen=True):
     """Nodes of a model.
 
     Attributes:

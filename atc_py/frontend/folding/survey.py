@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.frontend.folding.bind import input_faults, observe_inputs
 from atc_py.frontend.folding.if_branches import fold_with_branches
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Survey", "survey", "surveyed"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Survey:
+class Survey(msgspec.Struct, frozen=True, eq=False):
     """A file that was surveyed.
 
     Attributes:
@@ -72,7 +72,7 @@ def surveyed(
     Raises:
         AtcError: BAD_INPUT_SHAPE for shapes that fit no input.
     """
-    inputs = observe_inputs(file.path, file.inputs, input_shapes, suggest)
+    inputs = observe_inputs(file.path, file.inputs, input_shapes, suggest, file.nodes)
     convention = file.bias_convention(quant_bias)
     graph = file.graph(inputs, convention)
     quantized = import_quantized(graph, file.tensors, limit)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.diag import AtcError, Place, Sink
 from atc_py.diag.codes import BAD_MODEL
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Contents", "locate_contents"]
 
 
-@dataclass(slots=True)
-class Contents:
+class Contents(msgspec.Struct):
     """The tensors of a graph.
 
     Attributes:
@@ -34,9 +34,9 @@ class Contents:
         weight_bytes: bytes of initializers and of the tensors of Constant nodes.
     """
 
-    weights: dict[str, ConstData] = field(default_factory=dict)
-    foreign: dict[str, ValueType] = field(default_factory=dict)
-    names: list[str] = field(default_factory=list)
+    weights: dict[str, ConstData] = msgspec.field(default_factory=dict)
+    foreign: dict[str, ValueType] = msgspec.field(default_factory=dict)
+    names: list[str] = msgspec.field(default_factory=list)
     weight_bytes: int = 0
 
 
@@ -73,6 +73,17 @@ class _Locator:
 
     def initializer(self, tensor: TensorProto) -> None:
         """Take an initializer in."""
+        const = self._tensors.plain(tensor)
+        name: str | bytes = tensor.name
+        if const is not None and isinstance(name, str):
+            self.contents.names.append(name)
+            self.contents.weights[name] = const
+            self._count_bytes(const)
+        else:
+            self._unusual(tensor)
+
+    def _unusual(self, tensor: TensorProto) -> None:
+        """Take an initializer in that is large, of another form than most, or at fault."""
         name = text_of(tensor.name, Place(file=str(self._path)))
         place = Place(file=str(self._path), field=f"initializer {name!r}")
         self.contents.names.append(name)

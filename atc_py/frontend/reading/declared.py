@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.frontend.folding.graph import ValueType
 from atc_py.frontend.reading.text import text_of
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["DeclaredInput", "declared_input", "type_of_proto"]
 
 
-@dataclass(frozen=True, slots=True)
-class DeclaredInput:
+class DeclaredInput(msgspec.Struct, frozen=True):
     """A graph input as the file declares it.
 
     Attributes:

@@ -64,6 +64,8 @@ def read_model(path: Path, *, lenient: bool = False, data: bytes | None = None) 
     """
     file = open_model_file(path) if data is None else MappedFile.holding(data)
     slimmed = _without_large_tensors(file, path)
+    # Headers between weights were read, and the system maps a large piece around each.
+    file.release(0, file.size)
     model = _parse(slimmed.data, path)
     file_nodes = len(model.graph.node)
     if model.functions:

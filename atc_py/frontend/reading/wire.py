@@ -9,9 +9,10 @@ every file, so no file can hold one of its own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,8 +72,7 @@ class CutField(Enum):
     DOUBLE_DATA = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(msgspec.Struct, frozen=True):
     """Data that was cut out: `size` bytes of the file from `start`, from `field` of a tensor."""
 
     field: CutField
@@ -80,8 +80,7 @@ class Cut:
     size: int
 
 
-@dataclass(slots=True)
-class Slimmed:
+class Slimmed(msgspec.Struct):
     """A message without its large data.
 
     Attributes:
@@ -92,7 +91,7 @@ class Slimmed:
 
     data: bytes
     token: str
-    cuts: list[Cut] = field(default_factory=list)
+    cuts: list[Cut] = msgspec.field(default_factory=list)
 
 
 class _Kind(Enum):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from io import BytesIO
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ import onnx
 
 from atc_py.frontend.folding.graph import captured_names
 from atc_py.frontend.rewriting.proto_parts import new_tensor
+from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 import onnx
 from onnx import helper, inliner, numpy_helper
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["BodyNode", "body_node", "function_body"]
 
 
-@dataclass(frozen=True, slots=True)
-class BodyNode:
+class BodyNode(msgspec.Struct, frozen=True):
     """A node of a body.
 
     Attributes:

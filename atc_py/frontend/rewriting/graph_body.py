@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import onnx
 
 from atc_py.frontend.folding.graph import subgraphs
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["GraphBody", "graph_bodies", "is_message", "renamed_attributes", "renamed_graph"]
 
 
-@dataclass(frozen=True, slots=True)
-class GraphBody:
+class GraphBody(msgspec.Struct, frozen=True):
     """A graph inside of a node.
 
     Attributes:

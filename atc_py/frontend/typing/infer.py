@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
+import msgspec
 import onnx
 from onnx import shape_inference
 
@@ -33,8 +34,10 @@ from atc_py.frontend.typing.type_rules import (
     Refinement,
     Shown,
     Withheld,
+    has_rules,
     verdicts,
 )
+from atc_py.system.structs import replace
 from atc_py.tensor.shapes import element_count
 
 if TYPE_CHECKING:
@@ -122,12 +125,12 @@ def _infer_whole(graph: WorkGraph) -> list[Diagnostic] | None:
             for name, known in pinned.items()
             if known.dims is not None or name in graph.pinned
         }
-    found = ((node, _contradiction(Question(graph, node))) for node in graph.nodes)
+    judged = (node for node in graph.nodes if has_rules(node, before=False))
+    found = ((node, _contradiction(Question(graph, node))) for node in judged)
     return [BAD_MODEL.diagnostic(text, place=node.place) for node, text in found if text]
 
 
-@dataclass
-class _Hints:
+class _Hints(msgspec.Struct):
     """Verdicts on a graph that count before onnx is asked about it.
 
     Attributes:
@@ -136,9 +139,9 @@ class _Hints:
         negative: dims of results that it passes over, by name.
     """
 
-    withheld: dict[WorkNode, Question] = field(default_factory=dict)
-    shown: dict[WorkNode, Shown] = field(default_factory=dict)
-    negative: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    withheld: dict[WorkNode, Question] = msgspec.field(default_factory=dict)
+    shown: dict[WorkNode, Shown] = msgspec.field(default_factory=dict)
+    negative: dict[str, tuple[int, ...]] = msgspec.field(default_factory=dict)
 
 
 def _hints(graph: WorkGraph) -> _Hints:
@@ -146,6 +149,8 @@ def _hints(graph: WorkGraph) -> _Hints:
     found = _Hints()
     doubtful = doubtful_values(graph)
     for node in graph.nodes:
+        if not has_rules(node, before=True):
+            continue
         asked = Question(graph, node, doubtful=doubtful)
         for verdict in verdicts(replace(asked, blind=True), before=True):
             if isinstance(verdict, Withheld):
@@ -174,6 +179,8 @@ def _corrected_types(graph: WorkGraph) -> dict[str, ValueType]:
     for node in graph.nodes:
         if behind and not behind.isdisjoint(node.reads):
             behind.update(node.writes)
+            continue
+        if not has_rules(node, before=False):
             continue
         for verdict in verdicts(Question(graph, node), before=False):
             # Inference leaves out a node with a pinned result, so all of its results are pinned.
@@ -262,15 +269,26 @@ def _inferred(
         raise BAD_MODEL.error(_sentence(error), place=place) from error
     types = {**graph.inputs, **graph.foreign, **pinned}
     negative: dict[str, Sequence[int]] = dict(hints.negative)
-    for value in (*inferred.graph.value_info, *inferred.graph.output):
-        known = type_of_proto(value.type)
-        if known is not None:
-            types[value.name] = known
-        extents = [dim.dim_value for dim in value.type.tensor_type.shape.dim]
-        if min(extents, default=0) < 0:
-            negative[value.name] = extents
-    _refuse_negative(graph, negative)
+    seen: dict[bytes, tuple[ValueType | None, list[int]]] = {}
+    for value in chain(inferred.graph.value_info, inferred.graph.output):
+        # Many values are of few types, and one look-up takes less than reading a type's fields.
+        key = value.type.SerializeToString()
+        found = seen.get(key)
+        if found is None:
+            found = seen[key] = type_of_proto(value.type), _extents_below_zero(value.type)
+        if found[0] is not None:
+            types[value.name] = found[0]
+        if found[1]:
+            negative[value.name] = found[1]
+    if negative:
+        _refuse_negative(graph, negative)
     return types
+
+
+def _extents_below_zero(proto: onnx.TypeProto) -> list[int]:
+    """Return the dims of a type if one of them is negative; else none."""
+    extents = [dim.dim_value for dim in proto.tensor_type.shape.dim]
+    return extents if min(extents, default=0) < 0 else []
 
 
 def _refuse_negative(graph: WorkGraph, negative: Mapping[str, Sequence[int]]) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import msgspec
 from onnx import helper
 
 from atc_py.frontend.typing.known_type import known_type
@@ -26,6 +26,7 @@ __all__ = [
     "Shown",
     "TypeRule",
     "Withheld",
+    "has_rules",
     "rules_of",
     "type_rule",
     "verdicts",
@@ -34,13 +35,11 @@ __all__ = [
 # What a rule returns before onnx is asked --------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Withheld:
+class Withheld(msgspec.Struct, frozen=True):
     """A node that onnx must not see before more is known of its inputs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(msgspec.Struct, frozen=True):
     """A form of a node that onnx is shown in its place.
 
     Attributes:
@@ -54,8 +53,7 @@ class Shown:
     gives: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Negative:
+class Negative(msgspec.Struct, frozen=True):
     """The dims of a node's results, one of them negative, which onnx passes over."""
 
     dims: tuple[int, ...]
@@ -64,22 +62,19 @@ class Negative:
 # What a rule returns after onnx has answered -----------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Override:
+class Override(msgspec.Struct, frozen=True):
     """The types of a node's outputs, whatever onnx infers, by name."""
 
     types: dict[str, ValueType]
 
 
-@dataclass(frozen=True, slots=True)
-class Refinement:
+class Refinement(msgspec.Struct, frozen=True):
     """Types of a node's outputs, by name: those that onnx has inferred, made more precise."""
 
     types: dict[str, ValueType]
 
 
-@dataclass(frozen=True, slots=True)
-class Contradiction:
+class Contradiction(msgspec.Struct, frozen=True):
     """The reason why a node fails although onnx infers it, in a sentence."""
 
     reason: str
@@ -97,8 +92,7 @@ _KINDS = {
 # The rules ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(msgspec.Struct, frozen=True):
     """A node that onnx is asked about, and what a rule may look at.
 
     Attributes:
@@ -158,8 +152,7 @@ class Question:
 Judge: TypeAlias = "Callable[[Question], Verdict | None]"
 
 
-@dataclass(frozen=True, slots=True)
-class TypeRule:
+class TypeRule(msgspec.Struct, frozen=True):
     """A correction of onnx's inference of an operator.
 
     Attributes:
@@ -214,6 +207,11 @@ def type_rule(
 def rules_of(operator: str) -> tuple[TypeRule, ...]:
     """Return all rules of an operator, in the order of registration."""
     return tuple(_REGISTRY.get(operator, ()))
+
+
+def has_rules(node: WorkNode, *, before: bool) -> bool:
+    """Return True if there are rules about a node's operator, before or after onnx is asked."""
+    return any(rule.before is before for rule in _REGISTRY.get(node.op_type, ()))
 
 
 def verdicts(asked: Question, *, before: bool) -> Iterator[Verdict]:

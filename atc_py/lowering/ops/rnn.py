@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from atc_py.ir import DeferredConst, SplatConst, TensorType, Value
 from atc_py.lowering.attributes import get_int
@@ -60,8 +61,7 @@ def lower_gru(b: Builder) -> Sequence[Value]:
 # One direction ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Weights:
+class _Weights(msgspec.Struct, frozen=True):
     """Constant W, R and B of a node; B may be absent."""
 
     w: ConstData

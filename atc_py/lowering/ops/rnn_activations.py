@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     from atc_py.lowering.builder import Builder
@@ -30,8 +31,7 @@ it is Tanh without them. onnxruntime takes 0 for Affine, ScaledTanh and Threshol
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Activations:
+class Activations(msgspec.Struct, frozen=True):
     """The activations of all directions of a layer, one after the other.
 
     Attributes:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import msgspec
 
 __all__ = ["Fusions", "Miss", "PassFusions"]
 
 
-@dataclass(frozen=True, slots=True)
-class Miss:
+class Miss(msgspec.Struct, frozen=True):
     """A place where a rule almost applied.
 
     Attributes:
@@ -24,8 +23,7 @@ class Miss:
     depth: int
 
 
-@dataclass(slots=True)
-class PassFusions:
+class PassFusions(msgspec.Struct):
     """The fusions of one pass.
 
     Attributes:
@@ -50,11 +48,10 @@ class PassFusions:
         self.effective += count
 
 
-@dataclass(slots=True)
-class Fusions:
+class Fusions(msgspec.Struct):
     """The fusions of every pass that reports them, by the pass's name."""
 
-    passes: dict[str, PassFusions] = field(default_factory=dict)
+    passes: dict[str, PassFusions] = msgspec.field(default_factory=dict)
 
     def of(self, name: str) -> PassFusions:
         """Return the record of the pass called `name`."""

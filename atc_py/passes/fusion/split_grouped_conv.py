@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.ir import DeferredConst, TensorType
 from atc_py.passes.base import Pass, PassContext
@@ -81,8 +82,7 @@ def _split(graph: Graph, conv: Node) -> Value:
     return graph.add_node("ConcatD", parts, outputs, joined, conv.origins).output
 
 
-@dataclass(frozen=True, slots=True)
-class _Cutter:
+class _Cutter(msgspec.Struct, frozen=True):
     """Cuts values of one convolution into equal parts."""
 
     graph: Graph

@@ -12,6 +12,8 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from atc_py.diag import Place, Sink
 from atc_py.diag.codes import BAD_SWITCH_FILE, FUSION_NOT_SWITCHED
 from atc_py.passes.fusion.atc_rules import ALWAYS_ON, KNOWN, LEFT_ON_BY_ALL
@@ -33,8 +35,7 @@ _MOST_BYTES = 1 << 20
 """A switch file names passes, of which there are some dozens."""
 
 
-@dataclass(frozen=True, slots=True)
-class Switches:
+class Switches(msgspec.Struct, frozen=True):
     """The contents of a switch file.
 
     Attributes:

@@ -9,9 +9,10 @@ that reaches the lower bound ends the search.
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
 
 from atc_py.passes.memory.block_placing import Conflicts, place
 from atc_py.passes.memory.gaps import Gaps
@@ -28,8 +29,7 @@ _WORK, _ROUNDS = 100_000, 64
 """Pairs of blocks that one repair of an order may look at, and repairs of an order."""
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(msgspec.Struct, frozen=True):
     """A block: units of memory from its first to its last moment, both included."""
 
     size: int
@@ -37,8 +37,7 @@ class Span:
     last: int
 
 
-@dataclass(frozen=True, slots=True)
-class Packing:
+class Packing(msgspec.Struct, frozen=True):
     """The offset of each block and the end of the highest one, in units."""
 
     offsets: tuple[int, ...]

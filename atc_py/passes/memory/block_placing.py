@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -12,8 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["Conflicts", "place"]
 
 
-@dataclass(frozen=True, slots=True)
-class Conflicts:
+class Conflicts(msgspec.Struct, frozen=True):
     """The blocks that are alive at the same time.
 
     Attributes:

@@ -6,8 +6,9 @@ that they read has been computed by then. A view needs no memory: it keeps alive
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.ir.launches import launch_positions
 from atc_py.ir.memory_plan import Home
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Block", "Liveness", "live_ranges"]
 
 
-@dataclass(eq=False, slots=True)
-class Block:
+class Block(msgspec.Struct, eq=False):
     """A value and its views.
 
     Attributes:
@@ -35,7 +35,7 @@ class Block:
     first: int
     last: int
     home: Home | None = None
-    scopes: set[int] = field(default_factory=set)
+    scopes: set[int] = msgspec.field(default_factory=set)
 
     @property
     def nbytes(self) -> int:
@@ -43,8 +43,7 @@ class Block:
         return self.value.type.stored_nbytes
 
 
-@dataclass(frozen=True, slots=True)
-class Liveness:
+class Liveness(msgspec.Struct, frozen=True):
     """The blocks of a graph.
 
     Attributes:

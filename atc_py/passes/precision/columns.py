@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.ir import Engine
 from atc_py.target import TargetOp, Unit, Values
@@ -27,8 +28,7 @@ _NARROWED, _AICPU = 1, 2
 """Ranks after AI Core columns that lose nothing: AI Core with narrowed floats, and AI CPU."""
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(msgspec.Struct, frozen=True):
     """An engine, the dtype of each input and output position of one node, and attributes to set."""
 
     engine: Engine

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
 
 from atc_py.passes.precision.mix_lists import MixList, default_list
 
@@ -19,16 +20,14 @@ __all__ = ["Controls", "Custom"]
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True)
-class Custom:
+class Custom(msgspec.Struct, frozen=True):
     """Dtypes of a node's first inputs and outputs that must be taken as they are."""
 
     inputs: tuple[DType, ...] = ()
     outputs: tuple[DType, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Controls:
+class Controls(msgspec.Struct, frozen=True):
     """ATC's finer controls of precision.
 
     Nodes are named as in the ONNX file, and a fused node has the names of all that it came from.
@@ -51,16 +50,16 @@ class Controls:
 
     keep_nodes: frozenset[str] = frozenset()
     keep_types: frozenset[str] = frozenset()
-    custom_nodes: Mapping[str, Custom] = field(default_factory=dict)
-    custom_types: Mapping[str, Custom] = field(default_factory=dict)
-    lists: Mapping[str, MixList] = field(default_factory=dict)
-    removed: Mapping[str, MixList] = field(default_factory=dict)
+    custom_nodes: Mapping[str, Custom] = msgspec.field(default_factory=dict)
+    custom_types: Mapping[str, Custom] = msgspec.field(default_factory=dict)
+    lists: Mapping[str, MixList] = msgspec.field(default_factory=dict)
+    removed: Mapping[str, MixList] = msgspec.field(default_factory=dict)
     fp16_inputs: frozenset[str] = frozenset()
-    outputs: Mapping[str, DType] = field(default_factory=dict)
+    outputs: Mapping[str, DType] = msgspec.field(default_factory=dict)
     clip_weights: bool = True
     allow_hf32: bool | None = None
-    implementation_nodes: Mapping[str, str] = field(default_factory=dict)
-    implementation_types: Mapping[str, str] = field(default_factory=dict)
+    implementation_nodes: Mapping[str, str] = msgspec.field(default_factory=dict)
+    implementation_types: Mapping[str, str] = msgspec.field(default_factory=dict)
 
     @property
     def concern_nodes(self) -> bool:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+import msgspec
+
+from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from atc_py.ir import Graph, Node, Origin
@@ -16,8 +19,7 @@ _CONVOLUTIONS = ("Conv2D", "DepthwiseConv2D")
 """Prefixes of the operators that a convolution of the model becomes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(msgspec.Struct, frozen=True):
     """Dtypes of one node by position; None where an input is absent.
 
     Attributes:
@@ -31,8 +33,7 @@ class Decision:
     rule: str
 
 
-@dataclass(slots=True)
-class Decisions:
+class Decisions(msgspec.Struct):
     """All decisions by the names of the nodes.
 
     Attributes:
@@ -42,10 +43,10 @@ class Decisions:
         rolled_back: why a convolution of the model is float16 though it was int8, by its source.
     """
 
-    nodes: dict[str, Decision] = field(default_factory=dict)
-    casts: dict[str, str] = field(default_factory=dict)
-    refused: list[Refusal] = field(default_factory=list)
-    rolled_back: dict[Origin, str] = field(default_factory=dict)
+    nodes: dict[str, Decision] = msgspec.field(default_factory=dict)
+    casts: dict[str, str] = msgspec.field(default_factory=dict)
+    refused: list[Refusal] = msgspec.field(default_factory=list)
+    rolled_back: dict[Origin, str] = msgspec.field(default_factory=dict)
 
     def remark(self, name: str, text: str) -> None:
         """Add to the rule of the node called `name`."""

@@ -7,11 +7,13 @@ to remove it from the gray list says nothing alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from atc_py.diag.codes import BAD_CONTROL_FILE
 from atc_py.passes.precision.mix_lists import MixList
+from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,8 +26,7 @@ _LISTS = {f"{each.value}-list": each for each in MixList}
 _ADD, _REMOVE = "to-add", "to-remove"
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(msgspec.Struct, frozen=True):
     """The lists that one operator is added to and removed from.
 
     ATC takes an operator that is added to the gray list off another one only where the file removes

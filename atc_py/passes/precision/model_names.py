@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.diag import Place
 from atc_py.diag.codes import NO_BFLOAT16, NOT_IN_MODEL
@@ -23,8 +24,7 @@ __all__ = ["ModelNames", "check_soc", "unknown_name"]
 _NEAREST = 3
 
 
-@dataclass(frozen=True, slots=True)
-class ModelNames:
+class ModelNames(msgspec.Struct, frozen=True):
     """The names of a model's parts.
 
     Attributes:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.diag import Words
 from atc_py.diag.codes import NO_KERNEL
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Refusal", "refusal_of"]
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(msgspec.Struct, frozen=True):
     """A node that nothing runs at the dtypes that are wanted of it.
 
     Attributes:

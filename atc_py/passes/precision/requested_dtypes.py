@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.diag.codes import KEPT_NARROWER, NO_16_BIT_KERNEL
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.precision.mix_lists import CUBE_LIST, MixList
+from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -33,8 +35,7 @@ _BIAS = 2
 _MIXED_BF16 = PrecisionMode.ALLOW_MIX_PRECISION_BF16
 
 
-@dataclass(frozen=True, slots=True)
-class NodeTensors:
+class NodeTensors(msgspec.Struct, frozen=True):
     """A node as the rules see it.
 
     Attributes:
@@ -69,8 +70,7 @@ class NodeTensors:
         return any(each in _CHANGED for each in (*data, *self.outputs))
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(msgspec.Struct, frozen=True):
     """Dtypes that are wanted.
 
     Attributes:

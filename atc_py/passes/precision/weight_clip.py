@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.diag import Words
 from atc_py.ir.constants import CLIP_LIMITS, OpaqueConst, narrows
@@ -23,8 +24,7 @@ _MOST_BYTES = 64 * 2**20
 """Larger constants are not read for this: masks are smaller."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClippedInfinities:
+class ClippedInfinities(msgspec.Struct, frozen=True):
     """A constant with infinities that become finite numbers.
 
     Attributes:

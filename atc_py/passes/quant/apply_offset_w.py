@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.diag.codes import QUANT_OFFSET
 from atc_py.passes.base import Pass, PassContext
@@ -97,8 +98,7 @@ def _move(graph: Graph, dequant: Node, layer: Node, words: npt.NDArray[np.uint64
     dequant.set_input(1, constant_like(graph, old, "scale", cleared))
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
+class _Step(msgspec.Struct, frozen=True):
     """A value on the way up from a dequantization, and its axis of channels; None for no axis."""
 
     value: Value

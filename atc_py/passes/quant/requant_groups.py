@@ -7,8 +7,9 @@ dequantizations through a Concat. Other movement ends a chain.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.passes.quant.relus import counts_as_relu, is_activation
 from atc_py.tensor.dtypes import DType
@@ -30,8 +31,7 @@ _BLOCK = 32
 _OFFSETS = range(-128, 128)
 
 
-@dataclass(frozen=True, slots=True)
-class RequantGroup:
+class RequantGroup(msgspec.Struct, frozen=True):
     """A chain from AscendDequant to AscendQuant, with all its branches.
 
     Attributes:
@@ -53,8 +53,7 @@ class RequantGroup:
     relu: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Finder:
+class Finder(msgspec.Struct, frozen=True):
     """Search for groups.
 
     Attributes:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from atc_py.ir import DenseConst
 from atc_py.passes.base import Pass, PassContext
@@ -61,8 +62,7 @@ class RollBackQuantPass(Pass):
         return len(found)
 
 
-@dataclass(frozen=True, slots=True)
-class _Quantized:
+class _Quantized(msgspec.Struct, frozen=True):
     """A layer on int8 with the nodes around it, and its constants.
 
     Attributes:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from atc_py.options.input_shapes import ShapeAdvice, format_input_shapes
 from atc_py.pipeline.proposal.open_dims import open_form, shapes_of
+from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

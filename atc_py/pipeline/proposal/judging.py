@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.check.bound_node import Conditions
 from atc_py.check.evaluate import check_view
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Judge", "Judgment", "judge_of"]
 
 
-@dataclass(frozen=True, slots=True)
-class Judgment:
+class Judgment(msgspec.Struct, frozen=True):
     """Verdict of the check on a file.
 
     Attributes:
@@ -80,8 +80,7 @@ def _place_of(fault: Diagnostic) -> Hashable:
     return fault.code, fault.place
 
 
-@dataclass(frozen=True, slots=True)
-class Judge:
+class Judge(msgspec.Struct, frozen=True):
     """Judge of files, by the rules of `check`.
 
     Attributes:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from atc_py.check.findings import Standing
 from atc_py.pipeline.proposal.candidates import first_values, hints, values_for
 from atc_py.pipeline.proposal.open_dims import chosen, open_dims
+from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

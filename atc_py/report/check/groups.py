@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.check.condition_words import with_condition
 from atc_py.check.findings import Standing
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Group", "Sighting", "groups"]
 
 
-@dataclass(frozen=True, slots=True)
-class Sighting:
+class Sighting(msgspec.Struct, frozen=True):
     """Nodes with one observed value.
 
     Attributes:
@@ -30,8 +30,7 @@ class Sighting:
     findings: tuple[Found, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(msgspec.Struct, frozen=True):
     """Findings of one code, level and rule.
 
     Attributes:

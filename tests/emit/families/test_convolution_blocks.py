@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from atc_py.ir import Graph, Phase, TensorType
+from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
 from tests.emit.families.blocks import SANITIZED, addressed, image, sampled, stored
 from tests.emit.families.conftest import wrong

@@ -11,11 +11,11 @@ Scopes are hints: what does not fit together here is launched node by node.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from atc_py.device.sim.execution.parallel import ELEMENTS_AT_ONCE, Workers
@@ -23,6 +23,7 @@ from atc_py.device.sim.execution.program import Step
 from atc_py.device.sim.kernel import Call, Kernel, Rounding, in_turn, shared
 from atc_py.device.sim.numerics.function_tables import looking_up, table_of
 from atc_py.device.sim.numerics.rounding import Kind, is_rounded
+from atc_py.system.structs import replace
 from atc_py.target import Unit, find_operator
 from atc_py.tensor.shapes import element_count
 
@@ -88,8 +89,7 @@ def _together(steps: list[Step]) -> Step | None:
     return _chain(steps, links) if len(links) == len(steps) - 1 else None
 
 
-@dataclass(frozen=True)
-class _Link:
+class _Link(msgspec.Struct, frozen=True, dict=True):
     """A function of each element after a head; what it reads, None standing for the part itself.
 
     Attributes:
@@ -137,8 +137,7 @@ class _Link:
         return self.kernel.launch(Call(self.node, inputs, (values,), call.workspace, _one_worker()))
 
 
-@dataclass(frozen=True, slots=True)
-class _Chain:
+class _Chain(msgspec.Struct, frozen=True):
     """A head and what follows it, as one kernel.
 
     Attributes:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.numerics.rounding import carrier_dtype
+from atc_py.system.structs import replace
 from atc_py.target import find_operator
 
 if TYPE_CHECKING:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from atc_py.device.sim.attributes import read_attributes
 from atc_py.device.sim.execution.chain import chained
@@ -58,8 +59,7 @@ def check_model(model: LoadedModel) -> None:
     _Loader(model, merged=True, moves=False).check()
 
 
-@dataclass(frozen=True, slots=True)
-class _Judged:
+class _Judged(msgspec.Struct, frozen=True):
     """A node that was found sound, for all that are alike.
 
     Attributes:

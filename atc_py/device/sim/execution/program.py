@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from atc_py.diag import Place
 from atc_py.package.stored_types import TRANS_DATA
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Program", "SlotPlan", "Step", "freeing", "settled", "without_moves"]
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """One node, ready to launch.
 
     Attributes:
@@ -59,8 +59,7 @@ class Step:
         return Place(node=self.index, node_name=self.node.name, op_type=self.node.op)
 
 
-@dataclass(frozen=True, slots=True)
-class SlotPlan:
+class SlotPlan(msgspec.Struct, frozen=True):
     """Slots and their tenants.
 
     Attributes:
@@ -73,8 +72,7 @@ class SlotPlan:
     slot_of: Mapping[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(msgspec.Struct, frozen=True):
     """A model that was checked.
 
     Attributes:

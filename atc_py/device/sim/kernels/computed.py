@@ -5,12 +5,13 @@ The numbers are known when the node is typed: with the model, or else in the run
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from atc_py.device.sim.kernel import Call, Rounding, find_kernel, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import axes_of
+from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ int8 data and filters are unrolled and multiplied in float32 by sums that lose n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from atc_py.device.sim.execution.parallel import PRODUCTS_AT_ONCE
@@ -174,8 +174,7 @@ def _matrices(call: Call, groups: int) -> tuple[NDArray[Any], int]:
     return weights.reshape(groups, len(weights) // groups, -1), terms
 
 
-@dataclass(frozen=True, slots=True)
-class _Product:
+class _Product(msgspec.Struct, frozen=True):
     """results[image, g] = matrices[g] @ columns of taps[g] + biases[g], shared among workers.
 
     Attributes:

@@ -6,7 +6,6 @@ is added to the int32 result and wraps around with it.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +26,7 @@ from atc_py.device.sim.numerics.integer_products import (
     widened_weights,
 )
 from atc_py.device.sim.typing_rules import require_float, require_rank
+from atc_py.system.structs import replace
 from atc_py.tensor.shapes import Shape, broadcast_shapes
 
 if TYPE_CHECKING:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from atc_py.device.sim.kernel import Call, Rounding, in_turn, kernel
@@ -123,8 +123,7 @@ def _sliding(call: Call, combine: np.ufunc, fill: float) -> Launch:
     return in_turn(launches)
 
 
-@dataclass(frozen=True, slots=True)
-class _Pool:
+class _Pool(msgspec.Struct, frozen=True):
     """Elements under windows along one axis, combined.
 
     Attributes:

@@ -7,10 +7,10 @@ what meets in one place and the bias are added as int32 and wrap around.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from atc_py.device.sim.execution.parallel import PRODUCTS_AT_ONCE
@@ -102,8 +102,7 @@ def _transpose(call: Call) -> None:
             call.workers.split(count, work.compute, least)
 
 
-@dataclass(frozen=True, slots=True)
-class _Group:
+class _Group(msgspec.Struct, frozen=True):
     """A group of channels of one image.
 
     Attributes:

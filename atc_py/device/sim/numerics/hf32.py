@@ -11,13 +11,13 @@ not published: they are rounded like the others, and it becomes infinite (inferr
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from atc_py.device.sim.kernel import Launch, in_turn
+from atc_py.system.structs import replace
 from atc_py.target.hf32 import rounds_to_hf32
 from atc_py.tensor.dtypes import DType
 

@@ -13,9 +13,9 @@ one piece of memory. Gates keep the order of the weights.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from atc_py.device.sim.execution.parallel import PRODUCTS_AT_ONCE
@@ -41,8 +41,7 @@ _COLUMNS_AT_ONCE = 8
 written as it holds. All columns at once take four times as long."""
 
 
-@dataclass(frozen=True, slots=True)
-class GateRule:
+class GateRule(msgspec.Struct, frozen=True):
     """The rule by which gates are computed.
 
     Attributes:
@@ -68,8 +67,7 @@ class GateRule:
         return gate
 
 
-@dataclass(frozen=True, slots=True)
-class Peepholes:
+class Peepholes(msgspec.Struct, frozen=True):
     """LSTM: weights [hidden] by which the cell's state enters the three gates."""
 
     into_input: Array
@@ -77,8 +75,7 @@ class Peepholes:
     into_forget: Array
 
 
-@dataclass(frozen=True, slots=True)
-class Sequences:
+class Sequences(msgspec.Struct, frozen=True):
     """The sequences that a layer runs over.
 
     Attributes:
@@ -181,8 +178,7 @@ def run_lstm(
         yield step, units, cells
 
 
-@dataclass(frozen=True, slots=True)
-class StateWeights:
+class StateWeights(msgspec.Struct, frozen=True):
     """Weights that the state is multiplied by, in as many pieces as BLAS likes.
 
     Beyond a size BLAS first packs its operands, which here takes longer than the product itself.
@@ -223,8 +219,7 @@ class StateWeights:
         return _StateProduct(weights, cut.swapaxes(1, 2))
 
 
-@dataclass(frozen=True, slots=True)
-class _StateProduct:
+class _StateProduct(msgspec.Struct, frozen=True):
     """A product of the state and the gates that it fills.
 
     Attributes:
@@ -240,8 +235,7 @@ class _StateProduct:
         np.matmul(state, self.weights, self.gates)
 
 
-@dataclass(frozen=True, slots=True)
-class _LstmCell:
+class _LstmCell(msgspec.Struct, frozen=True):
     """Arithmetic of one step.
 
     Attributes:
@@ -330,8 +324,7 @@ def run_gru(
         yield step, units
 
 
-@dataclass(frozen=True, slots=True)
-class _GruCell:
+class _GruCell(msgspec.Struct, frozen=True):
     """Arithmetic of one step.
 
     Attributes:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
@@ -33,8 +33,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Tap:
+class Tap(msgspec.Struct, frozen=True):
     """One element of every window along an axis: window w reads element w + skipped of a phase.
 
     Attributes:
@@ -64,8 +63,7 @@ class Tap:
         return slice(first * step + self.phase, last * step + self.phase + 1, step)
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
+class Axis(msgspec.Struct, frozen=True):
     """A window along one axis.
 
     Attributes:
@@ -132,8 +130,7 @@ class Axis:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(msgspec.Struct, frozen=True):
     """A window over height and width."""
 
     height: Axis

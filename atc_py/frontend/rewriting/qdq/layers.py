@@ -8,9 +8,9 @@ Padding counts as z, too. In a graph whose biases are folded already the bias is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from atc_py.diag import Words
@@ -123,8 +123,7 @@ def rewrite_gemm(writer: Writer, tensors: KnownTensors, node: WorkNode) -> None:
         writer.op(node, "Add", [real, addend], y)
 
 
-@dataclass(frozen=True, slots=True)
-class QuantizedLayer:
+class QuantizedLayer(msgspec.Struct, frozen=True):
     """A layer whose operands are known to be codes."""
 
     writer: Writer

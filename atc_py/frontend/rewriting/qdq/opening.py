@@ -6,9 +6,9 @@ that onnxruntime's static quantization writes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from atc_py.frontend.reading.attributes import numeric_attributes
@@ -27,8 +27,7 @@ _COALESCED = 13
 """The opset from which on Softmax works along one axis."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Form:
+class _Form(msgspec.Struct, frozen=True):
     """Positions of the inputs of an operator.
 
     Attributes:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from atc_py.frontend.reading.attributes import numeric_attributes
@@ -19,6 +19,7 @@ from atc_py.frontend.rewriting.qdq.reasons import (
     other_scale,
 )
 from atc_py.frontend.typing.known_type import known_type
+from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -40,8 +41,7 @@ _SCALE, _ZERO = 1, 2
 """Positions of scale and zero point among the inputs."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Parameters:
+class Parameters(msgspec.Struct, frozen=True, eq=False):
     """A real number is (code - zero) * scale.
 
     Attributes:

@@ -9,9 +9,9 @@ already. An offset that weights have besides is left to the word of AscendDequan
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from atc_py.diag import Words
@@ -27,6 +27,7 @@ from atc_py.frontend.rewriting.qdq.reasons import (
 from atc_py.frontend.rewriting.qdq.weights import Weights, prepared, scale_words, within_int32
 from atc_py.frontend.typing.known_type import known_type
 from atc_py.options.compile_options import QuantBias
+from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -42,8 +43,7 @@ _SUMS = Words("its sums of zero points", "其零点之和")
 _MATRIX = 2
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ProductOperand:
+class ProductOperand(msgspec.Struct, frozen=True, eq=False):
     """One side of a product.
 
     Attributes:
@@ -94,8 +94,7 @@ def rewrite_product(writer: Writer, tensors: KnownTensors, node: WorkNode) -> No
     writer.op(node, "Reshape", [rows, shape], y)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Product:
+class Product(msgspec.Struct, frozen=True, eq=False):
     """The product of two operands; nothing is written until all of it can be written.
 
     Attributes:

@@ -6,7 +6,6 @@ of these layers are folded into their biases here, or added after them.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +25,7 @@ from atc_py.frontend.rewriting.qdq.reasons import (
 from atc_py.frontend.rewriting.qdq.tensors import Codes
 from atc_py.frontend.rewriting.qdq.weights import prepared
 from atc_py.frontend.typing.known_type import known_type
+from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:

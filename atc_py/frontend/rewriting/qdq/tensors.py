@@ -6,9 +6,9 @@ where something reads these. uint8 codes are held as int8: 128 less, and so is t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 from onnx import TensorProto
 
@@ -36,8 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["Codes", "KnownTensors", "Stored"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Stored:
+class Stored(msgspec.Struct, frozen=True, eq=False):
     """A tensor that the file holds as codes.
 
     Attributes:
@@ -53,8 +52,7 @@ class Stored:
     offset: int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Codes:
+class Codes(msgspec.Struct, frozen=True, eq=False):
     """Real numbers that are (code - zero) * scale.
 
     Attributes:

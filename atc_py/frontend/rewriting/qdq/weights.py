@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from atc_py.diag import Words
@@ -38,8 +38,7 @@ _SAME_SCALE = 2.0**-20
 """Largest relative difference between the scale of a bias and that of its layer."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Weights:
+class Weights(msgspec.Struct, frozen=True, eq=False):
     """Constant int8 weights, (code - offset) * scale.
 
     Attributes:
