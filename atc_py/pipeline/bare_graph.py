@@ -20,7 +20,6 @@ from atc_py.passes.precision.control_files import read_controls
 from atc_py.passes.precision.model_names import ModelNames, check_soc
 from atc_py.pipeline.rehearsal import rehearse
 from atc_py.results.conversion import Facts, PassEffect
-from atc_py.system.structs import replace
 from atc_py.target import find_soc, operators
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-
 from atc_py.diag import AtcFault, Sink
 from atc_py.diag.codes import BAD_INPUT_SHAPE
 from atc_py.frontend.folding.graph import ValueType
