@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["config_doubts"]
 
+_MOST_FACTORS = 32767 * 256 // 255
+"""The sum of a row's factors in 1/256 up to which results of bytes stay within int16."""
+
 _NEEDED = (
     ("crop", ("load_start_pos_w", "load_start_pos_h", "crop_size_w", "crop_size_h")),
     (
@@ -47,7 +50,12 @@ def config_doubts(config: AippConfig, *, is_uint8: bool = False) -> list[Diagnos
         config: of static AIPP, or settings for dynamic AIPP.
         is_uint8: True if the network takes uint8.
     """
-    found = [*_without_switch(config), *_filled_in(config), *_vanishing(config)]
+    found = [
+        *_without_switch(config),
+        *_filled_in(config),
+        *_wrapping(config),
+        *_vanishing(config),
+    ]
     input_format = str(config["input_format"])
     swaps = input_format and config.switch("ax_swap_switch")
     if swaps and not image_format(input_format).skips_one:
@@ -92,6 +100,20 @@ def _filled_in(config: AippConfig) -> Iterator[Diagnostic]:
         f"is true and {len(missing)} of 9 entries of the matrix are missing; ATC fills in those of "
         f"BT.601, {goal}: {filled}",
     )
+
+
+def _wrapping(config: AippConfig) -> Iterator[Diagnostic]:
+    """Yield a warning for each row of the matrix whose results may leave int16."""
+    for row in range(3) if config.switch("csc_switch") else ():
+        names = MATRIX[3 * row : 3 * row + 3]
+        total = sum(abs(config.integer(name)) for name in names)
+        if total > _MOST_FACTORS:
+            yield _doubt(
+                config,
+                names[0],
+                f"and its row add up to {total} without their signs; results beyond int16 may wrap "
+                f"on a device, which cannot happen up to {_MOST_FACTORS}",
+            )
 
 
 def _vanishing(config: AippConfig) -> Iterator[Diagnostic]:

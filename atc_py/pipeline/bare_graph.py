@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from atc_py import __version__
 from atc_py.emit.kernels import emit_kernels
 from atc_py.ir import Engine
@@ -18,7 +20,6 @@ from atc_py.passes.precision.control_files import read_controls
 from atc_py.passes.precision.model_names import ModelNames, check_soc
 from atc_py.pipeline.rehearsal import rehearse
 from atc_py.results.conversion import Facts, PassEffect
-from atc_py.system.structs import replace
 from atc_py.target import find_soc, operators
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def compile_graph(graph: Graph, file: str, output: Path, options: CompileOptions
     runs = run_passes(graph, context, disabled=options.disabled_passes, verify=options.verify)
     kernels = emit_kernels(graph, soc, options.templates)
     if graph.memory is not None:
-        graph.memory = replace(graph.memory, workspace=kernels.workspace)
+        graph.memory = structs.replace(graph.memory, workspace=kernels.workspace)
     facts = _facts(graph, kernels, runs, sources, context)
     contents = PackageContents(
         producer=f"atc-py {__version__}",
