@@ -53,7 +53,7 @@ def config_doubts(config: AippConfig, *, is_uint8: bool = False) -> list[Diagnos
     found = [
         *_without_switch(config),
         *_filled_in(config),
-        *_wrapping(config),
+        *_beyond_int16(config),
         *_vanishing(config),
     ]
     input_format = str(config["input_format"])
@@ -102,7 +102,7 @@ def _filled_in(config: AippConfig) -> Iterator[Diagnostic]:
     )
 
 
-def _wrapping(config: AippConfig) -> Iterator[Diagnostic]:
+def _beyond_int16(config: AippConfig) -> Iterator[Diagnostic]:
     """Yield a warning for each row of the matrix whose results may leave int16."""
     for row in range(3) if config.switch("csc_switch") else ():
         names = MATRIX[3 * row : 3 * row + 3]
@@ -111,8 +111,8 @@ def _wrapping(config: AippConfig) -> Iterator[Diagnostic]:
             yield _doubt(
                 config,
                 names[0],
-                f"and its row add up to {total} without their signs; results beyond int16 may wrap "
-                f"on a device, which cannot happen up to {_MOST_FACTORS}",
+                f"and its row add up to {total} without their signs; beyond {_MOST_FACTORS}, results "
+                "that do not fit in int16 are not defined on a device",
             )
 
 
