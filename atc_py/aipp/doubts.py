@@ -9,15 +9,17 @@ import numpy as np
 from atc_py.aipp.csc import default_matrix
 from atc_py.aipp.fields import BIASES, MATRIX, channel_fields
 from atc_py.aipp.image_formats import image_format
+from atc_py.diag import Place
 from atc_py.diag.codes import DOUBTFUL_AIPP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from atc_py.aipp.config import AippConfig
+    from atc_py.aipp.file import AippFile
     from atc_py.diag import Diagnostic
 
-__all__ = ["config_doubts"]
+__all__ = ["config_doubts", "file_doubts"]
 
 _MOST_FACTORS = 32767 * 256 // 255
 """The sum of a row's factors in 1/256 up to which results of bytes stay within int16."""
@@ -64,6 +66,14 @@ def config_doubts(config: AippConfig, *, is_uint8: bool = False) -> list[Diagnos
     if is_uint8 and given:
         found.append(_doubt(config, given[0], "has no effect: the network takes bytes as they are"))
     return found
+
+
+def file_doubts(file: AippFile) -> list[Diagnostic]:
+    """Return the warning for a file without configurations."""
+    if file.configs:
+        return []
+    message = f"{file.path} has no `aipp_op`, so all inputs stay as they are"
+    return [DOUBTFUL_AIPP.diagnostic(message, place=Place(file.path))]
 
 
 def _doubt(config: AippConfig, name: str, message: str) -> Diagnostic:
