@@ -22,6 +22,7 @@ from tests.derived_aipp import PAGE as AIPP_PAGE
 from tests.derived_aipp import aipp_page
 from tests.derived_deviations import deviations_page
 from tests.derived_emulations import emulations_page
+from tests.derived_from_atc import from_atc_page
 from tests.derived_modules import TABLES, module_table
 from tests.derived_operators import operators_page, spec_notes_page
 from tests.derived_rewrites import rewrites_page
@@ -270,6 +271,7 @@ PAGES = {
     "emulations.md": emulations_page,
     "rewrites.md": rewrites_page,
     "inference-session.md": session_page,
+    "from-atc.md": from_atc_page,
 }
 
 

@@ -59,6 +59,12 @@ def checked_gears(index: OmIndex, file: str) -> Gears:
         report.add("gears.shape_data", f"the input that chooses a gear must be {wanted}")
     for position, gear in enumerate(found.gears):
         _check_members(f"gears.gears[{position}]", gear, index, report)
+    used = {
+        name for gear in found.gears for name in (gear.model, gear.report, *gear.kernels.values())
+    }
+    for name in sorted(index.members):
+        if name.startswith(GEARS) and name not in used:
+            report.add(name, f"{name!r} must be a member of some gear; none names it")
     report.sink.raise_errors()
     return gears
 

@@ -203,6 +203,7 @@ def _port(name: str | None, ports: Sequence[Port], path: Path) -> Port:
     """Return the port called `name`, or the only one."""
     if name is not None:
         return next(port for port in ports if port.name == name)
+    ports = [port for port in ports if not port.hidden]
     if len(ports) != 1:
         names = ", ".join(port.name for port in ports)
         raise BAD_RUN_INPUT.error(
@@ -233,7 +234,8 @@ def _pick_all(
     unknown = sorted(set(arrays) - set(names))
     if not unknown:
         return dict(arrays)
-    if len(arrays) > 1 or len(ports) > 1:
+    names = [port.name for port in ports if not port.hidden]
+    if len(arrays) > 1 or len(names) > 1:
         raise BAD_RUN_INPUT.error(
             f"{path} has arrays for names that the model does not have: {_joined_names(unknown)}",
             place=Place(str(path)),

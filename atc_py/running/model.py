@@ -36,14 +36,16 @@ class Port:
     """A model input or output: its name, element type and shape.
 
     A dim of an output is None where only the run knows it, and one of any port where the gear
-    decides; `gears` has the shapes in each gear then. `partial` says that data may have fewer bytes
-    than the shape: pictures whose settings come with a run.
+    decides; `gears` has the shapes in each gear then. A `hidden` one takes data under its name alone.
+    `partial` says that data may have fewer bytes than the shape: pictures whose settings come with
+    a run.
     """
 
     name: str
     dtype: DType
     shape: Dims
     gears: tuple[Dims, ...] = ()
+    hidden: bool = False
     partial: bool = False
 
 
@@ -238,7 +240,7 @@ def _pictures_with_settings(description: OmModel) -> frozenset[int]:
 
 def _shape_data(gears: Gears) -> Port:
     """Return the input that chooses a gear by its numbers."""
-    return Port(SHAPE_DATA, DType.INT32, (len(gears.gears[0]),))
+    return Port(SHAPE_DATA, DType.INT32, (len(gears.gears[0]),), hidden=True)
 
 
 def _joined_ports(package: OfflineModel, gears: Gears) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
@@ -257,4 +259,5 @@ def _joined(ports: tuple[Port, ...]) -> Port:
     )
     shapes = tuple(port.shape for port in ports)
     first = ports[0]
-    return Port(first.name, first.dtype, dims, shapes if None in dims else (), first.partial)
+    gears = shapes if None in dims else ()
+    return Port(first.name, first.dtype, dims, gears, partial=first.partial)

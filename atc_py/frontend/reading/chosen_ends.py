@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from atc_py.diag import AtcFault
 from atc_py.diag.codes import NOT_IN_MODEL
 from atc_py.diag.suggestions import nearest_of_many
 from atc_py.options.out_nodes import OUT_NODES_PLACE, out_nodes_error
+from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
