@@ -83,14 +83,21 @@ class Gears:
         kind: what the gears decide.
         shapes: dims of each input, None where a gear decides, in the order of --input-shape.
         gears: numbers of each gear; for kind dims one for each open dim, in that order.
+        actual: of a compiled model, the shapes of its inputs in each gear: AIPP takes pictures of
+            bytes in place of what the network reads, and adds inputs. Empty before compilation.
     """
 
     kind: GearKind
     shapes: Mapping[str, Dims]
     gears: tuple[tuple[int, ...], ...]
+    actual: tuple[Mapping[str, Shape], ...] = ()
 
     def shapes_of(self, gear: int) -> dict[str, Shape]:
         """Return the shapes of the inputs in the gear at position `gear`."""
+        return dict(self.actual[gear]) if self.actual else self.network_shapes(gear)
+
+    def network_shapes(self, gear: int) -> dict[str, Shape]:
+        """Return the shapes in a gear of the inputs that the user listed, without AIPP."""
         left = list(self._numbers(self.gears[gear]))
         return {
             name: tuple(left.pop(0) if dim is None else dim for dim in dims)

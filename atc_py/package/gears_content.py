@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from atc_py.diag import Place, Sink
@@ -9,7 +10,7 @@ from atc_py.diag.codes import OM_CONTENT
 from atc_py.options.gears import FEWEST_GEARS, MOST_GEARS, SHAPE_DATA, GearKind, format_gear
 from atc_py.package.gears_schema import record_of_gears, shape_data_of
 from atc_py.package.names import GEARS, KERNELS, MODEL, REPORT, is_safe_member
-from atc_py.tensor.shapes import MAX_RANK, format_shape
+from atc_py.tensor.shapes import MAX_RANK, closed_shape, format_shape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from atc_py.package.gears_schema import OmGear, OmIndex
     from atc_py.package.schema import OmModel, OmPort
 
-__all__ = ["check_agreement", "checked_gears", "names_of_gear"]
+__all__ = ["check_agreement", "checked_gears", "names_of_gear", "with_actual_shapes"]
 
 _LARGEST = 2**31 - 1
 
@@ -129,6 +130,15 @@ def names_of_gear(index: OmIndex, model: OmModel, gear: int) -> dict[str, str]:
     return {**names, REPORT: row.report, MODEL: row.model}
 
 
+def with_actual_shapes(gears: Gears, models: Sequence[OmModel]) -> Gears:
+    """Return gears with the shapes that the inputs of their graphs have."""
+    actual = tuple(
+        {port.name: closed_shape(tuple(model.tensors[port.tensor].shape)) for port in model.inputs}
+        for model in models
+    )
+    return replace(gears, actual=actual)
+
+
 def check_agreement(gears: Gears, models: Sequence[OmModel], index: OmIndex, file: str) -> None:
     """Compare the graphs of all gears with the table, and with each other.
 
@@ -147,11 +157,20 @@ def check_agreement(gears: Gears, models: Sequence[OmModel], index: OmIndex, fil
                 report.add(field, "all gears must have the same inputs and outputs")
         shapes = {port.name: tuple(model.tensors[port.tensor].shape) for port in model.inputs}
         wanted = gears.shapes_of(position)
-        if shapes != wanted:
+        pictures = _picture_inputs(model)
+        plain = {name: shape for name, shape in shapes.items() if name not in pictures}
+        missing = wanted.keys() - shapes.keys()
+        if missing or plain != {n: each for n, each in wanted.items() if n not in pictures}:
             text = ", ".join(f"{name} {format_shape(shape)}" for name, shape in wanted.items())
             gear = format_gear(gears.gears[position])
             report.add(field, f"gear {gear} must have the inputs {text}; its graph has others")
     report.sink.raise_errors()
+
+
+def _picture_inputs(model: OmModel) -> set[str]:
+    """Return the names of the inputs of AIPP: pictures, whose shapes follow from settings, too."""
+    read = {tensor for node in model.nodes if node.op == "Aipp" for tensor in node.inputs}
+    return {port.name for port in model.inputs if port.tensor in read}
 
 
 def _kind(model: OmModel, port: OmPort) -> tuple[str, str, str, int]:

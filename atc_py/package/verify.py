@@ -11,7 +11,12 @@ from atc_py.diag import Place, Sink
 from atc_py.diag.codes import OM_CONTENT
 from atc_py.package.codec import decode_description, decode_gear, decode_report
 from atc_py.package.content import check_description, check_members, check_names
-from atc_py.package.gears_content import check_agreement, checked_gears, names_of_gear
+from atc_py.package.gears_content import (
+    check_agreement,
+    checked_gears,
+    names_of_gear,
+    with_actual_shapes,
+)
 from atc_py.package.integrity import damaged_headers, damaged_members, read_directory
 from atc_py.package.memory_check import check_memory
 from atc_py.package.names import MODEL, REPORT
@@ -87,8 +92,9 @@ def verify(data: mmap, file: str) -> VerifiedFile:
         _verified_gear(data, entries, description, gear, file)
         for gear in range(len(description.gears.gears))
     )
-    check_agreement(gears, [each.description for each in models], description, file)
-    return VerifiedFile(models, gears, entries)
+    graphs = [each.description for each in models]
+    check_agreement(gears, graphs, description, file)
+    return VerifiedFile(models, with_actual_shapes(gears, graphs), entries)
 
 
 def _verified_gear(

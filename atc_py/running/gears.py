@@ -56,11 +56,7 @@ def gear_of_feeds(
         return chosen, left
     if fed is not None:
         return fed, left
-    shapes = {
-        name: tuple(array.shape)
-        for name, array in left.items()
-        if name in gears.shapes and hasattr(array, "shape")
-    }
+    shapes = {name: tuple(array.shape) for name, array in left.items() if hasattr(array, "shape")}
     return gears.of_shapes(shapes), left
 
 
