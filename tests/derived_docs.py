@@ -18,6 +18,8 @@ from atc_py.spec import compressed, library
 from atc_py.spec.lists import operator_lists
 from atc_py.target import Attribute, Kernels, TargetOp, operators, socs
 from atc_py.target.kernels import FAMILY_WORDS
+from tests.derived_aipp import PAGE as AIPP_PAGE
+from tests.derived_aipp import aipp_page
 from tests.derived_deviations import deviations_page
 from tests.derived_emulations import emulations_page
 from tests.derived_from_atc import from_atc_page
@@ -283,6 +285,7 @@ def main() -> None:
     """Write the pages, or name those that are not current."""
     texts = {DOCS / name: render(name) for name in PAGES}
     texts |= {path: module_table(path) for path in TABLES}
+    texts[AIPP_PAGE] = aipp_page()
     stale = [path for path, text in texts.items() if _old(path) != text]
     if "--write" in sys.argv[1:]:
         for path in stale:

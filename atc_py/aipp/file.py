@@ -148,9 +148,9 @@ def _check_value(config: AippConfig, row: AippField) -> None:
 
 
 def _check_format(config: AippConfig, name: str) -> None:
-    """Refuse a picture format that is not modelled."""
+    """Refuse a picture format that is not modeled."""
     if name in OTHER_FORMATS:
-        message = f"the picture format {name} is one of camera SoCs and is not modelled"
+        message = f"the picture format {name} is one of camera SoCs and is not modeled"
     elif name.isdigit() or name.startswith("-"):
         message = f"no picture format has the number {name}"
     else:

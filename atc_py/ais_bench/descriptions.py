@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from atc_py.ais_bench.tensors import TensorDesc, dtype_of
+from atc_py.results.picture_inputs import picture_inputs
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -13,22 +14,33 @@ if TYPE_CHECKING:
 
     from atc_py.ais_bench.loaded import GearedModel
     from atc_py.package.schema import OmModel, OmPort
+    from atc_py.results.picture_inputs import PictureInput
     from atc_py.tensor.shapes import Dims
 
-__all__ = ["describe_inputs", "describe_outputs"]
+__all__ = ["describe_inputs", "describe_outputs", "dynamic_pictures"]
 
 _OPEN = -1
 _FORMATS = {"NCHW": 0, "NHWC": 1, "ND": 2, "NCDHW": 30}
 
 
 def describe_inputs(model: GearedModel) -> list[TensorDesc]:
-    """Return the inputs, those that gears decide with -1 in their dims."""
+    """Return the inputs, those that gears decide with -1 in their dims.
+
+    The inputs with settings of dynamic AIPP are not among them.
+    """
     description = model.description()
+    hidden = {each.parameters for each in dynamic_pictures(description)}
     shapes = {} if model.gears is None else model.gears.shapes
     return [
         _described(description, port, port.name, shapes.get(port.name))
         for port in description.inputs
+        if port.name not in hidden
     ]
+
+
+def dynamic_pictures(description: OmModel) -> list[PictureInput]:
+    """Return the inputs with pictures whose settings come with each run."""
+    return [each for each in picture_inputs(description) if each.is_dynamic]
 
 
 def describe_outputs(model: GearedModel) -> list[TensorDesc]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from atc_py.diag import Diagnostic
-    from atc_py.options.choices import PrecisionSettings
+    from atc_py.options.choices import CompareChoice
     from atc_py.results.layer_comparison import LayerComparison
 
 __all__ = ["compare"]
@@ -51,6 +51,18 @@ _FORMATS = ("text", "json", "csv", "html")
 @options.semantics
 @options.fix_rules
 @options.INPUT_SHAPE
+@click.option(
+    "--aipp", "--insert_op_conf", type=click.Path(path_type=Path),
+    help="AIPP configurations: inputs that they are for take pictures, as files or as bytes.",
+)  # fmt: skip
+@click.option(
+    "--aipp-settings", type=click.Path(path_type=Path), metavar="FILE",
+    help="Settings of dynamic AIPP; without it, pictures are RGB or gray, and taken whole.",
+)  # fmt: skip
+@click.option(
+    "--input-format", "--input_format", type=click.Choice(["NCHW", "NHWC"]), default="NCHW",
+    show_default=True, help="What the axes of inputs are, for AIPP.",
+)  # fmt: skip
 @options.OP_SPECS
 @options.MAX_MEMORY
 @options.report_option(_FORMATS, "csv has the columns of Ascend's msit first")
@@ -88,8 +100,9 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     targets: tuple[str, ...],
     suggest: str | None,
     suggest_trials: int,
+    aipp_settings: Path | None,
     as_json: bool,
-    **precision: Unpack[PrecisionSettings],
+    **precision: Unpack[CompareChoice],
 ) -> None:
     """Compile MODEL, an ONNX file, and compare each layer with the original.
 
@@ -112,7 +125,7 @@ def compare(  # noqa: PLR0913  (one parameter an option)
             model, inputs=inputs, samples=samples, seed=seed, soc=soc,
             precision_mode=precision_mode, input_shape=input_shape, op_specs=op_specs,
             targets=least, suggest=None if keep is None else least, suggest_trials=suggest_trials,
-            histograms=form == "html", device=device, on_stage=on_stage, **precision,
+            histograms=form == "html", device=device, aipp_settings=aipp_settings, on_stage=on_stage, **precision,
         )  # fmt: skip
     written = _suggestion_line(done, keep)
     findings = [*missed_targets(done, least), *missed_by_all(done)]

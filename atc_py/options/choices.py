@@ -148,10 +148,14 @@ class CompareChoice(PrecisionSettings, total=False):
     """Options of `compare_model` that it hands to the compilation.
 
     Attributes:
-        fix: as in `ConvertChoice`.
+        fix: as in `ConvertChoice`, and so are the others.
+        aipp: inputs that it is for take pictures; the original gets what AIPP makes of them.
+        input_format: what the axes of inputs are.
     """
 
     fix: RuleChoice | None
+    aipp: str | os.PathLike[str] | None
+    input_format: str
 
 
 class ConvertChoice(PrecisionChoice, total=False):

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from atc_py.aipp import AippConfig
 
-__all__ = ["PreviewOptions", "preview"]
+__all__ = ["PreviewOptions", "on_device", "preview"]
 
 _NO_BORDERS: dict[str, Any] = {
     "padding": False,
@@ -83,7 +83,7 @@ def preview(config_file: Path, picture_file: Path, options: PreviewOptions) -> A
     data = encoded_picture(rgb, settings, swapped=options.swapped)[np.newaxis]
     steps = [_step("picture, RGB", rgb.transpose(2, 0, 1))]
     for name, each, as_bytes in _stages(settings, as_bytes=options.as_bytes):
-        tensor = _on_device(each, data, as_bytes=as_bytes)
+        tensor = on_device(each, data, as_bytes=as_bytes)
         steps.append(_step(name, tensor[0]))
     if options.output is not None:
         with atomic_write(options.output, durable=False) as file:
@@ -155,7 +155,7 @@ def _stages(settings: AippSettings, *, as_bytes: bool) -> Iterator[tuple[str, Ai
         yield "borders added", settings, as_bytes
 
 
-def _on_device(settings: AippSettings, data: NDArray[np.uint8], *, as_bytes: bool) -> NDArray[Any]:
+def on_device(settings: AippSettings, data: NDArray[np.uint8], *, as_bytes: bool) -> NDArray[Any]:
     """Return what the simulated device makes of a picture: [1, C, H, W]."""
     device = find_backend("sim")
     device.open()

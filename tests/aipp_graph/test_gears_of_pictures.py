@@ -34,7 +34,7 @@ def alone(model: Path, folder: Path, features: Array) -> Array:
 
 def test_gears_of_batches(tmp_path: Path) -> None:
     model, om = network(tmp_path / "m.onnx", [("n", 3, 8, 12)]), tmp_path / "a.om"
-    given = {"input_shape": "x0:-1,3,8,12", "batch_sizes": "1,3"}
+    given: dict[str, Any] = {"input_shape": "x0:-1,3,8,12", "batch_sizes": "1,3"}
     atc_py.convert(model, om, aipp=config(tmp_path, NV12), **given)
     with atc_py.load(om) as loaded:
         for count in (1, 3):
@@ -47,7 +47,7 @@ def test_gears_of_batches(tmp_path: Path) -> None:
 
 def test_gears_of_image_sizes_are_sizes_of_pictures(tmp_path: Path) -> None:
     model, om = network(tmp_path / "m.onnx", [(1, 3, "h", "w")]), tmp_path / "a.om"
-    given = {"input_shape": "x0:1,3,-1,-1", "image_sizes": "8,12;16,10"}
+    given: dict[str, Any] = {"input_shape": "x0:1,3,-1,-1", "image_sizes": "8,12;16,10"}
     atc_py.convert(model, om, aipp=config(tmp_path, NV12), **given)
     with atc_py.load(om) as loaded:
         for height, width in ((8, 12), (16, 10)):
@@ -58,7 +58,11 @@ def test_gears_of_image_sizes_are_sizes_of_pictures(tmp_path: Path) -> None:
 
 def test_gears_of_a_network_in_nhwc(tmp_path: Path) -> None:
     model = network(tmp_path / "m.onnx", [("n", 8, 12, 3)], nhwc=True)
-    given = {"input_shape": "x0:-1,8,12,3", "batch_sizes": "1,2", "input_format": "NHWC"}
+    given: dict[str, Any] = {
+        "input_shape": "x0:-1,8,12,3",
+        "batch_sizes": "1,2",
+        "input_format": "NHWC",
+    }
     atc_py.convert(model, tmp_path / "a.om", aipp=config(tmp_path, RGB), **given)
     with atc_py.load(tmp_path / "a.om") as loaded:
         assert loaded.run({"x0": pictures(2, 8, 12, 3)})["y"].shape[0] == 2
@@ -67,7 +71,7 @@ def test_gears_of_a_network_in_nhwc(tmp_path: Path) -> None:
 @pytest.mark.parametrize("field", ["src_image_size_w: 12", "crop: true", "padding: true"])
 def test_gears_of_image_sizes_leave_no_other_sizes(field: str, tmp_path: Path) -> None:
     model = network(tmp_path / "m.onnx", [(1, 3, "h", "w")])
-    given = {"input_shape": "x0:1,3,-1,-1", "image_sizes": "8,12;16,10"}
+    given: dict[str, Any] = {"input_shape": "x0:1,3,-1,-1", "image_sizes": "8,12;16,10"}
     file = config(tmp_path, f"{NV12}  {field}\n")
     with pytest.raises(AtcError) as caught:
         atc_py.convert(model, tmp_path / "a.om", aipp=file, **given)
