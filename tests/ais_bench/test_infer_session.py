@@ -348,3 +348,17 @@ def test_settings_that_make_no_sense_are_refused(tmp_path: Path, text: str) -> N
     Path("run.config").write_text(text, encoding="utf-8")
     with pytest.raises(RuntimeError, match="ATC"):
         InferSession(0, om).load_aipp_config_file("run.config", 1)
+
+
+def test_pictures_have_gears_of_batches(tmp_path: Path) -> None:
+    model = network(tmp_path / "m.onnx", [("n", 3, 8, 12)])
+    given = config(tmp_path, "  aipp_mode: static\n  input_format: RGB888_U8\n")
+    atc_py.convert(
+        model, tmp_path / "a.om", aipp=given, input_shape="x0:-1,3,8,12", batch_sizes="1,2"
+    )
+    session = InferSession(0, str(tmp_path / "a.om"))
+    assert session.get_inputs()[0].shape == [-1, 8, 12, 3]
+    data = np.random.default_rng(0).integers(0, 256, (2, 8, 12, 3)).astype(np.uint8)
+    (both,) = session.infer([data], mode="dymbatch")
+    (one,) = session.infer([data[:1]], mode="dymbatch")
+    np.testing.assert_array_equal(both[:1], one)
