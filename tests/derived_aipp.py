@@ -15,7 +15,7 @@ from atc_py.aipp.rules import AIPP_RULES
 from atc_py.running.aipp_preview import on_device
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from atc_py.aipp.fields import AippField
 
@@ -52,7 +52,7 @@ def aipp_page() -> str:
     return _BLOCK.sub(written, PAGE.read_text(encoding="utf-8"))
 
 
-def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> Iterator[str]:
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
     """Yield a table."""
     yield "| " + " | ".join(head) + " |"
     yield "| " + " | ".join("---" for _ in head) + " |"

@@ -100,7 +100,7 @@ release of atc was run.
 - `.om` is always appended to `--output`; missing folders are made. With open dims the name gets the
   host's system and processor, `o_linux_x86_64.om`. Models with gears have plain names [I].
 - The lines of the console: the start line, `...`, the verdict, then warnings after a success and the
-  block with the code after a failure, on standard output. Words that are no option are named on
+  block with the code after a failure, on standard output. Words that atc does not know are named on
   standard error, and the block has E19999 [I].
 - Exit status 0 for success and `--help`, 255 for every failure [I].
 - `check_result.json` where the check of nodes fails, or in mode 3; below `ASCEND_WORK_PATH` where that

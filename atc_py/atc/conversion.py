@@ -105,9 +105,12 @@ def convert_choice(flags: Flags) -> ConvertChoice:
 
 
 def soc_name(flags: Flags) -> str:
-    """Return the name of the SoC, that of today where an older one is given."""
+    """Return the name of the SoC, that of today where an older one is given.
+
+    Modes that need none have the generic device.
+    """
     name = flags["soc_version"]
-    return _FORMER_SOCS.get(name, name)
+    return _FORMER_SOCS.get(name, name) or "sim"
 
 
 def refuse_not_modeled(flags: Flags) -> None:

@@ -18,7 +18,7 @@ from atc_py import __version__
 from atc_py.check.evaluate import check_view
 from atc_py.check.findings import Standing
 from atc_py.check.refusal import RulesBrokenError
-from atc_py.cost.network import network_cost
+from atc_py.cost.network import network_time
 from atc_py.diag.codes import ASSUMED_KERNELS, CANNOT_WRITE, SMALL_CHANNEL_WITHOUT_EFFECT
 from atc_py.emit.kernels import emit_kernels
 from atc_py.emit.writing import write_kernels
@@ -106,7 +106,7 @@ def compile_model(
     with clock.stage("package"):
         written = write_model(compiled.graph, output, compiled.contents)
     with clock.stage("estimate"):
-        needs = memory_facts(written.description), network_cost(written.description).time
+        needs = memory_facts(written.description), network_time(written.description)
     return Conversion(
         model,
         output,

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from atc_py.package.schema import OmModel
     from atc_py.pipeline.compile import CommonGround, CompiledGraph
 
-__all__ = ["compile_gears"]
+__all__ = ["compile_gears", "not_compiled"]
 
 
 def compile_gears(
@@ -105,14 +105,14 @@ def _compiled_gear(
     try:
         return compile_graph(file, own, ground, clock)
     except RulesBrokenError as error:
-        missing = (*error.missing, _named(gears, gear))
+        missing = (*error.missing, not_compiled(gears, gear))
         raise RulesBrokenError(error.check, missing) from error
     except AtcError as error:
-        raise AtcError(*error.diagnostics, _named(gears, gear)) from error
+        raise AtcError(*error.diagnostics, not_compiled(gears, gear)) from error
 
 
-def _named(gears: Gears, gear: int) -> Diagnostic:
-    """Return the note on the gear that does not compile."""
+def not_compiled(gears: Gears, gear: int) -> Diagnostic:
+    """Return the note on a gear that does not compile."""
     return GEAR_NOT_COMPILED.diagnostic(
         f"gear {format_gear(gears.gears[gear])} of {gears.kind.option} "
         f"({format_input_shapes(gears.shapes_of(gear))}) does not compile; nothing is written",

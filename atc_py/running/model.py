@@ -37,8 +37,8 @@ class Port:
 
     A dim of an output is None where only the run knows it, and one of any port where the gear
     decides; `gears` has the shapes in each gear then. A `hidden` one takes data under its name alone.
-    `partial` says that data may have fewer bytes than the shape: pictures whose settings come with a
-    run.
+    `partial` says that data may have fewer bytes than the shape: pictures whose settings come with
+    a run.
     """
 
     name: str
@@ -259,4 +259,5 @@ def _joined(ports: tuple[Port, ...]) -> Port:
     )
     shapes = tuple(port.shape for port in ports)
     first = ports[0]
-    return Port(first.name, first.dtype, dims, shapes if None in dims else (), partial=first.partial)
+    gears = shapes if None in dims else ()
+    return Port(first.name, first.dtype, dims, gears, partial=first.partial)

@@ -250,6 +250,11 @@ class TargetOp(msgspec.Struct, frozen=True):
         """Return the attribute called `name`, or None."""
         return next((row for row in self.attributes if row.name == name), None)
 
+    @property
+    def reads_numbers(self) -> bool:
+        """True if it reads one of its inputs as numbers."""
+        return any(operand.value_depend for operand in self.inputs)
+
     def numbers_at(self, count: int) -> tuple[int, ...]:
         """Return positions of those of `count` inputs that the operator reads as numbers."""
         operands = enumerate(map(self.input_at, range(count)))

@@ -131,7 +131,7 @@ def run_dynamic(blob: NDArray[Any], params: NDArray[Any], shape: tuple[int, ...]
         builder.input("images", "uint8", blob.shape),
         builder.input("params", "uint8", params.shape),
     ]
-    attributes = {"aipp_mode": "dynamic", "max_src_image_size": blob.size}
+    attributes: dict[str, Any] = {"aipp_mode": "dynamic", "max_src_image_size": blob.size}
     (features,) = builder.node("Aipp", inputs, [("float16", shape)], attributes)
     builder.output("features", features)
     return run_model(builder.build(), {"images": blob, "params": params})["features"]

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, text_format
+from google.protobuf import (  # type: ignore[import-untyped]
+    descriptor_pb2,
+    descriptor_pool,
+    message_factory,
+    text_format,
+)
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -130,7 +135,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     assert place.column >= 1
 
 
-def protobuf_message() -> type:
+def protobuf_message() -> Any:
     """Return protobuf's class of the grammar, made of the table of fields."""
     file = descriptor_pb2.FileDescriptorProto(name="aipp.proto", syntax="proto3")
     kinds = descriptor_pb2.FieldDescriptorProto

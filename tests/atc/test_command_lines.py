@@ -19,7 +19,6 @@ FAILURE = "ATC run failed, Please check the detail log, Try 'atc --help' for mor
 
 WAITING = {
     "ranges": True,
-    "singleop": True,
 }
 """Parts of the package that lines depend on, and whether they are still missing."""
 

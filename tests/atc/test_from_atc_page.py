@@ -5,6 +5,9 @@ from __future__ import annotations
 import inspect
 import os
 import shlex
+import shutil
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +17,7 @@ from atc_py.atc.options import OPTIONS, AtcOption, Treatment
 from atc_py.cli.main import main
 from atc_py.options.choices import ConvertChoice
 from atc_py.package.reader import open_model
+from tests.derived_docs import DOCS
 from tests.derived_from_atc import GUIDE
 
 if TYPE_CHECKING:
@@ -110,3 +114,22 @@ def test_pair_of_lines_makes_the_same_model(
     assert not ended.value.code
     os.replace(ran.folder / "o.om", ours)  # noqa: PTH105
     assert digest(ours) == digest(ran.folder / "atcs.om")
+
+
+@pytest.mark.parametrize(
+    "line", ["shopt -s expand_aliases\nalias atc='atc-py atc'", 'atc() { atc-py atc "$@"; }']
+)
+def test_line_for_shells_makes_a_command(line: str, tmp_path: Path) -> None:
+    assert line.rpartition("\n")[2] in (DOCS / "from-atc.md").read_text(encoding="utf-8")
+    program = tmp_path / "atc-py"
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m atc_py "$@"\n')
+    program.chmod(0o755)
+    done = subprocess.run(
+        [shutil.which("bash") or "bash", "-c", f"{line}\natc --help && ! atc --mode=6"],
+        env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"},
+        stdout=subprocess.PIPE,
+        check=False,
+        text=True,
+    )
+    assert done.returncode == 0
+    assert "E10004" in done.stdout

@@ -169,3 +169,16 @@ def test_kernels_and_export_take_one_gear(atc: Any, om: Path, tmp_path: Path) ->
     assert atc("export", om, "--gear", "9")[0] == 2
     image_model(tmp_path / "net.onnx", (1, 3, 8, 8))
     assert atc("export", "net.onnx", "--gear", "0")[0] == 2
+
+
+def test_compare_takes_each_gear(atc: Any, tmp_path: Path) -> None:
+    image_model(tmp_path / "net.onnx")
+    lists = ("--input-shape", "x:-1,3,16,16", "--batch-sizes", "1,2")
+    found = document(atc("compare", "net.onnx", *lists, "--json"))
+    assert [each["gear"] for each in found["gears"]] == [[1], [2]]
+    assert all(each["verdict"] for each in found["gears"])
+    status, out, _ = atc("compare", "net.onnx", *lists)
+    assert (status, out.count("\nGear ") + out.startswith("Gear ")) == (0, 2)
+    assert atc("compare", "net.onnx", *lists, "--fail-under", "cosine=1.1")[0] in {2, 4}
+    status, _, err = atc("compare", "net.onnx", *lists, "--format", "csv")
+    assert (status, "text or json" in err) == (2, True)
