@@ -9,18 +9,20 @@ from atc_py.diag.codes import OM_CONTENT
 from atc_py.options.gears import FEWEST_GEARS, MOST_GEARS, SHAPE_DATA, GearKind, format_gear
 from atc_py.package.gears_schema import record_of_gears, shape_data_of
 from atc_py.package.names import GEARS, KERNELS, MODEL, REPORT, is_safe_member
-from atc_py.tensor.shapes import MAX_RANK, format_shape
+from atc_py.tensor.shapes import MAX_RANK, closed_shape, format_shape
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from atc_py.options.gears import Gears
     from atc_py.package.gears_schema import OmGear, OmIndex
     from atc_py.package.schema import OmModel, OmPort
+    from atc_py.tensor.shapes import Dims, Shape
 
-__all__ = ["check_agreement", "checked_gears", "names_of_gear"]
+__all__ = ["check_agreement", "checked_gears", "fed_shapes", "names_of_gear"]
 
 _LARGEST = 2**31 - 1
+_TO_NHWC = (0, 2, 3, 1)
 
 
 class _Reporter:
@@ -57,6 +59,12 @@ def checked_gears(index: OmIndex, file: str) -> Gears:
         report.add("gears.shape_data", f"the input that chooses a gear must be {wanted}")
     for position, gear in enumerate(found.gears):
         _check_members(f"gears.gears[{position}]", gear, index, report)
+    used = {
+        name for gear in found.gears for name in (gear.model, gear.report, *gear.kernels.values())
+    }
+    for name in sorted(index.members):
+        if name.startswith(GEARS) and name not in used:
+            report.add(name, f"{name!r} must be a member of some gear; none names it")
     report.sink.raise_errors()
     return gears
 
@@ -139,13 +147,45 @@ def check_agreement(gears: Gears, models: Sequence[OmModel], index: OmIndex, fil
         for ports, others in ((model.inputs, first.inputs), (model.outputs, first.outputs)):
             if [_kind(model, port) for port in ports] != [_kind(first, port) for port in others]:
                 report.add(field, "all gears must have the same inputs and outputs")
-        shapes = {port.name: tuple(model.tensors[port.tensor].shape) for port in model.inputs}
         wanted = gears.shapes_of(position)
-        if shapes != wanted:
+        if network_shapes(model, wanted) != wanted:
             text = ", ".join(f"{name} {format_shape(shape)}" for name, shape in wanted.items())
             gear = format_gear(gears.gears[position])
             report.add(field, f"gear {gear} must have the inputs {text}; its graph has others")
     report.sink.raise_errors()
+
+
+def network_shapes(model: OmModel, wanted: Mapping[str, Shape]) -> dict[str, Dims]:
+    """Return the shapes of a network's inputs, which AIPP makes of what is fed.
+
+    Those that it makes are in the order NCHW; a network that has them in another is asked for by
+    its `wanted` shapes. Settings of a run are no inputs of the network.
+    """
+    made: dict[int, Dims] = {}
+    settings = set()
+    for node in model.nodes:
+        if node.op == "Aipp":
+            made[node.inputs[0]] = tuple(model.tensors[node.outputs[0]].shape)
+            settings.update(node.inputs[1:])
+    found: dict[str, Dims] = {}
+    for port in model.inputs:
+        dims = made.get(port.tensor, tuple(model.tensors[port.tensor].shape))
+        if port.tensor in made and len(dims) == len(_TO_NHWC):
+            last = tuple(dims[axis] for axis in _TO_NHWC)
+            dims = last if last == wanted.get(port.name) else dims
+        if port.tensor not in settings:
+            found[port.name] = dims
+    return found
+
+
+def fed_shapes(models: Sequence[OmModel]) -> tuple[dict[str, Shape], ...]:
+    """Return the shapes of all inputs in each gear, none where they are the network's."""
+    if not any(node.op == "Aipp" for node in models[0].nodes):
+        return ()
+    return tuple(
+        {port.name: closed_shape(tuple(model.tensors[port.tensor].shape)) for port in model.inputs}
+        for model in models
+    )
 
 
 def _kind(model: OmModel, port: OmPort) -> tuple[str, str, str, int]:

@@ -9,9 +9,15 @@ from msgspec.structs import replace
 
 from atc_py.diag import Place, Sink
 from atc_py.diag.codes import OM_CONTENT
+from atc_py.options.gears import Gears
 from atc_py.package.codec import decode_description, decode_gear, decode_report
 from atc_py.package.content import check_description, check_members, check_names
-from atc_py.package.gears_content import check_agreement, checked_gears, names_of_gear
+from atc_py.package.gears_content import (
+    check_agreement,
+    checked_gears,
+    fed_shapes,
+    names_of_gear,
+)
 from atc_py.package.integrity import damaged_headers, damaged_members, read_directory
 from atc_py.package.memory_check import check_memory
 from atc_py.package.names import MODEL, REPORT
@@ -26,7 +32,6 @@ if TYPE_CHECKING:
     from mmap import mmap
 
     from atc_py.diag import Diagnostic
-    from atc_py.options.gears import Gears
     from atc_py.package.gears_schema import OmIndex
     from atc_py.package.records import Entry
     from atc_py.package.schema import OmTensor
@@ -87,7 +92,9 @@ def verify(data: mmap, file: str) -> VerifiedFile:
         _verified_gear(data, entries, description, gear, file)
         for gear in range(len(description.gears.gears))
     )
-    check_agreement(gears, [each.description for each in models], description, file)
+    descriptions = [each.description for each in models]
+    check_agreement(gears, descriptions, description, file)
+    gears = Gears(gears.kind, gears.shapes, gears.gears, fed_shapes(descriptions))
     return VerifiedFile(models, gears, entries)
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from atc_py.diag import AtcFault, Sink
 from atc_py.diag.codes import BAD_INPUT_SHAPE
 from atc_py.frontend.folding.graph import ValueType
+from atc_py.frontend.reading.declared import DeclaredInput
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE
+from atc_py.system.structs import replace
 from atc_py.tensor.shapes import format_shape
 
 if TYPE_CHECKING:
     from atc_py.diag import Diagnostic
-    from atc_py.frontend.reading.declared import DeclaredInput
     from atc_py.frontend.reading.onnx_file import OnnxFile
     from atc_py.options.gears import Gears
     from atc_py.tensor.shapes import Dims
@@ -68,7 +68,7 @@ def _opened(declared: DeclaredInput, dims: Dims) -> DeclaredInput:
         "" if wanted is None and isinstance(own, int) else own
         for own, wanted in zip(declared.dims, dims, strict=True)
     )
-    return replace(declared, dims=opened)
+    return DeclaredInput(declared.name, declared.element, opened, declared.kind)
 
 
 def _without_dims(known: ValueType) -> ValueType:

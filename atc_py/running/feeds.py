@@ -203,6 +203,7 @@ def _port(name: str | None, ports: Sequence[Port], path: Path) -> Port:
     """Return the port called `name`, or the only one."""
     if name is not None:
         return next(port for port in ports if port.name == name)
+    ports = [port for port in ports if not port.hidden]
     if len(ports) != 1:
         names = ", ".join(port.name for port in ports)
         raise BAD_RUN_INPUT.error(
@@ -233,7 +234,8 @@ def _pick_all(
     unknown = sorted(set(arrays) - set(names))
     if not unknown:
         return dict(arrays)
-    if len(arrays) > 1 or len(ports) > 1:
+    names = [port.name for port in ports if not port.hidden]
+    if len(arrays) > 1 or len(names) > 1:
         raise BAD_RUN_INPUT.error(
             f"{path} has arrays for names that the model does not have: {_joined_names(unknown)}",
             place=Place(str(path)),
@@ -269,7 +271,10 @@ def _with_stated_dtype(array: Array, port: Port, path: Path) -> Array:
 
 
 def _load_raw(path: Path, port: Port) -> Array:
-    """Return a raw file of little-endian elements, as long as the port's type says."""
+    """Return a raw file of little-endian elements, as long as the port's type says.
+
+    Of pictures whose settings come with the run it may be shorter, and has one axis then.
+    """
     if port.gears:
         port = replace(port, shape=_shape_by_size(path, port), gears=())
     if None in port.shape:
@@ -285,6 +290,8 @@ def _load_raw(path: Path, port: Port) -> Array:
         # One byte more than wanted tells a file that is too long; a device never ends.
         data = file.read(wanted + 1)
         size = max(len(data), os.fstat(file.fileno()).st_size)
+    if port.partial and 0 < len(data) < wanted:
+        return np.frombuffer(data, port.dtype.numpy)
     if len(data) != wanted:
         raise BAD_RUN_INPUT.error(
             f"{port.name} takes {wanted} bytes ({port.dtype.value} {format_shape(port.shape)}), "

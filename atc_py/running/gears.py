@@ -56,10 +56,11 @@ def gear_of_feeds(
         return chosen, left
     if fed is not None:
         return fed, left
+    known = gears.fed_shapes_of(0)
     shapes = {
         name: tuple(array.shape)
         for name, array in left.items()
-        if name in gears.shapes and hasattr(array, "shape")
+        if name in known and hasattr(array, "shape")
     }
     return gears.of_shapes(shapes), left
 
