@@ -43,6 +43,22 @@ def test_work_grows_with_the_number_of_nodes(shape: str, tmp_path: Path) -> None
     assert steep(counts) == {}
 
 
+@pytest.mark.parametrize(
+    ("shape", "most"), [("convolutions", 900), ("transformer", 800), ("elementwise chain", 650)]
+)
+def test_check_executes_few_lines_for_one_node_more(shape: str, most: int, tmp_path: Path) -> None:
+    counts = []
+    for nodes in (148, 296):
+        path = tmp_path / f"{nodes}.onnx"
+        proto = SHAPES[shape](nodes)
+        onnx.save(proto, path)
+        atc_py.check_models(path)  # caches fill
+        lines = executed(lambda path=path: atc_py.check_models(path), PACKAGE)  # type: ignore[misc]
+        counts.append((len(proto.graph.node), sum(lines.values())))
+    (few, before), (many, after) = counts
+    assert (after - before) / (many - few) <= most
+
+
 def test_work_with_the_square_of_a_number_is_found() -> None:
     def squared(count: int) -> list[int]:
         return [sum(other < each for other in range(count)) for each in range(count)]

@@ -1,4 +1,4 @@
-"""How time and memory of a conversion grow with the number of nodes, for each shape of a graph."""
+"""How time and memory of a conversion, and of a check, grow with the number of nodes, for each shape of a graph."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ onnx.save(SHAPES[sys.argv[1]](int(sys.argv[2])), sys.argv[3])
 
 
 def growing() -> None:
-    """Convert models of growing size, each in a process of its own; print what a node costs.
+    """Convert and check models of growing size, each in a process of its own; print what a node costs.
 
     Time is that of the processor, less that of a model of one node, which is all but nothing but
     starting. In proportion the ratio is 10, and bars, which are time a node, have equal lengths.
@@ -45,15 +45,18 @@ def growing() -> None:
     )
     say(f"  {'shape':18} {'nodes':>7} {'s':>7} {'ratio':>6} {'us/node':>8} {'KiB/node':>8}")
     for shape in SHAPES:
-        _measure(shape, (*SIZES, LARGE) if shape in LARGE_SHAPES else SIZES)
+        _measure("convert", shape, (*SIZES, LARGE) if shape in LARGE_SHAPES else SIZES)
+    say("check growing models")
+    for shape in LARGE_SHAPES:
+        _measure("check", shape, (*SIZES, LARGE))
 
 
-def _measure(shape: str, sizes: tuple[int, ...]) -> None:
+def _measure(command: str, shape: str, sizes: tuple[int, ...]) -> None:
     """Print a line for each size."""
-    tiny = _cost("softmax chain", 1)
+    tiny = _cost(command, "softmax chain", 1)
     before: tuple[int, float, int] | None = None
     for nodes in sizes:
-        cost = _cost(shape, nodes)
+        cost = _cost(command, shape, nodes)
         seconds = cost.processor - tiny.processor
         ratio = memory = ""
         if before is not None:
@@ -65,14 +68,15 @@ def _measure(shape: str, sizes: tuple[int, ...]) -> None:
         before = nodes, seconds, cost.peak
 
 
-def _cost(shape: str, nodes: int) -> Cost:
-    """Return the cost of converting a model; of a small one the best of several."""
+def _cost(command: str, shape: str, nodes: int) -> Cost:
+    """Return the cost of converting or checking a model; of a small one the best of several."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
         subprocess.run([sys.executable, "-c", _MAKE, shape, str(nodes), str(path)], check=True)
-        convert = [sys.executable, "-m", "atc_py", "convert", str(path)]
-        command = [*convert, "-o", str(path.with_suffix(".om"))]
-        return cheapest(measure(command) for _ in range(ROUNDS if nodes <= SIZES[0] else 1))
+        words = [sys.executable, "-m", "atc_py", command, str(path)]
+        if command == "convert":
+            words += ["-o", str(path.with_suffix(".om"))]
+        return cheapest(measure(words) for _ in range(ROUNDS if nodes <= SIZES[0] else 1))
 
 
 if __name__ == "__main__":

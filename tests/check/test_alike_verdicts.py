@@ -122,7 +122,8 @@ PAIRS: dict[str, tuple[Case, Case]] = {
 
 def findings(cases: Sequence[Case], folder: Path) -> list[Finding]:
     """Return the findings on nodes side by side in one model; its places are those of the model."""
-    nodes, inputs, weights = [], {}, {}
+    nodes, inputs = [], {}
+    weights: dict[str, npt.NDArray[Any]] = {}
     for at, case in enumerate(cases):
         names = [f"c{at}_{each}" for each in range(len(case.constants))]
         weights.update(zip(names, case.constants, strict=True))

@@ -22,6 +22,7 @@ from tests.fix.cases import write_case
 from tests.frontend import onnx_files
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from atc_py.check.findings import Finding
@@ -128,7 +129,7 @@ def test_restated_nodes_are_fixed_alike(
 
 def test_a_site_notes_that_a_rule_looks_around() -> None:
     node = SourceNode(0, "n", "Relu", "", 13, 13, (tensor(2),), (tensor(2),))
-    asked = {
+    asked: dict[str, Callable[[Any], object]] = {
         "tensor": lambda site: (site.tensor(0), site.shape(0), site.element, site.output(0)),
         "around": lambda site: site.around,
         "maker": lambda site: site.maker(site.tensor(0)),

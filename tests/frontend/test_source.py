@@ -395,3 +395,17 @@ def rebuilt(path: Path) -> onnx.ModelProto:
 
 def onnx_type(dtype: DType) -> int:
     return int(helper.np_dtype_to_tensor_dtype(dtype.numpy))
+
+
+def test_nodes_share_attributes_that_are_equal_and_nothing_changes_them(tmp_path: Path) -> None:
+    alphas = (0.5, 0.25, 0.5)
+    nodes = [
+        helper.make_node("Elu", ["x"], [f"y{at}"], alpha=alpha) for at, alpha in enumerate(alphas)
+    ]
+    names = [f"y{at}" for at in range(3)]
+    proto = onnx_files.model(nodes, {"x": (onnx_files.FLOAT, [2])}, names)
+    found = [each.attributes for each in onnx_files.source(proto, tmp_path).nodes]
+    assert [each["alpha"] for each in found] == list(alphas)
+    assert found[0] is found[2]
+    with pytest.raises(TypeError):
+        found[0]["alpha"] = 1.0  # type: ignore[index]

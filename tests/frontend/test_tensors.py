@@ -17,6 +17,8 @@ from tests.frontend import onnx_files
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from atc_py.diag import Code
+
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 INT4 = np.dtype(ml_dtypes.int4)
 
@@ -174,3 +176,39 @@ def test_test_data_of_onnx_is_read() -> None:
         pytest.skip("the conformance cases are not here")
     array = read_tensor(folder / "input_0.pb")
     assert np.array_equal(np.maximum(array, 0), read_tensor(folder / "output_0.pb"))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "uint8", "float16", "bool", "float64"])
+@pytest.mark.parametrize("shape", [(), (3,), (2, 0, 3), (1, 2, 2)])
+def test_constants_in_the_message_are_read_as_tensors_are(
+    dtype: str, shape: tuple[int, ...], tmp_path: Path
+) -> None:
+    array = (np.arange(int(np.prod(shape))) % 2).reshape(shape).astype(dtype)
+    proto = onnx_files.model([], {}, ["c"], {"c": array})
+    const = read_model(onnx_files.save(proto, tmp_path)).contents.weights["c"]
+    assert const.shape == shape
+    assert const.dtype.value == dtype
+    assert np.array_equal(const.numpy(), array)
+    assert not const.numpy().flags.writeable or not array.size or dtype == "bool"
+
+
+@pytest.mark.parametrize(
+    ("tensor", "code"),
+    [
+        (TensorProto(data_type=1, dims=[2], raw_data=b"1234"), BAD_TENSOR),
+        (TensorProto(data_type=1, dims=[-1, -1], raw_data=b"1234"), BAD_TENSOR),
+        (TensorProto(data_type=1, dims=[1] * 40, raw_data=b"1234"), BAD_TENSOR),
+        (
+            TensorProto(
+                data_type=1, dims=[1], raw_data=b"1234", segment=TensorProto.Segment(begin=0, end=1)
+            ),
+            BAD_TENSOR,
+        ),
+    ],
+)
+def test_constants_at_fault_are_refused(tensor: TensorProto, code: Code, tmp_path: Path) -> None:
+    proto = onnx_files.model([], {}, ["c"])
+    tensor.name = "c"
+    proto.graph.initializer.append(tensor)
+    path = onnx_files.save(proto, tmp_path)
+    onnx_files.fails(lambda: read_model(path), code)

@@ -231,7 +231,7 @@ def inner_nodes(proto: GraphProto, outer: WorkNode, opsets: Mapping[str, int]) -
 def _node(index: int, proto: NodeProto, opsets: Mapping[str, int], file: str) -> WorkNode:
     """Return one node of the file."""
     name, op_type = proto.name, proto.op_type
-    if isinstance(name, bytes) or isinstance(op_type, bytes):
+    if bytes in {type(name), type(op_type)}:
         anywhere = Place(file=file, node=index)
         name, op_type = text_of(name, anywhere), text_of(op_type, anywhere)
     op_type = intern(op_type)
