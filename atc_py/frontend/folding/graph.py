@@ -11,7 +11,7 @@ import msgspec
 import onnx
 
 from atc_py.diag import Place
-from atc_py.frontend.reading.text import text_of, texts_of
+from atc_py.frontend.reading.text import are_texts, text_of, texts_of
 from atc_py.options.compile_options import QuantBias
 
 if TYPE_CHECKING:
@@ -231,7 +231,7 @@ def inner_nodes(proto: GraphProto, outer: WorkNode, opsets: Mapping[str, int]) -
 def _node(index: int, proto: NodeProto, opsets: Mapping[str, int], file: str) -> WorkNode:
     """Return one node of the file."""
     name, op_type = proto.name, proto.op_type
-    if bytes in {type(name), type(op_type)}:
+    if not are_texts((name, op_type)):
         anywhere = Place(file=file, node=index)
         name, op_type = text_of(name, anywhere), text_of(op_type, anywhere)
     op_type = intern(op_type)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from atc_py.diag import Place
 
-__all__ = ["text_of", "texts_of"]
+__all__ = ["are_texts", "text_of", "texts_of"]
 
 
 def text_of(value: str | bytes, place: Place) -> str:
@@ -33,6 +33,11 @@ def texts_of(values: Iterable[str | bytes], place: Place) -> tuple[str, ...]:
         AtcError: NOT_ONNX where one is not UTF-8.
     """
     found = tuple(values)
-    if bytes in map(type, found):
+    if not are_texts(found):
         return tuple(text_of(value, place) for value in found)
     return tuple(map(intern, cast("tuple[str, ...]", found)))
+
+
+def are_texts(values: tuple[str | bytes, ...]) -> bool:
+    """Return True if all of `values` are text."""
+    return bytes not in map(type, values)
