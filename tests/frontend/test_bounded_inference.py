@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import onnx
 import pytest
 from onnx import TensorProto, helper, shape_inference
 
@@ -13,8 +14,6 @@ from tests.frontend.onnx_files import FLOAT, INT64, fails, model, source
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import onnx
 
     from tests.frontend import onnx_files
 
@@ -28,10 +27,10 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     sizes: list[int] = []
     original = shape_inference.infer_shapes
 
-    def counted(proto: onnx.ModelProto, **options: bool) -> onnx.ModelProto:
-        if options.get("data_prop"):
-            sizes.append(len(proto.graph.node))
-        inferred: onnx.ModelProto = original(proto, **options)
+    def counted(model: onnx.ModelProto | bytes, **options: bool) -> onnx.ModelProto:
+        if isinstance(model, bytes) and options.get("data_prop"):
+            sizes.append(len(onnx.ModelProto.FromString(model).graph.node))
+        inferred: onnx.ModelProto = original(model, **options)
         return inferred
 
     monkeypatch.setattr(shape_inference, "infer_shapes", counted)
