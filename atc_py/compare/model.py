@@ -19,8 +19,14 @@ from atc_py.compare.targets import check_targets
 from atc_py.compare.trials import Compilation, Trial, Trials
 from atc_py.diag import Sink
 from atc_py.diag.codes import BAD_OPTION
-from atc_py.options.choices import CompareChoice, ConvertChoice, reject_unknown
+from atc_py.options.choices import (
+    CompareChoice,
+    ConvertChoice,
+    reject_unknown,
+    shapes_and_ranges,
+)
 from atc_py.options.compile_options import AUTO
+from atc_py.options.ranges import refuse_ranges
 from atc_py.package.reader import open_model
 from atc_py.results.cann_nodes import read_semantics
 from atc_py.running.feeds import odd_feeds, read_feeds
@@ -102,6 +108,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
         AtcError: from `convert`, for data that do not fit, REFERENCE_FAILED, DEVICE_FAILED.
     """
     _check_options(samples, suggest, suggest_trials, precision)
+    refuse_ranges(shapes_and_ranges(input_shape)[1], "a comparison runs one shape")
     chosen = cast("ConvertChoice", {"precision_mode": precision_mode, **precision})
     compilation = Compilation(Path(model), soc, input_shape, op_specs, chosen)
     with work_folder() as folder, _compiled_model(compilation, folder, on_stage) as package:

@@ -128,15 +128,12 @@ def _check_signatures(graph: Graph, rules: Rules) -> Iterator[Finding]:
 def _check_types(graph: Graph, _rules: Rules) -> Iterator[Finding]:
     """Yield faults of negative dims and of constants that contradict their type.
 
-    Only what nodes compute may have open dims.
+    What nodes compute may have open dims, and inputs with dims that each run decides.
     """
-    fed = set(graph.inputs)
     for value in _all_values(graph):
         node = _node_at(value)
         if any(dim is not None and dim < 0 for dim in value.type.dims):
             yield node, f"dims of %{value.name} must be at least 0, found {value.type}"
-        if value.type.is_open and value in fed:
-            yield None, f"dims of the input %{value.name} must be known, found {value.type}"
         if value.const is None:
             continue
         data = value.const.dtype, tuple(value.const.shape)
