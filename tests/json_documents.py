@@ -36,6 +36,7 @@ DOCUMENTS: dict[str, str] = {
     "profile --calibrate": "soc, measurements, factors, error_before, error_after, operators",
     "quantize": "model, output, data, format, opset, operator_list, layers, nodes, bytes_before, bytes_after, "
     "quant_bias",
+    "aipp": "config, picture, settings, steps, dtype, shape, output, warnings",
     "run": "gear, semantics, outputs, comparisons, nodes, seconds, warnings, diagnostics",
 }
 """Names in the document of each command that is done, in brackets those of each of a list."""

@@ -9,15 +9,20 @@ import numpy as np
 from atc_py.aipp.csc import default_matrix
 from atc_py.aipp.fields import BIASES, MATRIX, channel_fields
 from atc_py.aipp.image_formats import image_format
+from atc_py.diag import Place
 from atc_py.diag.codes import DOUBTFUL_AIPP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from atc_py.aipp.config import AippConfig
+    from atc_py.aipp.file import AippFile
     from atc_py.diag import Diagnostic
 
-__all__ = ["config_doubts"]
+__all__ = ["config_doubts", "file_doubts"]
+
+_MOST_FACTORS = 32767 * 256 // 255
+"""The sum of a row's factors in 1/256 up to which results of bytes stay within int16."""
 
 _NEEDED = (
     ("crop", ("load_start_pos_w", "load_start_pos_h", "crop_size_w", "crop_size_h")),
@@ -47,7 +52,12 @@ def config_doubts(config: AippConfig, *, is_uint8: bool = False) -> list[Diagnos
         config: of static AIPP, or settings for dynamic AIPP.
         is_uint8: True if the network takes uint8.
     """
-    found = [*_without_switch(config), *_filled_in(config), *_vanishing(config)]
+    found = [
+        *_without_switch(config),
+        *_filled_in(config),
+        *_beyond_int16(config),
+        *_vanishing(config),
+    ]
     input_format = str(config["input_format"])
     swaps = input_format and config.switch("ax_swap_switch")
     if swaps and not image_format(input_format).skips_one:
@@ -56,6 +66,14 @@ def config_doubts(config: AippConfig, *, is_uint8: bool = False) -> list[Diagnos
     if is_uint8 and given:
         found.append(_doubt(config, given[0], "has no effect: the network takes bytes as they are"))
     return found
+
+
+def file_doubts(file: AippFile) -> list[Diagnostic]:
+    """Return the warning for a file without configurations."""
+    if file.configs:
+        return []
+    message = f"{file.path} has no `aipp_op`, so all inputs stay as they are"
+    return [DOUBTFUL_AIPP.diagnostic(message, place=Place(file.path))]
 
 
 def _doubt(config: AippConfig, name: str, message: str) -> Diagnostic:
@@ -92,6 +110,20 @@ def _filled_in(config: AippConfig) -> Iterator[Diagnostic]:
         f"is true and {len(missing)} of 9 entries of the matrix are missing; ATC fills in those of "
         f"BT.601, {goal}: {filled}",
     )
+
+
+def _beyond_int16(config: AippConfig) -> Iterator[Diagnostic]:
+    """Yield a warning for each row of the matrix whose results may leave int16."""
+    for row in range(3) if config.switch("csc_switch") else ():
+        names = MATRIX[3 * row : 3 * row + 3]
+        total = sum(abs(config.integer(name)) for name in names)
+        if total > _MOST_FACTORS:
+            yield _doubt(
+                config,
+                names[0],
+                f"and its row add up to {total} without their signs; beyond {_MOST_FACTORS}, results "
+                "that do not fit in int16 are not defined on a device",
+            )
 
 
 def _vanishing(config: AippConfig) -> Iterator[Diagnostic]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from atc_py.aipp.addresses import assigned_configs
 from atc_py.aipp.config import AippConfig, GivenField
 from atc_py.aipp.fields import BIASES, MATRIX, channel_fields, find_field
-from atc_py.aipp.file import check_values, parse_aipp
+from atc_py.aipp.file import check_mode, check_values, parse_aipp, read_aipp_text
 from atc_py.aipp.geometry import picture_settings
 from atc_py.aipp.image_formats import image_format
 from atc_py.aipp.ini_format import is_ini, parse_ini
@@ -24,7 +24,12 @@ if TYPE_CHECKING:
 
     from atc_py.aipp.geometry import NetworkInput
 
-__all__ = ["checked_pictures", "config_of_settings", "read_run_settings"]
+__all__ = [
+    "checked_pictures",
+    "config_of_settings",
+    "read_picture_configs",
+    "read_run_settings",
+]
 
 _MOST_RUN_BYTES = 1 << 20
 """Bytes of a file with settings; the largest buffer has 12,256."""
@@ -112,6 +117,32 @@ def _of_text(config: AippConfig, network: NetworkInput) -> AippSettings:
         if not config[name]:
             raise config.error(f"{name!r} is missing: each run states it", name)
     return replace(picture_settings(config, network), aipp_mode="dynamic")
+
+
+def read_picture_configs(path: Path) -> tuple[AippConfig, ...]:
+    """Return the configurations of a file that say all about a picture.
+
+    Those are configurations of static AIPP, and settings for a run of dynamic AIPP as text.
+
+    Raises:
+        AtcError: as `read_aipp_file`; BAD_AIPP for dynamic AIPP without the settings of a run.
+    """
+    text = read_aipp_text(path)
+    if is_ini(text):
+        configs: tuple[AippConfig, ...] = (parse_ini(str(path), text),)
+    else:
+        configs = parse_aipp(str(path), text).configs
+    for config in configs:
+        check_values(config)
+        if config["aipp_mode"] == "undefined" and not is_ini(text):
+            check_mode(config)
+        if not config["input_format"]:
+            raise config.error(
+                "'input_format' is missing",
+                "input_format",
+                "settings of dynamic AIPP come with each run; give the file that has them",
+            )
+    return configs
 
 
 def config_of_settings(settings: AippSettings, file: str | None = None) -> AippConfig:

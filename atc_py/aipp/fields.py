@@ -289,7 +289,7 @@ _UNUSED = (
         least=0,
         most=31,
         repeated=True,
-        meaning="Bits of a raw sample that are cut off; raw formats are not modelled.",
+        meaning="Bits of a raw sample that are cut off; raw formats are not modeled.",
     ),
 )
 

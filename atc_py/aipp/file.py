@@ -20,7 +20,14 @@ if TYPE_CHECKING:
     from atc_py.aipp.fields import AippField
     from atc_py.aipp.text_format import TextField
 
-__all__ = ["AippFile", "check_values", "parse_aipp", "read_aipp_file", "read_aipp_text"]
+__all__ = [
+    "AippFile",
+    "check_mode",
+    "check_values",
+    "parse_aipp",
+    "read_aipp_file",
+    "read_aipp_text",
+]
 
 _MOST_BYTES = 1 << 20
 """Bytes of a configuration file; a real one has a few hundred."""
@@ -53,7 +60,7 @@ def read_aipp_file(path: Path) -> AippFile:
     found = parse_aipp(str(path), read_aipp_text(path))
     for config in found.configs:
         check_values(config)
-        _check_mode(config)
+        check_mode(config)
     return found
 
 
@@ -141,9 +148,9 @@ def _check_value(config: AippConfig, row: AippField) -> None:
 
 
 def _check_format(config: AippConfig, name: str) -> None:
-    """Refuse a picture format that is not modelled."""
+    """Refuse a picture format that is not modeled."""
     if name in OTHER_FORMATS:
-        message = f"the picture format {name} is one of camera SoCs and is not modelled"
+        message = f"the picture format {name} is one of camera SoCs and is not modeled"
     elif name.isdigit() or name.startswith("-"):
         message = f"no picture format has the number {name}"
     else:
@@ -152,7 +159,7 @@ def _check_format(config: AippConfig, name: str) -> None:
     raise config.error(message, "input_format", f"known are {known}")
 
 
-def _check_mode(config: AippConfig) -> None:
+def check_mode(config: AippConfig) -> None:
     """Refuse a configuration without mode, and one that lacks what its mode requires."""
     mode = config["aipp_mode"]
     if mode == "undefined":

@@ -67,7 +67,7 @@ IMAGE_FORMATS = (
     ImageFormat(name="YUV422SP_U8", number=9, half_rows=4, columns=1, even_width=True, is_yuv=True),
     ImageFormat(name="AYUV444_U8", number=10, columns=4, is_yuv=True, skips_one=True),
 )
-"""The formats that are modelled, by number. The last four are those of camera SoCs and `sim`."""
+"""The formats that are modeled, by number. The last four are those of camera SoCs and `sim`."""
 
 OTHER_FORMATS = {
     "NC1HWC0DI_FP16": 5,
@@ -83,7 +83,7 @@ OTHER_FORMATS = {
     "RGB16_IR": 19,
     "RGB24_IR": 20,
 }
-"""Formats that the file's grammar knows and that are not modelled: features and raw sensor data."""
+"""Formats that the file's grammar knows and that are not modeled: features and raw sensor data."""
 
 _BY_NAME = {row.name: row for row in IMAGE_FORMATS}
 
@@ -92,12 +92,12 @@ def image_format(name: str) -> ImageFormat:
     """Return the format called `name`.
 
     Raises:
-        AtcError: BAD_AIPP where it is not modelled.
+        AtcError: BAD_AIPP where it is not modeled.
     """
     row = _BY_NAME.get(name)
     if row is None:
         raise BAD_AIPP.error(
-            f"{name!r} is not a picture format that is modelled",
+            f"{name!r} is not a picture format that is modeled",
             help=f"known are {', '.join(_BY_NAME)}",
         )
     return row

@@ -22,7 +22,14 @@ if TYPE_CHECKING:
 
     from atc_py.aipp.settings import AippSettings
 
-__all__ = ["encoded_picture", "joined_pictures", "picture_input", "read_picture", "resized"]
+__all__ = [
+    "encoded_picture",
+    "fitted",
+    "joined_pictures",
+    "picture_input",
+    "read_picture",
+    "resized",
+]
 
 _MOST_PIXELS = 1 << 26
 """Pixels of a picture file; AIPP itself takes 4096 x 4096 at most."""
@@ -47,19 +54,29 @@ def picture_input(
     Raises:
         AtcError: FILE_NOT_FOUND and its like, BAD_PICTURE, or NO_PILLOW.
     """
-    rgb = read_picture(path)
     wanted = settings.src_image_size_h, settings.src_image_size_w
-    if rgb.shape[:2] != wanted:
-        if not resize:
-            (height, width), (rows, columns) = wanted, rgb.shape[:2]
-            raise BAD_PICTURE.error(
-                f"{path} has {rows} rows of {columns} pixels, but AIPP takes {height} rows of "
-                f"{width}",
-                place=Place(str(path)),
-                help="give a picture of that size, or have it resized",
-            )
-        rgb = resized(rgb, wanted)
+    rgb = fitted(read_picture(path), wanted, path, resize=resize)
     return encoded_picture(rgb, settings, swapped=swapped)[np.newaxis]
+
+
+def fitted(
+    rgb: NDArray[np.uint8], size: tuple[int, int], path: Path, *, resize: bool
+) -> NDArray[np.uint8]:
+    """Return a picture of a height and width; of another size, it is resized or refused.
+
+    Raises:
+        AtcError: BAD_PICTURE with both sizes, or NO_PILLOW.
+    """
+    if rgb.shape[:2] == size:
+        return rgb
+    if resize:
+        return resized(rgb, size)
+    (height, width), (rows, columns) = size, rgb.shape[:2]
+    raise BAD_PICTURE.error(
+        f"{path} has {rows} rows of {columns} pixels, but AIPP takes {height} rows of {width}",
+        place=Place(str(path)),
+        help="give a picture of that size, or have it resized",
+    )
 
 
 def read_picture(path: Path) -> NDArray[np.uint8]:

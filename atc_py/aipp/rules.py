@@ -2,7 +2,7 @@
 
 The first rows are those of CANN's kernels of 2022, which name the SoCs themselves; "Ascend710",
 "Ascend320" and "Ascend920" there are taken to be 310P, 310B and Atlas A2. That of Ascend910_95 is
-the open kernel's of 2026. The generic device takes every format that is modelled and the wider
+the open kernel's of 2026. The generic device takes every format that is modeled and the wider
 ranges, and is as strict about even numbers as most SoCs, so that what it takes is portable.
 """
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.atc.faults import NO_CODE, fault_text
 from atc_py.atc.tokens import UnreadableLineError
-from atc_py.diag import AtcError, Severity
+from atc_py.diag import AtcError, AtcFault, Severity
 from atc_py.diag.codes import (
     BAD_CONTROL_FILE,
     BAD_INPUT_SHAPE,
@@ -59,6 +59,8 @@ _CODES = {
 _RULES = "ATC4"
 _NO_KERNEL = "EZ3003"
 """Code of nodes that break a rule of the operator list: no kernel takes them (inferred)."""
+_OF_NODES = {_NO_KERNEL, "E13010"}
+"""Codes whose text names a node."""
 
 
 def code_of(found: Diagnostic) -> str:
@@ -93,5 +95,11 @@ def error_block(error: AtcError) -> Iterator[str]:
 
 
 def _text(found: Diagnostic) -> str:
-    """Return what the block says of its first finding."""
-    return found.message if found.atc is None else fault_text(found.atc)
+    """Return what the block says of a finding; of a node, tools look for its name and type."""
+    if found.atc is not None:
+        return fault_text(found.atc)
+    code, place = code_of(found), found.place
+    if code in _OF_NODES and place is not None and place.op_type:
+        name = place.node_name or f"at {place.node}"
+        return f"{fault_text(AtcFault(code, (name, place.op_type)))}: {found.message}"
+    return found.message

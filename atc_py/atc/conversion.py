@@ -12,6 +12,7 @@ from atc_py.atc.shapes import has_open_dims, input_shape_text
 from atc_py.diag import Place
 from atc_py.diag.codes import NOT_MODELED
 from atc_py.passes.manager import PIPELINE
+from atc_py.passes.precision.implementation_tables import ATC_MODES, PRECISE
 from atc_py.pipeline.convert import compile_options, convert
 
 if TYPE_CHECKING:
@@ -79,7 +80,9 @@ def compile_settings(flags: Flags) -> CompileOptions:
 
 def singleop_settings(flags: Flags) -> CompileOptions:
     """Return the options of the compilation of single operators, which have shapes of their own."""
-    return compile_options("atc", convert_choice(flags), soc_name(flags), "")
+    from atc_py.atc.modes.single_operators import with_kept_dtypes
+
+    return compile_options("atc", with_kept_dtypes(convert_choice(flags)), soc_name(flags), "")
 
 
 def convert_choice(flags: Flags) -> ConvertChoice:
@@ -90,6 +93,7 @@ def convert_choice(flags: Flags) -> ConvertChoice:
         found["aipp"] = flags["insert_op_conf"]
     if flags["allow_hf32"]:
         found["allow_hf32"] = flags["allow_hf32"] == "true"
+    found["implementations"] = _implementations(flags)
     found["replace_shapes"] = True
     found["is_weight_clip"] = flags["is_weight_clip"] != "0"
     found["disable_reuse_memory"] = flags["disable_reuse_memory"] == "1"
@@ -101,9 +105,12 @@ def convert_choice(flags: Flags) -> ConvertChoice:
 
 
 def soc_name(flags: Flags) -> str:
-    """Return the name of the SoC, that of today where an older one is given."""
+    """Return the name of the SoC, that of today where an older one is given.
+
+    Modes that need none have the generic device.
+    """
     name = flags["soc_version"]
-    return _FORMER_SOCS.get(name, name)
+    return _FORMER_SOCS.get(name, name) or "sim"
 
 
 def refuse_not_modeled(flags: Flags) -> None:
@@ -134,6 +141,20 @@ _SUBJECTS = {
     "is_output_adjust_hw_layout": "out_nodes",
 }
 """Options without which those on layouts have no effect."""
+
+
+def _implementations(flags: Flags) -> str:
+    """Return the implementations that --op_select_implmode says, in the form of the keyword.
+
+    high_precision alone means a list of atc's own, which is not published; it is taken for all
+    operators [I]. high_performance alone is the default.
+    """
+    given = flags["op_select_implmode"]
+    mode = given.removesuffix("_for_all")
+    listed = [each.strip() for each in flags["optypelist_for_implmode"].split(",")]
+    if given != mode or (not any(listed) and mode == PRECISE):
+        listed = [op for op, modes in ATC_MODES.items() if mode in modes]
+    return ";".join(f"{op}={mode}" for op in listed if op and mode)
 
 
 def _switched_off(flags: Flags) -> tuple[str, ...]:

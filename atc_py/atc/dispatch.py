@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,33 +20,15 @@ from atc_py.atc.shapes import RANGE_WARNINGS
 from atc_py.check.refusal import RulesBrokenError
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import NOT_MODELED, OPTIONS_EXCLUDE
+from atc_py.options.output_paths import report_output
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
+    from atc_py.atc.console import Console
     from atc_py.atc.tokens import Flags
-    from atc_py.diag import Diagnostic
 
-__all__ = ["Console", "dispatch", "prepare"]
-
-
-@dataclass(frozen=True, slots=True)
-class Console:
-    """Streams that a run of atc writes to, and what it warns of.
-
-    Attributes:
-        say: prints a line to standard output.
-        note: prints a line to standard error.
-        report: prints findings of ours, to standard error.
-        on_stage: is called with the name of each stage of a compilation.
-        warnings: what is said after the verdict of a success.
-    """
-
-    say: Callable[[str], None]
-    note: Callable[[str], None]
-    report: Callable[[Sequence[Diagnostic]], None]
-    on_stage: Callable[[str], None] | None = None
-    warnings: list[Diagnostic] = field(default_factory=list)
+__all__ = ["dispatch", "prepare"]
 
 
 def prepare(flags: Flags) -> None:
@@ -110,7 +92,10 @@ def _save_report(flags: Flags, error: RulesBrokenError) -> None:
     """Write the report of a check that found errors, as atc does."""
     from atc_py.atc.modes.pre_check import save_failed_check
 
-    save_failed_check(error.check, _report_path(flags), compile_settings(flags))
+    try:
+        save_failed_check(error.check, _report_path(flags), compile_settings(flags))
+    except AtcError as unsaved:
+        raise AtcError(*error.diagnostics, *unsaved.diagnostics) from error
 
 
 def _pre_check(flags: Flags, _words: Sequence[str], _console: Console) -> None:
@@ -128,12 +113,16 @@ def _pre_check(flags: Flags, _words: Sequence[str], _console: Console) -> None:
 
 
 def _report_path(flags: Flags) -> Path:
-    """Return the file of the report; a folder for atc's own files comes before the default name."""
-    import os
+    """Return the file of the report; a folder for atc's own files comes before the default name.
 
+    Raises:
+        AtcError: BAD_OPTION for the model itself, CANNOT_WRITE for what is not a file.
+    """
     folder = os.environ.get("ASCEND_WORK_PATH", "")
-    name = flags["check_report"]
-    return Path(name) if "check_report" in flags or not folder else Path(folder) / name
+    path = flags["check_report"]
+    if folder and "check_report" not in flags:
+        path = f"{folder}/{path}"
+    return report_output("--check_report", path, [Path(flags["model"])])
 
 
 def _to_json(flags: Flags, _words: Sequence[str], _console: Console) -> None:
@@ -169,7 +158,8 @@ def _json_files(flags: Flags) -> tuple[Path, Path]:
         raise AtcError(*(each.diagnostics[0] for each in errors))
     check_path_text("om", flags["om"])
     check_path_text("json", flags["json"])
-    return Path(flags["om"]), Path(flags["json"])
+    om = Path(flags["om"])
+    return om, report_output("--json", flags["json"], [om])
 
 
 def _show_info(flags: Flags, _words: Sequence[str], console: Console) -> None:

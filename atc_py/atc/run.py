@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.atc.block import error_block
-from atc_py.atc.dispatch import Console, dispatch, prepare
 from atc_py.atc.options import OPTIONS, Treatment
 from atc_py.atc.tokens import UnreadableLineError, parse_line
 from atc_py.atc.usage import usage_lines
@@ -15,10 +14,11 @@ from atc_py.diag.codes import OPTION_WITHOUT_EFFECT
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from atc_py.atc.console import Console
     from atc_py.atc.tokens import Flags
     from atc_py.diag import Diagnostic
 
-__all__ = ["FAILED", "Console", "run_atc"]
+__all__ = ["FAILED", "run_atc"]
 
 START = "ATC start working now, please wait for a moment."
 BEFORE_VERDICT = "..."
@@ -40,6 +40,8 @@ def run_atc(words: Sequence[str], console: Console) -> int:
             for line in usage_lines():
                 console.say(line)
             return 0
+        from atc_py.atc.dispatch import dispatch, prepare
+
         prepare(flags)
     except AtcError as error:
         if isinstance(error, UnreadableLineError):
@@ -70,7 +72,7 @@ def _warn(flags: Flags, console: Console) -> None:
     idle = _idle_options(flags)
     found = [*console.warnings, *([idle] if idle is not None else [])]
     for each in found:
-        console.say(f"WARNING: [{each.code.id}] {each.message}")
+        console.say(f"{each.code.severity.value.upper()}: [{each.code.id}] {each.message}")
 
 
 def _idle_options(flags: Flags) -> Diagnostic | None:

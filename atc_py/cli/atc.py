@@ -29,7 +29,8 @@ def atc(context: click.Context, words: tuple[str, ...]) -> None:
 
     Exit status: 0 done, 255 failed, as with atc; 70 a bug in atc-py.
     """
-    from atc_py.atc.run import Console, run_atc
+    from atc_py.atc.console import Console
+    from atc_py.atc.run import run_atc
     from atc_py.report.escape import clipped
     from atc_py.system.memory_limit import limited_memory, require_own_memory
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from atc_py.diag import Diagnostic
-    from atc_py.options.choices import ConvertChoice, PrecisionSettings
+    from atc_py.options.choices import CompareChoice, ConvertChoice
     from atc_py.options.gears import Gears
     from atc_py.results.layer_comparison import LayerComparison
 
@@ -53,6 +53,15 @@ _GEAR_FORMATS = ("text", "json")
 @options.semantics
 @options.fix_rules
 @options.INPUT_SHAPE
+@options.AIPP
+@click.option(
+    "--aipp-settings", type=click.Path(path_type=Path), metavar="FILE",
+    help="Settings of dynamic AIPP; without it, pictures are RGB or gray, and taken whole.",
+)  # fmt: skip
+@click.option(
+    "--input-format", "--input_format", type=click.Choice(["NCHW", "NHWC"]), default="NCHW",
+    show_default=True, help="What the axes of inputs are, for AIPP.",
+)  # fmt: skip
 @options.gear_lists
 @options.OP_SPECS
 @options.MAX_MEMORY
@@ -91,11 +100,12 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     targets: tuple[str, ...],
     suggest: str | None,
     suggest_trials: int,
+    aipp_settings: Path | None,
     as_json: bool,
     batch_sizes: str,
     image_sizes: str,
     dims: str,
-    **precision: Unpack[PrecisionSettings],
+    **precision: Unpack[CompareChoice],
 ) -> None:
     """Compile MODEL, an ONNX file, and compare each layer with the original.
 
@@ -121,7 +131,7 @@ def compare(  # noqa: PLR0913  (one parameter an option)
         _compare_gears(
             context, model, chosen_gears(lists, input_shape), form, path, least, keep,
             inputs=inputs, samples=samples, seed=seed, soc=soc, precision_mode=precision_mode,
-            op_specs=op_specs, device=device, **precision,
+            op_specs=op_specs, device=device, aipp_settings=aipp_settings, **precision,
         )  # fmt: skip
         return
     with progress(quiet=form == "json", lines=keep is not None) as on_stage:
@@ -129,7 +139,7 @@ def compare(  # noqa: PLR0913  (one parameter an option)
             model, inputs=inputs, samples=samples, seed=seed, soc=soc,
             precision_mode=precision_mode, input_shape=input_shape, op_specs=op_specs,
             targets=least, suggest=None if keep is None else least, suggest_trials=suggest_trials,
-            histograms=form == "html", device=device, on_stage=on_stage, **precision,
+            histograms=form == "html", device=device, aipp_settings=aipp_settings, on_stage=on_stage, **precision,
         )  # fmt: skip
     written = _suggestion_line(done, keep)
     findings = [*missed_targets(done, least), *missed_by_all(done)]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from atc_py import __version__
+from atc_py.cli.aipp import aipp
 from atc_py.cli.atc import atc
 from atc_py.cli.check import check
 from atc_py.cli.compare import compare
@@ -74,8 +75,8 @@ def cli(context: click.Context) -> None:
 
 
 for _command in (
-    convert, check, compare, run, program, export, info, kernels, profile, quantize, fix, ops,
-    explain, atc,
+    convert, check, compare, run, program, export, info, kernels, profile, quantize, fix, aipp,
+    ops, explain, atc,
 ):  # fmt: skip
     cli.add_command(_command)
 

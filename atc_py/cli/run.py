@@ -70,6 +70,10 @@ _FOREIGN_TIMEOUT = 600.0
     "for `sim` and `ort` and 600 for others. With a limit the device runs in its own process.",
 )
 @click.option("--profile", is_flag=True, help="Show the time of each operator.")
+@click.option(
+    "--aipp-settings", type=click.Path(path_type=Path), metavar="FILE",
+    help="Settings of dynamic AIPP: protobuf text, an [aipp_op] section, or a parameter buffer.",
+)  # fmt: skip
 @gear_choice
 @MAX_MEMORY
 @AS_JSON
@@ -88,6 +92,7 @@ def run(  # noqa: PLR0913  (one parameter an option)
     timeout: float | None,
     profile: bool,
     gear: GearChoice | None,
+    aipp_settings: Path | None,
     as_json: bool,
 ) -> None:
     """Run MODEL, an offline model, on the simulated NPU.
@@ -103,7 +108,7 @@ def run(  # noqa: PLR0913  (one parameter an option)
     if timeout is None and device not in _OWN_DEVICES:
         timeout = _FOREIGN_TIMEOUT
     folder = output_folder("--output", output)
-    options = RunOptions(inputs, seed, expect, tolerance, folder, profile, gear)
+    options = RunOptions(inputs, seed, expect, tolerance, folder, profile, gear, aipp_settings)
     with load(model, device=device, storage=storage, timeout=timeout) as loaded:
         done = execute(loaded, options)
     findings = mismatches(done)

@@ -18,8 +18,9 @@ Where one of these is not so, the whole model is to be fixed.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.check.alike import likeness
 from atc_py.check.evaluate import check_view
@@ -32,6 +33,7 @@ from atc_py.fix.start import Start
 from atc_py.frontend.folding.if_branches import FoldedGraph
 from atc_py.frontend.reading.history import history
 from atc_py.frontend.typing.known_type import known_type
+from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -50,8 +52,7 @@ if TYPE_CHECKING:
 __all__ = ["FixedKinds", "fixed_by_kind"]
 
 
-@dataclass(frozen=True, slots=True)
-class FixedKinds:
+class FixedKinds(msgspec.Struct, frozen=True):
     """One node of each kind after fixing.
 
     Attributes:

@@ -61,6 +61,8 @@ class PrecisionSettings(TypedDict, total=False):
         input_fp16_nodes: inputs that are fed as float16, joined by `;`.
         output_type: `FP32` or another for all outputs, or `node:index:TYPE` joined by `;`.
         op_precision_mode: file of implementation modes by operator and node.
+        implementations: the same for operators alone, as text, `Operator=mode` joined by `;`; the
+            file counts more.
         allow_hf32: True or False for all float32 products of the cube; None, the default, for HF32
             in convolutions alone. It matters on SoCs whose cube has HF32.
         is_weight_clip: clamp weights that become narrower to finite values.
@@ -80,6 +82,7 @@ class PrecisionSettings(TypedDict, total=False):
     input_fp16_nodes: str
     output_type: str
     op_precision_mode: str | os.PathLike[str] | None
+    implementations: str
     allow_hf32: bool | None
     is_weight_clip: bool
     only_atc_passes: bool
@@ -148,10 +151,14 @@ class CompareChoice(PrecisionSettings, total=False):
     """Options of `compare_model` that it hands to the compilation.
 
     Attributes:
-        fix: as in `ConvertChoice`.
+        fix: as in `ConvertChoice`, and so are the others.
+        aipp: inputs that it is for take pictures; the original gets what AIPP makes of them.
+        input_format: what the axes of inputs are.
     """
 
     fix: RuleChoice | None
+    aipp: str | os.PathLike[str] | None
+    input_format: str
 
 
 class ConvertChoice(PrecisionChoice, total=False):
@@ -256,6 +263,7 @@ def precision_options(given: PrecisionSettings) -> PrecisionOptions:
         input_fp16_nodes=given.get("input_fp16_nodes", ""),
         output_type=given.get("output_type", ""),
         op_precision_mode=optional_path(given.get("op_precision_mode")),
+        implementations=given.get("implementations", ""),
         allow_hf32=given.get("allow_hf32"),
         is_weight_clip=given.get("is_weight_clip", True),
         only_atc_passes=given.get("only_atc_passes", False),

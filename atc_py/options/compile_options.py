@@ -140,6 +140,7 @@ class PrecisionOptions:
         input_fp16_nodes: names of inputs that are fed as float16, joined by `;`.
         output_type: a dtype for all outputs, or `node:index:TYPE` joined by `;`.
         op_precision_mode: file of implementation modes by operator and node, or None.
+        implementations: `Operator=mode` joined by `;`, where the file says nothing.
         allow_hf32: whether all float32 products of the cube round to HF32; None for the defaults.
         is_weight_clip: whether weights that become narrower are clamped to finite values.
         only_atc_passes: whether rewrites that no known pass of ATC does are left out.
@@ -155,6 +156,7 @@ class PrecisionOptions:
     input_fp16_nodes: str = ""
     output_type: str = ""
     op_precision_mode: Path | None = None
+    implementations: str = ""
     allow_hf32: bool | None = None
     is_weight_clip: bool = True
     only_atc_passes: bool = False

@@ -83,21 +83,21 @@ class Gears:
         kind: what the gears decide.
         shapes: dims of each input, None where a gear decides, in the order of --input-shape.
         gears: numbers of each gear; for kind dims one for each open dim, in that order.
-        actual: of a compiled model, the shapes of its inputs in each gear: AIPP takes pictures of
-            bytes in place of what the network reads, and adds inputs. Empty before compilation.
+        fed: shapes of what is fed in each gear, where that is not the network's: AIPP takes
+            pictures, and perhaps settings; empty for `shapes_of`.
     """
 
     kind: GearKind
     shapes: Mapping[str, Dims]
     gears: tuple[tuple[int, ...], ...]
-    actual: tuple[Mapping[str, Shape], ...] = ()
+    fed: tuple[Mapping[str, Shape], ...] = ()
+
+    def fed_shapes_of(self, gear: int) -> Mapping[str, Shape]:
+        """Return the shapes of what is fed in the gear at position `gear`."""
+        return self.fed[gear] if self.fed else self.shapes_of(gear)
 
     def shapes_of(self, gear: int) -> dict[str, Shape]:
         """Return the shapes of the inputs in the gear at position `gear`."""
-        return dict(self.actual[gear]) if self.actual else self.network_shapes(gear)
-
-    def network_shapes(self, gear: int) -> dict[str, Shape]:
-        """Return the shapes in a gear of the inputs that the user listed, without AIPP."""
         left = list(self._numbers(self.gears[gear]))
         return {
             name: tuple(left.pop(0) if dim is None else dim for dim in dims)
@@ -115,7 +115,7 @@ class Gears:
 
     def matching(self, shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
         """Return the positions of the gears in which the named inputs have these shapes."""
-        every = ((gear, self.shapes_of(gear)) for gear in range(len(self.gears)))
+        every = ((gear, self.fed_shapes_of(gear)) for gear in range(len(self.gears)))
         return tuple(
             gear
             for gear, own in every
@@ -157,7 +157,7 @@ class Gears:
     def refusal(self, message: str) -> AtcError:
         """Return the refusal of numbers or shapes that are those of no gear, with a list of all."""
         known = (
-            f"{format_gear(values)} ({format_input_shapes(self.shapes_of(gear))})"
+            f"{format_gear(values)} ({format_input_shapes(self.fed_shapes_of(gear))})"
             for gear, values in enumerate(self.gears[:_SHOWN])
         )
         more = len(self.gears) - _SHOWN

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.diag import AtcFault, Place
 from atc_py.diag.codes import BAD_OPTION
@@ -20,8 +21,7 @@ _FORM = 'write the names of tensors, "scores;boxes", or nodes with an output\'s 
 _LARGEST = 2**31 - 1
 
 
-@dataclass(frozen=True, slots=True)
-class OutNode:
+class OutNode(msgspec.Struct, frozen=True):
     """A result that becomes an output of the model.
 
     Attributes:

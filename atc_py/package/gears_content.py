@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from atc_py.diag import Place, Sink
@@ -13,15 +12,17 @@ from atc_py.package.names import GEARS, KERNELS, MODEL, REPORT, is_safe_member
 from atc_py.tensor.shapes import MAX_RANK, closed_shape, format_shape
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from atc_py.options.gears import Gears
     from atc_py.package.gears_schema import OmGear, OmIndex
     from atc_py.package.schema import OmModel, OmPort
+    from atc_py.tensor.shapes import Dims, Shape
 
-__all__ = ["check_agreement", "checked_gears", "names_of_gear", "with_actual_shapes"]
+__all__ = ["check_agreement", "checked_gears", "fed_shapes", "names_of_gear"]
 
 _LARGEST = 2**31 - 1
+_TO_NHWC = (0, 2, 3, 1)
 
 
 class _Reporter:
@@ -130,15 +131,6 @@ def names_of_gear(index: OmIndex, model: OmModel, gear: int) -> dict[str, str]:
     return {**names, REPORT: row.report, MODEL: row.model}
 
 
-def with_actual_shapes(gears: Gears, models: Sequence[OmModel]) -> Gears:
-    """Return gears with the shapes that the inputs of their graphs have."""
-    actual = tuple(
-        {port.name: closed_shape(tuple(model.tensors[port.tensor].shape)) for port in model.inputs}
-        for model in models
-    )
-    return replace(gears, actual=actual)
-
-
 def check_agreement(gears: Gears, models: Sequence[OmModel], index: OmIndex, file: str) -> None:
     """Compare the graphs of all gears with the table, and with each other.
 
@@ -155,22 +147,45 @@ def check_agreement(gears: Gears, models: Sequence[OmModel], index: OmIndex, fil
         for ports, others in ((model.inputs, first.inputs), (model.outputs, first.outputs)):
             if [_kind(model, port) for port in ports] != [_kind(first, port) for port in others]:
                 report.add(field, "all gears must have the same inputs and outputs")
-        shapes = {port.name: tuple(model.tensors[port.tensor].shape) for port in model.inputs}
         wanted = gears.shapes_of(position)
-        pictures = _picture_inputs(model)
-        plain = {name: shape for name, shape in shapes.items() if name not in pictures}
-        missing = wanted.keys() - shapes.keys()
-        if missing or plain != {n: each for n, each in wanted.items() if n not in pictures}:
+        if network_shapes(model, wanted) != wanted:
             text = ", ".join(f"{name} {format_shape(shape)}" for name, shape in wanted.items())
             gear = format_gear(gears.gears[position])
             report.add(field, f"gear {gear} must have the inputs {text}; its graph has others")
     report.sink.raise_errors()
 
 
-def _picture_inputs(model: OmModel) -> set[str]:
-    """Return the names of the inputs of AIPP: pictures, whose shapes follow from settings, too."""
-    read = {tensor for node in model.nodes if node.op == "Aipp" for tensor in node.inputs}
-    return {port.name for port in model.inputs if port.tensor in read}
+def network_shapes(model: OmModel, wanted: Mapping[str, Shape]) -> dict[str, Dims]:
+    """Return the shapes of a network's inputs, which AIPP makes of what is fed.
+
+    Those that it makes are in the order NCHW; a network that has them in another is asked for by
+    its `wanted` shapes. Settings of a run are no inputs of the network.
+    """
+    made: dict[int, Dims] = {}
+    settings = set()
+    for node in model.nodes:
+        if node.op == "Aipp":
+            made[node.inputs[0]] = tuple(model.tensors[node.outputs[0]].shape)
+            settings.update(node.inputs[1:])
+    found: dict[str, Dims] = {}
+    for port in model.inputs:
+        dims = made.get(port.tensor, tuple(model.tensors[port.tensor].shape))
+        if port.tensor in made and len(dims) == len(_TO_NHWC):
+            last = tuple(dims[axis] for axis in _TO_NHWC)
+            dims = last if last == wanted.get(port.name) else dims
+        if port.tensor not in settings:
+            found[port.name] = dims
+    return found
+
+
+def fed_shapes(models: Sequence[OmModel]) -> tuple[dict[str, Shape], ...]:
+    """Return the shapes of all inputs in each gear, none where they are the network's."""
+    if not any(node.op == "Aipp" for node in models[0].nodes):
+        return ()
+    return tuple(
+        {port.name: closed_shape(tuple(model.tensors[port.tensor].shape)) for port in model.inputs}
+        for model in models
+    )
 
 
 def _kind(model: OmModel, port: OmPort) -> tuple[str, str, str, int]:

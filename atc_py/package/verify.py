@@ -9,13 +9,14 @@ from msgspec.structs import replace
 
 from atc_py.diag import Place, Sink
 from atc_py.diag.codes import OM_CONTENT
+from atc_py.options.gears import Gears
 from atc_py.package.codec import decode_description, decode_gear, decode_report
 from atc_py.package.content import check_description, check_members, check_names
 from atc_py.package.gears_content import (
     check_agreement,
     checked_gears,
+    fed_shapes,
     names_of_gear,
-    with_actual_shapes,
 )
 from atc_py.package.integrity import damaged_headers, damaged_members, read_directory
 from atc_py.package.memory_check import check_memory
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from mmap import mmap
 
     from atc_py.diag import Diagnostic
-    from atc_py.options.gears import Gears
     from atc_py.package.gears_schema import OmIndex
     from atc_py.package.records import Entry
     from atc_py.package.schema import OmTensor
@@ -92,9 +92,10 @@ def verify(data: mmap, file: str) -> VerifiedFile:
         _verified_gear(data, entries, description, gear, file)
         for gear in range(len(description.gears.gears))
     )
-    graphs = [each.description for each in models]
-    check_agreement(gears, graphs, description, file)
-    return VerifiedFile(models, with_actual_shapes(gears, graphs), entries)
+    descriptions = [each.description for each in models]
+    check_agreement(gears, descriptions, description, file)
+    gears = Gears(gears.kind, gears.shapes, gears.gears, fed_shapes(descriptions))
+    return VerifiedFile(models, gears, entries)
 
 
 def _verified_gear(

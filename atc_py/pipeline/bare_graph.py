@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec import structs
 
 from atc_py import __version__
 from atc_py.emit.kernels import emit_kernels
@@ -61,7 +62,7 @@ def compile_graph(graph: Graph, file: str, output: Path, options: CompileOptions
     runs = run_passes(graph, context, disabled=options.disabled_passes, verify=options.verify)
     kernels = emit_kernels(graph, soc, options.templates)
     if graph.memory is not None:
-        graph.memory = replace(graph.memory, workspace=kernels.workspace)
+        graph.memory = structs.replace(graph.memory, workspace=kernels.workspace)
     facts = _facts(graph, kernels, runs, sources, context)
     contents = PackageContents(
         producer=f"atc-py {__version__}",

@@ -1,4 +1,7 @@
-"""The stages of compilation in order: from an ONNX file to an offline model."""
+"""The stages of compilation in order: from an ONNX file to an offline model.
+
+It has more than 400 lines: a function for each stage, which are read together.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from atc_py import __version__
 from atc_py.check.evaluate import check_view
 from atc_py.check.findings import Standing
 from atc_py.check.refusal import RulesBrokenError
-from atc_py.cost.network import network_cost
+from atc_py.cost.network import network_time
 from atc_py.diag.codes import ASSUMED_KERNELS, CANNOT_WRITE, SMALL_CHANNEL_WITHOUT_EFFECT
 from atc_py.emit.kernels import emit_kernels
 from atc_py.emit.writing import write_kernels
@@ -53,13 +56,13 @@ from atc_py.source import form_of
 from atc_py.spec import specifications
 from atc_py.system import structs
 from atc_py.system.atomic_files import atomic_write
+from atc_py.system.collector import few_collections
 from atc_py.target import find_soc, is_view
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from atc_py.aipp import AippFile
     from atc_py.check.evaluate import Checked
     from atc_py.check.findings import ModelCheck
     from atc_py.diag import Diagnostic
@@ -70,6 +73,7 @@ if TYPE_CHECKING:
     from atc_py.options.compile_options import CompileOptions
     from atc_py.passes.manager import PassRun
     from atc_py.passes.precision.controls import Controls
+    from atc_py.pipeline.preprocessing import PictureConfigs
     from atc_py.results.fixed_nodes import FixedNode
     from atc_py.source import SourceModel
     from atc_py.spec import Library
@@ -85,6 +89,7 @@ __all__ = [
 ]
 
 
+@few_collections()
 def compile_model(
     model: Path,
     output: Path,
@@ -106,7 +111,7 @@ def compile_model(
     with clock.stage("package"):
         written = write_model(compiled.graph, output, compiled.contents)
     with clock.stage("estimate"):
-        needs = memory_facts(written.description), network_cost(written.description).time
+        needs = memory_facts(written.description), network_time(written.description)
     return Conversion(
         model,
         output,
@@ -139,7 +144,7 @@ class CommonGround(msgspec.Struct, frozen=True):
     judge: Judge
     memo: FoldMemo | None = None
     sources: SourceMemo | None = None
-    pictures: AippFile | None = None
+    pictures: PictureConfigs | None = None
 
 
 class CompiledGraph(msgspec.Struct, frozen=True):
@@ -190,7 +195,7 @@ def compile_graph(
         checked, source, controls = _checked_source(file, options, ground, clock)
     with clock.stage("lower"):
         graph = lower_model(source, ground.specs)
-        doubts = _with_pictures(graph, ground.pictures, soc, options, controls)
+        doubts = _with_pictures(graph, ground, controls)
     with clock.stage("passes"):
         context = _pass_context(checked.check, soc, options, controls)
         context.sink.extend(doubts)
@@ -234,24 +239,24 @@ class StageClock:
         self._seconds[name] = self._seconds.get(name, 0.0) + taken
 
 
-def _pictures(options: CompileOptions) -> AippFile | None:
+def _pictures(options: CompileOptions) -> PictureConfigs | None:
     """Return the configurations of inputs that take pictures, None without any."""
     if options.aipp is None:
         return None
     from atc_py.pipeline.preprocessing import read_preprocessing
 
-    return read_preprocessing(options.aipp, options.gears)
+    return read_preprocessing(options.aipp, options)
 
 
 def _with_pictures(
-    graph: Graph, file: AippFile | None, soc: Soc, options: CompileOptions, controls: Controls
+    graph: Graph, ground: CommonGround, controls: Controls
 ) -> tuple[Diagnostic, ...]:
     """Insert what makes features of pictures; return warnings about the configurations."""
-    if file is None:
+    if ground.pictures is None:
         return ()
     from atc_py.pipeline.preprocessing import add_preprocessing
 
-    return add_preprocessing(graph, file, soc, options, controls.fp16_inputs)
+    return add_preprocessing(graph, ground.pictures, ground.soc, controls.fp16_inputs)
 
 
 def _fixed(

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from atc_py.diag import AtcFault, Sink
 from atc_py.diag.codes import BAD_INPUT_SHAPE
 from atc_py.frontend.folding.graph import ValueType
 from atc_py.frontend.reading.declared import DeclaredInput
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE
+from atc_py.system.structs import replace
 from atc_py.tensor.shapes import format_shape
 
 if TYPE_CHECKING:

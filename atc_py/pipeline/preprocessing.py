@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from atc_py.aipp import (
     NetworkInput,
     assigned_configs,
     checked,
     config_doubts,
     dims_gears_refusal,
+    file_doubts,
     fp16_input_refusal,
     read_aipp_file,
     source_shape,
 )
+from atc_py.aipp.parameters import BATCH_BYTES, HEADER_BYTES
 from atc_py.ir import TensorType
 from atc_py.options.gears import GearKind
 from atc_py.tensor.dtypes import DType
@@ -27,56 +31,68 @@ if TYPE_CHECKING:
     from atc_py.diag import Diagnostic
     from atc_py.ir import Graph, Node, Value
     from atc_py.options.compile_options import CompileOptions
-    from atc_py.options.gears import Gears
     from atc_py.target import Soc
 
-__all__ = ["PARAMETERS", "add_preprocessing", "insert_preprocessing", "read_preprocessing"]
+__all__ = [
+    "PARAMETERS",
+    "PictureConfigs",
+    "add_preprocessing",
+    "insert_preprocessing",
+    "read_preprocessing",
+]
 
 PARAMETERS = "ascend_dynamic_aipp_data"
 """Name of the input with the settings of a run; further ones have their node's name after it."""
-
-HEADER_BYTES, BATCH_BYTES = 64, 96
-"""Bytes of settings: for all pictures of a run, and for each."""
 
 _IMAGE_RANK = 4
 _TO_NHWC = (0, 2, 3, 1)
 
 
-def read_preprocessing(path: Path, gears: Gears | None = None) -> AippFile:
+class PictureConfigs(msgspec.Struct, frozen=True):
+    """Configurations of inputs that take pictures, and what decides how they are read.
+
+    Attributes:
+        file: a configuration for some of the inputs.
+        layout: the layout of inputs that are images, by name.
+        image_gears: whether the network has gears of image sizes.
+    """
+
+    file: AippFile
+    layout: str = Format.NCHW.value
+    image_gears: bool = False
+
+
+def read_preprocessing(path: Path, options: CompileOptions) -> PictureConfigs:
     """Return the user's AIPP configurations.
 
     Raises:
         AtcError: the file cannot be read or breaks a rule, or there are gears of dims.
     """
-    if gears is not None and gears.kind is GearKind.DIMS:
+    kind = None if options.gears is None else options.gears.kind
+    if kind is GearKind.DIMS:
         raise dims_gears_refusal(str(path))
-    return read_aipp_file(path)
+    layout = options.input_format.value
+    return PictureConfigs(read_aipp_file(path), layout, kind is GearKind.IMAGE)
 
 
 def add_preprocessing(
-    graph: Graph,
-    file: AippFile,
-    soc: Soc,
-    options: CompileOptions,
-    fp16_inputs: Collection[str] = (),
+    graph: Graph, pictures: PictureConfigs, soc: Soc, fp16_inputs: Collection[str] = ()
 ) -> tuple[Diagnostic, ...]:
     """Check configurations by the graph's inputs, insert their nodes, and return what is doubtful.
 
     Args:
         graph: as it was lowered.
-        file: configurations for some of the inputs.
+        pictures: configurations for some of the inputs.
         soc: the SoC that is compiled for.
-        options: which layout images have, and whether there are gears.
         fp16_inputs: names of inputs that are fed as float16.
 
     Raises:
         AtcError: BAD_AIPP where a configuration does not fit its input.
     """
-    layout = options.input_format.value
     names = [value.name for value in graph.inputs]
     found: dict[str, AippSettings] = {}
-    doubts: list[Diagnostic] = []
-    for position, config in sorted(assigned_configs(file, names).items()):
+    doubts = file_doubts(pictures.file)
+    for position, config in sorted(assigned_configs(pictures.file, names).items()):
         value = graph.inputs[position]
         if value.name in fp16_inputs:
             raise fp16_input_refusal(config, value.name)
@@ -85,14 +101,14 @@ def add_preprocessing(
         network = NetworkInput(
             name=value.name,
             shape=value.type.shape,
-            layout=layout,
+            layout=pictures.layout,
             family=soc.family.value,
             is_uint8=as_bytes,
-            image_gears=options.gears is not None and options.gears.kind is GearKind.IMAGE,
+            image_gears=pictures.image_gears,
         )
         found[value.name] = checked(config, network)
         doubts += config_doubts(config, is_uint8=as_bytes)
-    insert_preprocessing(graph, found, layout)
+    insert_preprocessing(graph, found, pictures.layout)
     return tuple(doubts)
 
 

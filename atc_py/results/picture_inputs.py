@@ -12,7 +12,10 @@ from atc_py.tensor.dtypes import DType
 if TYPE_CHECKING:
     from atc_py.package.schema import OmModel, OmNode
 
-__all__ = ["PictureInput", "picture_inputs"]
+__all__ = ["AIPP", "PictureInput", "picture_inputs"]
+
+AIPP = "Aipp"
+"""The operator that makes features of pictures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,7 @@ def picture_inputs(description: OmModel) -> tuple[PictureInput, ...]:
     found = [
         _picture_input(description, node, ports)
         for node in description.nodes
-        if node.op == "Aipp" and node.inputs and node.inputs[0] in ports
+        if node.op == AIPP and node.inputs and node.inputs[0] in ports
     ]
     return tuple(sorted(found, key=lambda each: each.position))
 

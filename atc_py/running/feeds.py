@@ -278,7 +278,10 @@ def _with_stated_dtype(array: Array, port: Port, path: Path) -> Array:
 
 
 def _load_raw(path: Path, port: Port) -> Array:
-    """Return a raw file of little-endian elements, as long as the port's type says."""
+    """Return a raw file of little-endian elements, as long as the port's type says.
+
+    Of pictures whose settings come with the run it may be shorter, and has one axis then.
+    """
     if port.gears:
         port = replace(port, shape=_shape_by_size(path, port), gears=())
     if None in port.shape:
@@ -294,6 +297,8 @@ def _load_raw(path: Path, port: Port) -> Array:
         # One byte more than wanted tells a file that is too long; a device never ends.
         data = file.read(wanted + 1)
         size = max(len(data), os.fstat(file.fileno()).st_size)
+    if port.partial and 0 < len(data) < wanted:
+        return np.frombuffer(data, port.dtype.numpy)
     if len(data) != wanted:
         raise BAD_RUN_INPUT.error(
             f"{port.name} takes {wanted} bytes ({port.dtype.value} {format_shape(port.shape)}), "

@@ -56,7 +56,12 @@ def gear_of_feeds(
         return chosen, left
     if fed is not None:
         return fed, left
-    shapes = {name: tuple(array.shape) for name, array in left.items() if hasattr(array, "shape")}
+    known = gears.fed_shapes_of(0)
+    shapes = {
+        name: tuple(array.shape)
+        for name, array in left.items()
+        if name in known and hasattr(array, "shape")
+    }
     return gears.of_shapes(shapes), left
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from atc_py.results.cann_nodes import CannSemantics
     from atc_py.tensor.shapes import Dims
 
-__all__ = ["Model", "Port"]
+__all__ = ["Model", "Port", "ports_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,9 @@ class Port:
 
     A dim of an output is None where only the run knows it, and one of any port where the gear
     decides; `gears` has the shapes in each gear then. One of an input is None where the run decides
-    it: `ranges` has the numbers that each dim may have. A `hidden` one takes data under its name alone.
+    it: `ranges` has the numbers that each dim may have. A `hidden` one takes data under its name
+    alone. `partial` says that data may have fewer bytes than the shape: pictures whose settings come
+    with a run.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Port:
     gears: tuple[Dims, ...] = ()
     hidden: bool = False
     ranges: tuple[DimRange, ...] = ()
+    partial: bool = False
 
 
 @final
@@ -109,14 +112,19 @@ class Model:
         self._ranges = self._package.ranges
         self.inputs = tuple(
             replace(port, ranges=self._ranges.get(port.name, ()))
-            for port in _ports(description, description.inputs)
+            for port in ports_of(description, description.inputs)
         )
-        self.outputs = _ports(description, description.outputs)
+        self.outputs = ports_of(description, description.outputs)
 
     @property
     def description(self) -> OmModel:
         """The offline model's own description."""
         return self._package.description
+
+    @property
+    def takes_settings(self) -> bool:
+        """True if an input holds the settings of AIPP for a run, and another bytes of pictures."""
+        return any(port.partial for port in self.inputs)
 
     @property
     def semantics(self) -> CannSemantics | None:
@@ -142,6 +150,10 @@ class Model:
                 f"inputs must be a mapping of names to arrays, found {type(given).__name__}",
                 help=f"the model's inputs are {', '.join(port.name for port in self.inputs)}",
             )
+        if self.takes_settings:
+            from atc_py.running.pictures import filled
+
+            inputs = filled(self.description, inputs)
         if self.gears is None:
             if gear is not None:
                 GearChoice("gear", None, (gear,)).position_in(None)
@@ -235,13 +247,24 @@ class Model:
         self.close()
 
 
-def _ports(description: OmModel, ports: Sequence[OmPort]) -> tuple[Port, ...]:
+def ports_of(description: OmModel, ports: Sequence[OmPort]) -> tuple[Port, ...]:
     """Return the ports with the types of their tensors."""
-    tensors = description.tensors
+    tensors, dynamic = description.tensors, _pictures_with_settings(description)
     return tuple(
-        Port(port.name, DType(tensors[port.tensor].dtype), tuple(tensors[port.tensor].shape))
+        Port(
+            port.name,
+            DType(tensors[port.tensor].dtype),
+            tuple(tensors[port.tensor].shape),
+            partial=port.tensor in dynamic,
+        )
         for port in ports
     )
+
+
+def _pictures_with_settings(description: OmModel) -> frozenset[int]:
+    """Return the tensors of pictures whose settings come with a run."""
+    nodes = (node for node in description.nodes if node.op == "Aipp" and len(node.inputs) > 1)
+    return frozenset(node.inputs[0] for node in nodes)
 
 
 def _shape_data(gears: Gears) -> Port:
@@ -252,8 +275,8 @@ def _shape_data(gears: Gears) -> Port:
 def _joined_ports(package: OfflineModel, gears: Gears) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
     """Return inputs and outputs of a model with gears, with None for dims that gears decide."""
     models = [package.at_gear(gear).description for gear in range(len(gears.gears))]
-    inputs = zip(*(_ports(each, each.inputs) for each in models), strict=True)
-    outputs = zip(*(_ports(each, each.outputs) for each in models), strict=True)
+    inputs = zip(*(ports_of(each, each.inputs) for each in models), strict=True)
+    outputs = zip(*(ports_of(each, each.outputs) for each in models), strict=True)
     return tuple(map(_joined, inputs)), tuple(map(_joined, outputs))
 
 
@@ -264,4 +287,6 @@ def _joined(ports: tuple[Port, ...]) -> Port:
         for found in zip(*(port.shape for port in ports), strict=True)
     )
     shapes = tuple(port.shape for port in ports)
-    return Port(ports[0].name, ports[0].dtype, dims, shapes if None in dims else ())
+    first = ports[0]
+    gears = shapes if None in dims else ()
+    return Port(first.name, first.dtype, dims, gears, partial=first.partial)

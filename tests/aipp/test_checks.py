@@ -316,6 +316,13 @@ DOUBTS = [
     (RGB + "padding_value: 3", False, ["without `padding: true`"]),
     (RGB + "matrix_r0c0: 256", False, ["without `csc_switch: true`"]),
     (RGB + "var_reci_chn_0: 1e-9", False, ["1e-09, which is 0 in float16"]),
+    (
+        RGB
+        + "csc_switch: true "
+        + " ".join(f"matrix_r{at // 3}c{at % 3}: -20000" for at in range(9)),
+        False,
+        ["add up to 60000"] * 3,
+    ),
     (RGB + "ax_swap_switch: true", False, ["no effect on RGB888_U8"]),
     ("input_format: XRGB8888_U8 ax_swap_switch: true", False, []),
     (RGB + "mean_chn_0: 3", True, ["the network takes bytes"]),

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, text_format
+from google.protobuf import (  # type: ignore[import-untyped]
+    descriptor_pb2,
+    descriptor_pool,
+    message_factory,
+    text_format,
+)
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from atc_py.aipp import AippConfig, read_aipp_file
+from atc_py.aipp import AippConfig, file_doubts, read_aipp_file
 from atc_py.aipp.config import FORMAT_NUMBERS
 from atc_py.aipp.fields import AIPP_FIELDS, AIPP_MODES, FieldKind
 from atc_py.aipp.file import parse_aipp
@@ -22,7 +27,9 @@ if TYPE_CHECKING:
 
 
 def test_sample_is_read(tmp_path: Path) -> None:
-    (config,) = read_aipp_file(written(tmp_path, SAMPLE)).configs
+    file = read_aipp_file(written(tmp_path, SAMPLE))
+    (config,) = file.configs
+    assert file_doubts(file) == []
     assert config["input_format"] == "YUV420SP_U8"
     assert config["matrix_r0c2"] == 359
     assert config["matrix_r1c2"] == -183
@@ -54,7 +61,10 @@ def test_forms_that_protobuf_reads(tmp_path: Path, text: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "\n\n", "# nothing"])
 def test_file_without_configuration_is_empty(tmp_path: Path, text: str) -> None:
-    assert read_aipp_file(written(tmp_path, text)).configs == ()
+    file = read_aipp_file(written(tmp_path, text))
+    assert file.configs == ()
+    (doubt,) = file_doubts(file)
+    assert "has no `aipp_op`" in doubt.message
 
 
 FAULTS = [
@@ -130,7 +140,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     assert place.column >= 1
 
 
-def protobuf_message() -> type:
+def protobuf_message() -> Any:
     """Return protobuf's class of the grammar, made of the table of fields."""
     file = descriptor_pb2.FileDescriptorProto(name="aipp.proto", syntax="proto3")
     kinds = descriptor_pb2.FieldDescriptorProto

@@ -65,7 +65,7 @@ def network(
         if dtype != TensorProto.FLOAT:
             nodes.append(helper.make_node("Cast", [value], [f"f{at}"], to=TensorProto.FLOAT))
             value = f"f{at}"
-        filters = generator.standard_normal((4, channels, 3, 3)).astype(np.float32)
+        filters = generator.standard_normal((4, int(channels), 3, 3)).astype(np.float32)
         weights.append(numpy_helper.from_array(filters, f"w{at}"))
         nodes.append(helper.make_node("Conv", [value, f"w{at}"], [f"c{at}"], f"conv{at}"))
         sums.append(f"c{at}")

@@ -88,6 +88,12 @@ def recorded(text: str) -> Callable[[Ran], bool]:
     return lambda ran: ran.om("o.om").options["atc_cmdline"] == text
 
 
+def keeps_addresses(ran: Ran) -> bool:
+    """Return True if no two values of the offline model share memory."""
+    memory = ran.om("o.om").memory
+    return memory is not None and not memory.reuse
+
+
 def no_verdict(ran: Ran) -> bool:
     """Return True if the run had a usage and no verdict."""
     return not ran.verdict and any("--soc_version" in line for line in ran.lines)
@@ -338,14 +344,21 @@ GEARS = [
 
 AIPP = [
     Line("{B} --insert_op_conf=none.cfg", "E10001"),
-    ok("{B} --insert_op_conf=aipp.cfg", has_shape("x", 1, 224, 224, 3), needs="aipp"),
-    ok("{B} --insert_op_conf=aipp.cfg --enable_small_channel=1", needs="aipp"),
-    ok("{B} --insert_op_conf=aipp_dynamic.cfg", needs="aipp"),
-    Line("{B} --insert_op_conf=aipp_no_mode.cfg", "E10052", needs="aipp"),
-    Line("{B} --insert_op_conf=aipp_no_format.cfg", "E10052", needs="aipp"),
-    Line("{B} --insert_op_conf=aipp_dynamic_0.cfg", "E10052", needs="aipp"),
-    Line("{B} --insert_op_conf=aipp_unknown.cfg", "E13005", needs="aipp"),
-    Line("{B} --insert_op_conf=aipp.cfg --input_fp16_nodes=x", "E10034", needs="aipp"),
+    ok("{B} --insert_op_conf=aipp.cfg", has_shape("x", 1, 224, 224, 3)),
+    ok("{B} --insert_op_conf=aipp.cfg --enable_small_channel=1"),
+    ok("{B} --insert_op_conf=aipp_dynamic.cfg"),
+    Line("{B} --insert_op_conf=aipp_no_mode.cfg", "E10052"),
+    Line("{B} --insert_op_conf=aipp_no_format.cfg", "E10052"),
+    Line("{B} --insert_op_conf=aipp_dynamic_0.cfg", "E10052"),
+    Line("{B} --insert_op_conf=aipp_unknown.cfg", "E13005"),
+    Line("{B} --insert_op_conf=aipp.cfg --input_fp16_nodes=x", "E10034"),
+    ok("{B} --insert_op_conf=aipp_crop.cfg", has_shape("x", 1, 256, 256, 3)),
+    Line("{B} --insert_op_conf=aipp.cfg --input_format=ND", "E10052"),
+    Line("{B} --insert_op_conf=aipp_twice.cfg", "E10052"),
+    ok(f'{GEARS_B}="1,2" --insert_op_conf=aipp.cfg'),
+    ok(f'{GEARS_I}="64,64;32,32" --insert_op_conf=aipp.cfg'),
+    Line(f'{GEARS_I}="64,64;32,32" --insert_op_conf=aipp_crop.cfg', "E10052"),
+    Line('{B} --model=two.onnx --insert_op_conf=aipp.cfg --input_shape="a:2,4"', "E10052"),
 ]
 """AIPP."""
 
@@ -390,6 +403,9 @@ MODES = [
     Line("--mode=1 --framework=5 --om=m.onnx --json=j.json", output="j.json"),
     Line("--mode=1 --framework=5 --om=m.onnx --json=j.json --dump_mode=1 --soc_version=Ascend310",
          output="j.json"),
+    Line("--mode=1 --framework=5 --om=m.onnx --json=j.json --dump_mode=1", output="j.json"),
+    Line("--mode=1 --framework=5 --om=m.onnx --json=m.onnx", "E10001", effect=says("be lost")),
+    Line("--mode=1 --framework=5 --om=m.onnx --json=no/j.json", "E13003"),
     Line("--mode=6", "E10004", effect=says("--om has no value")),
     Line("--mode=6 --om=o.om --framework=5", "E10057"),
     Line("--mode=6 --om=none.om", "E10041"),
@@ -401,6 +417,9 @@ MODES = [
          output="r.json"),
     Line("--mode=3 --framework=5 --model=odd.onnx --soc_version=Ascend310", "E13010",
          effect=lambda ran: (ran.folder / "check_result.json").is_file()),
+    Line("--mode=3 --framework=5 --model=m.onnx --soc_version=Ascend310 --check_report=m.onnx",
+         "E10001", effect=says("be lost")),
+    Line("{B} --model=odd.onnx --check_report=no/r.json", "E13010", effect=says("E13003")),
     Line("--mode=3 --framework=5 --model=m.onnx", "E10054"),
     Line("--mode=3 --model=m.onnx --soc_version=Ascend310", "E10007"),
     Line("{B} --mode=7", "E10055"),
@@ -412,9 +431,8 @@ MODES = [
     Line("--singleop=ops.json --soc_version=Ascend310", "E10054", effect=says("--output")),
     Line("--singleop=ops.json --output=d --soc_version=Ascend310 --framework=5", "E10001"),
     Line("--singleop=ops.json --output=d --soc_version=Ascend310 --mode=3", "E10001"),
-    Line("--singleop=none.json --output=d --soc_version=Ascend310", "E10024", needs="singleop"),
-    Line("--singleop=ops.json --output=d --soc_version=Ascend310", output="d/add.om",
-         needs="singleop"),
+    Line("--singleop=none.json --output=d --soc_version=Ascend310", "E10023"),
+    Line("--singleop=ops.json --output=d --soc_version=Ascend310", output="d/add.om"),
 ]  # fmt: skip
 """Modes besides conversion, and single operators."""
 
@@ -434,7 +452,7 @@ IDLE = [
 """Options that are accepted, and named in one line."""
 
 DOES = [
-    ok("{B} --disable_reuse_memory=1", lambda ran: ran.om("o.om").memory.reuse is False),
+    ok("{B} --disable_reuse_memory=1", keeps_addresses),
     ok("{B} --enable_small_channel=1"),
     ok("{B} --is_weight_clip=0"),
     ok("{B} --allow_hf32=true"),
@@ -471,7 +489,7 @@ PUBLISHED = [
        "--fusion_switch_file=fusion.cfg --op_precision_mode=modes.ini"),
     ok('--model=m.onnx --framework=5 --output=o --soc_version=Ascend310 --input_format=NCHW '
        '--input_shape="x:1,3,224,224" --insert_op_conf=aipp.cfg --enable_small_channel=1 '
-       "--log=error", needs="aipp"),
+       "--log=error"),
     Line('--model=m.onnx --framework=5 --output=o --input_format=NCHW '
          '--input_shape="x:1,3,224,224" --log=error', "E10054"),
     Line('--model=m.onnx --framework=5 --output=o --soc_version=Ascend310 '

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from atc_py.options.choices import ConvertChoice
 from tests.atc.command_lines import LINES, Line
 
 if TYPE_CHECKING:
@@ -19,9 +18,7 @@ SUCCESS = "ATC run success, welcome to the next use."
 FAILURE = "ATC run failed, Please check the detail log, Try 'atc --help' for more information"
 
 WAITING = {
-    "aipp": "aipp" not in ConvertChoice.__annotations__,
     "ranges": True,
-    "singleop": True,
 }
 """Parts of the package that lines depend on, and whether they are still missing."""
 

@@ -55,7 +55,7 @@ def test_sizes_are_those_of_the_members(om: Path) -> None:
     assert info == [weights, kernels, 0, 0, 0]
 
 
-def test_file_that_is_no_offline_model_is_e10041(model: Path) -> None:
+def test_other_file_than_an_offline_model_is_e10041(model: Path) -> None:
     with pytest.raises(AtcError) as caught:
         model_info(model)
     assert caught.value.diagnostics[0].atc == AtcFault("E10041", ("small.onnx",))

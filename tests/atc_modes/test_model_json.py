@@ -8,15 +8,18 @@ import stat
 from typing import TYPE_CHECKING, Any
 
 import onnx
+import onnx.parser
 import pytest
 from google.protobuf import text_format  # type: ignore[import-untyped]
 
+import atc_py
+from atc_py.atc.modes.model_info import model_info
 from atc_py.atc.modes.model_json import onnx_to_json, save_json, text_to_json
 from atc_py.atc.modes.om_json import om_to_json
 from atc_py.diag import AtcError, AtcFault
 from atc_py.frontend.protos.ge_schema import model_class
 from atc_py.options.compile_options import CompileOptions
-from tests.atc_modes.conftest import COMMAND
+from tests.atc_modes.conftest import COMMAND, small_model
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -107,7 +110,7 @@ def test_json_of_an_offline_model_reads_back_as_the_message(om: Path) -> None:
     check(json.loads(om_to_json(om)), model_class().DESCRIPTOR)
 
 
-def test_file_that_is_no_offline_model_is_e10041(model: Path) -> None:
+def test_other_file_than_an_offline_model_is_e10041(model: Path) -> None:
     with pytest.raises(AtcError) as caught:
         om_to_json(model)
     assert caught.value.diagnostics[0].atc == AtcFault("E10041", ("small.onnx",))
@@ -138,7 +141,7 @@ def test_onnx_model_after_inference_has_target_operators_and_shapes(model: Path)
     assert described["dtype"] == 1  # ATC shows enums of this form by number
 
 
-def test_file_that_is_no_onnx_model_is_refused(tmp_path: Path) -> None:
+def test_other_file_than_an_onnx_model_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.onnx"
     path.write_bytes(b"\xff\xff")
     with pytest.raises(AtcError) as caught:
@@ -171,9 +174,10 @@ def test_text_of_a_model_becomes_json(tmp_path: Path) -> None:
         ("m.pbtxt", "", "E10001", None),
         ("m.txt", "name: 'x'\nnovelty: 1\n", "E10041", 2),
         ("m.txt", "graph {\n", "E10041", 1),
+        ("m.txt", "graph { op { attr { value { " + "func { attr { value { " * 400, "E10041", None),
     ],
 )
-def test_text_that_is_no_model_is_refused(
+def test_text_of_something_else_is_refused(
     tmp_path: Path, name: str, text: str, code: str, line: int | None
 ) -> None:
     path = tmp_path / name
@@ -203,3 +207,44 @@ def test_json_file_that_cannot_be_written_is_e13001(tmp_path: Path) -> None:
     (found,) = caught.value.diagnostics
     assert found.atc is not None
     assert found.atc.code == "E13001"
+
+
+def test_model_with_gears_has_a_graph_for_each_the_largest_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    model = small_model()
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "n"
+    onnx.save(model, "g.onnx")
+    atc_py.convert("g.onnx", "g.om", input_shape="x:-1,3,8,8", batch_sizes="1,4,2")
+    graphs = json.loads(om_to_json(tmp_path / "g.om"))["graph"]
+    assert [graph["name"] for graph in graphs] == ["g", "g_gear_0", "g_gear_2"]
+    numbers = [attributes(graph["attr"])["dynamic_batch_size"]["list"]["i"] for graph in graphs]
+    assert numbers == [[4], [1], [2]]
+    batches = [graph["op"][0]["output_desc"][0]["shape"]["dim"][0] for graph in graphs]
+    assert batches == [4, 1, 2]
+    assert "modeldef_size[" in model_info(tmp_path / "g.om")[4]
+
+
+def test_models_of_every_kind_have_a_connected_graph(tmp_path: Path) -> None:
+    """Open dims, branches, several outputs: what an offline model can have at all."""
+    for name, model in odd_models().items():
+        onnx.save(model, tmp_path / f"{name}.onnx")
+        atc_py.convert(tmp_path / f"{name}.onnx", tmp_path / f"{name}.om")
+        ops = {op["name"]: op for op in ops_of(om_to_json(tmp_path / f"{name}.om"))}
+        for op in ops.values():
+            for text in filter(None, op.get("input", ())):
+                source, _, index = text.rpartition(":")
+                assert int(index) < len(ops[source]["output_desc"]), name
+
+
+def odd_models() -> dict[str, onnx.ModelProto]:
+    """Return models with forms that few networks have."""
+    texts = {
+        "open": "agraph (float[2, 3] x) => (int64[2, n] y) { y = NonZero(x) }",
+        "same": "agraph (float[2] x) => (float[2] x2, float[2] y) {x2 = Identity(x) y = Relu(x) }",
+        "pair": "agraph (float[4] x) => (float[2] a, float[2] b) { a, b = Split<axis=0>(x) }",
+        "clip": "agraph (float[4] x, float m) => (float[4] y) { y = Clip(x, , m) }",
+    }
+    header = '<ir_version: 8, opset_import: ["" : 11]>'
+    return {name: onnx.parser.parse_model(f"{header} {text}") for name, text in texts.items()}

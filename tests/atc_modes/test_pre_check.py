@@ -54,7 +54,7 @@ def test_failing_model_has_a_report_too(tmp_path: Path, monkeypatch: pytest.Monk
     assert [cause["code"] for cause in found["op"][1]["cause"]] == [1]
 
 
-def test_file_that_is_no_model_leaves_no_report(
+def test_other_file_than_a_model_leaves_no_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

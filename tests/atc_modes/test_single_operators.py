@@ -11,8 +11,10 @@ import pytest
 
 import atc_py
 from atc_py.atc.modes.single_op import SingleOp, SingleOpTensor
-from atc_py.atc.modes.single_operators import compile_single_operators
+from atc_py.atc.modes.single_operators import compile_single_operators, with_kept_dtypes
 from atc_py.diag import AtcError, Diagnostic
+from atc_py.options.compile_options import CompileOptions
+from atc_py.pipeline.convert import compile_options
 from atc_py.tensor.dtypes import DType
 
 
@@ -67,7 +69,8 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def compiled(*ops: object, soc: str = "sim") -> list[Path]:
     """Compile operators."""
     Path("ops.json").write_text(json.dumps(list(ops)), encoding="utf-8")
-    return compile_single_operators(Path("ops.json"), Path("out/models"), soc=soc)
+    options = compile_options("test", with_kept_dtypes({}), soc, "")
+    return compile_single_operators(Path("ops.json"), Path("out/models"), options)
 
 
 def refused(*ops: object) -> Diagnostic:
@@ -165,13 +168,15 @@ def test_long_name_is_cut() -> None:
         ('[{"op": "Add", "attr": [{"type": "int", "value": 1}]}]', "E10032"),
         ('[{"op": "", "input_desc": []}]', "E10026"),
         ('[{"input_desc": []}]', "E10026"),
+        ('[{"op": "Add", "name": "\\ud800"}]', "E10032"),
+        ("[" * 100_000, "E10025"),
     ],
 )  # fmt: skip
 def test_file_that_makes_no_sense_is_refused(text: str | None, code: str) -> None:
     if text is not None:
         Path("ops.json").write_text(text, encoding="utf-8")
     with pytest.raises(AtcError) as caught:
-        compile_single_operators(Path("ops.json"), Path("out"))
+        compile_single_operators(Path("ops.json"), Path("out"), CompileOptions())
     (found,) = caught.value.diagnostics
     assert found.atc is not None
     assert found.atc.code == code
@@ -181,7 +186,7 @@ def test_file_that_makes_no_sense_is_refused(text: str | None, code: str) -> Non
 def test_file_that_cannot_be_read_is_e10024() -> None:
     Path("ops.json").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(AtcError) as caught:
-        compile_single_operators(Path("ops.json"), Path("out"))
+        compile_single_operators(Path("ops.json"), Path("out"), CompileOptions())
     assert caught.value.diagnostics[0].atc is not None
     assert caught.value.diagnostics[0].atc.code == "E10024"
 
@@ -274,9 +279,8 @@ def test_two_operators_of_one_name_are_refused() -> None:
 
 def test_mode_of_precision_is_taken() -> None:
     Path("ops.json").write_text(json.dumps([MATMUL]), encoding="utf-8")
-    (path,) = compile_single_operators(
-        Path("ops.json"), Path("out"), {"precision_mode": "force_fp16"}
-    )
+    options = compile_options("test", {"precision_mode": "force_fp16"}, "sim", "")
+    (path,) = compile_single_operators(Path("ops.json"), Path("out"), options)
     a, b = np.full((2, 3), 1 + 2**-12, np.float32), np.ones((3, 4), np.float32)
     result = run(path, a, b)
     assert result.dtype == np.float32

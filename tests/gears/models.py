@@ -117,7 +117,7 @@ def differences(om: Path, source: Path, folder: Path, **options: Any) -> list[st
         assert gears is not None
         for gear in range(len(gears.gears)):
             single = folder / f"single{gear}.om"
-            atc_py.convert(source, single, input_shape=gears.network_shapes(gear), **options)
+            atc_py.convert(source, single, input_shape=gears.shapes_of(gear), **options)
             with atc_py.load(single) as alone:
                 one, other = model.at_gear(gear), alone
                 parts = _differing_parts(one._package, other._package)

@@ -33,7 +33,7 @@ def test_static_pictures(
     assert differences(tmp_path / "net.om", source, tmp_path, aipp=file) == []
     with atc_py.load(tmp_path / "net.om") as model:
         assert model.gears is not None
-        assert model.gears.shapes_of(1) == {"x0": shape}
+        assert model.gears.fed_shapes_of(1) == {"x0": shape}
         assert model.run({"x0": np.ones(shape, np.uint8)})["y"].any()
 
 
@@ -42,7 +42,7 @@ def test_dynamic_pictures(tmp_path: Path) -> None:
     atc_py.convert(source, tmp_path / "net.om", aipp=file, **BATCH)  # type: ignore[arg-type]
     with atc_py.load(tmp_path / "net.om") as model:
         assert model.gears is not None
-        sizes = [model.gears.shapes_of(at)["ascend_dynamic_aipp_data"] for at in range(3)]
+        sizes = [model.gears.fed_shapes_of(at)["ascend_dynamic_aipp_data"] for at in range(3)]
         assert sizes == [(64 + 96,), (64 + 3 * 96,), (64 + 2 * 96,)]
 
 

@@ -75,5 +75,20 @@ def _model_def(model: OfflineModel, name: str) -> Any:
     sizes = message.attr["om_info_list"].list
     sizes.i.extend(found.om_info)
     sizes.val_type = LIST_TYPES.index("VT_LIST_INT")
-    add_graph(message, model.description, name)
+    _add_graphs(message, model, name)
     return message
+
+
+def _add_graphs(message: Any, model: OfflineModel, name: str) -> None:
+    """Add the graph, or with gears one for each: tools read the first, that of the largest gear."""
+    gears = model.gears
+    if gears is None or model.gear is None:
+        add_graph(message, model.description, name)
+        return
+    others = [gear for gear in range(len(gears.gears)) if gear != model.gear]
+    for gear in (model.gear, *others):
+        own = name if gear == model.gear else f"{name}_gear_{gear}"
+        add_graph(message, model.at_gear(gear).description, own)
+        numbers = message.graph[-1].attr[gears.kind.parameter].list
+        numbers.i.extend(gears.gears[gear])
+        numbers.val_type = LIST_TYPES.index("VT_LIST_INT")

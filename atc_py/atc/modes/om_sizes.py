@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from zipfile import ZipFile
 
 from atc_py.package.names import KERNELS, MODEL, WEIGHTS
 from atc_py.package.schema import ATC_CMDLINE
+from atc_py.package.stored import stored_nbytes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from atc_py.package.reader import OfflineModel
 
 __all__ = ["OmFigures", "figures_of"]
+
+_WEIGHTS, _KERNELS = WEIGHTS.rstrip("/"), KERNELS.rstrip("/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,28 +54,29 @@ class OmFigures:
 
 
 def figures_of(model: OfflineModel) -> OmFigures:
-    """Return the figures of an opened offline model."""
-    description, sizes = model.description, model.members
-    plan = description.memory
+    """Return the figures of an opened offline model, of all its gears."""
+    description = model.description
+    gears = range(0 if model.gears is None else len(model.gears.gears))
+    plans = [each.description.memory for each in [model, *map(model.at_gear, gears)]]
+    with ZipFile(model.path) as archive:
+        sizes = {each.filename: each.file_size for each in archive.infolist()}
     return OmFigures(
         command_line=description.options.get(ATC_CMDLINE, ""),
         version=description.producer,
         soc=description.soc,
-        memory=0 if plan is None else plan.arena + plan.workspace,
+        memory=max(0 if plan is None else plan.arena + plan.workspace for plan in plans),
         weights=_weight_bytes(model),
-        description=sizes[MODEL],
-        weight_members=_sum_below(sizes, WEIGHTS),
-        kernels=_sum_below(sizes, KERNELS),
+        description=_sum_of(sizes, lambda parts: parts[-1] == MODEL),
+        weight_members=_sum_of(sizes, lambda parts: _WEIGHTS in parts[:-1]),
+        kernels=_sum_of(sizes, lambda parts: _KERNELS in parts[:-1]),
     )
 
 
-def _sum_below(sizes: dict[str, int], folder: str) -> int:
-    """Return the bytes of the members in a folder."""
-    return sum(size for name, size in sizes.items() if name.startswith(folder))
+def _sum_of(sizes: dict[str, int], wanted: Callable[[list[str]], bool]) -> int:
+    """Return the bytes of the members whose path is wanted; gears have folders of their own."""
+    return sum(size for name, size in sizes.items() if wanted(name.split("/")))
 
 
 def _weight_bytes(model: OfflineModel) -> int:
-    """Return the bytes of all constants as the device stores them."""
-    from atc_py.package.stored import stored_nbytes
-
+    """Return the bytes of all constants as the device stores them, of the largest gear."""
     return sum(stored_nbytes(row) for row in model.description.tensors if row.member is not None)

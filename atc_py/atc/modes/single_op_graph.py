@@ -12,7 +12,7 @@ from atc_py.diag import AtcFault, Place
 from atc_py.diag.codes import BAD_OPERATOR_FILE
 from atc_py.diag.suggestions import nearest
 from atc_py.ir import DenseConst, Graph, Origin, TensorType
-from atc_py.ir.signature import ATTRIBUTE_TYPES, check_attributes, check_operands
+from atc_py.ir.signature import ATTRIBUTE_TYPES, Signature
 from atc_py.target import find_operator, operators
 from atc_py.tensor.dtypes import DType
 
@@ -85,11 +85,13 @@ class _Builder:
 
     def _check(self, node: Node, row: TargetOp) -> None:
         """Refuse a node with other operands or attributes than the row has."""
-        for message in check_operands(node, row):
-            count = f"{len(self._single.inputs)} inputs, {len(self._single.outputs)} outputs"
-            raise self._fault(message, AtcFault("E13014", (count, "size", node.op, message)))
-        for message in check_attributes(node, row):
-            raise self._fault(message, AtcFault("E10030", (message.split()[1], node.op)))
+        known = Signature(row)
+        for message in known.faults(node):
+            atc = AtcFault("E10030", (message.split()[1], node.op))
+            if not known.has_operands(node):
+                count = f"{len(self._single.inputs)} inputs, {len(self._single.outputs)} outputs"
+                atc = AtcFault("E13014", (count, "size", node.op, message))
+            raise self._fault(message, atc)
 
     def _input(self, row: TargetOp, at: int, tensor: SingleOpTensor) -> Value | None:
         """Return an input of the graph or a constant; None for an absent operand."""

@@ -8,32 +8,39 @@ from atc_py.atc.modes.single_op_file import read_single_ops
 from atc_py.atc.modes.single_op_graph import graph_of
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_OPERATOR_FILE, CANNOT_WRITE
-from atc_py.options.choices import ConvertChoice, reject_unknown
+from atc_py.options.choices import ConvertChoice
+from atc_py.options.compile_options import PrecisionMode
 from atc_py.pipeline.bare_graph import compile_graph
-from atc_py.pipeline.convert import compile_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from atc_py.atc.modes.single_op import SingleOp
+    from atc_py.options.compile_options import CompileOptions
 
-__all__ = ["compile_single_operators"]
+__all__ = ["compile_single_operators", "with_kept_dtypes"]
 
-_KEPT = "must_keep_origin_dtype"
-"""The mode where none is given: the file states the dtypes of the operator itself [inferred]."""
+
+def with_kept_dtypes(choice: ConvertChoice) -> ConvertChoice:
+    """Return options in which dtypes are kept where no precision mode is given.
+
+    The file states the dtypes of each operator itself [inferred].
+    """
+    if choice.get("precision_mode") or choice.get("precision_mode_v2"):
+        return choice
+    return ConvertChoice({**choice, "precision_mode": PrecisionMode.MUST_KEEP_ORIGIN_DTYPE.value})
 
 
 def compile_single_operators(
-    definitions: Path, output: Path, choice: ConvertChoice | None = None, *, soc: str = "sim"
+    definitions: Path, output: Path, options: CompileOptions
 ) -> list[Path]:
     """Compile the operators of a JSON file, each to a file in a folder.
 
     Args:
         definitions: the file.
         output: the folder, which is made where it is missing.
-        choice: options of `convert`; those on ONNX models have no effect.
-        soc: name of the SoC.
+        options: as for a conversion; those on ONNX models have no effect.
 
     Returns:
         The offline models in the order of the operators.
@@ -42,11 +49,6 @@ def compile_single_operators(
         AtcError: the file has no meaning, with E10023 to E10032, E10501 or E13014; an operator does
             not compile. Models of the operators before it stay.
     """
-    given = ConvertChoice(**(choice or {}))
-    reject_unknown("compile_single_operators", given, ConvertChoice)
-    if given.get("precision_mode") is None and given.get("precision_mode_v2") is None:
-        given["precision_mode"] = _KEPT
-    options = compile_options("compile_single_operators", given, soc, "")
     singles = read_single_ops(definitions)
     _check_names(singles, definitions)
     graphs = [graph_of(each, str(definitions)) for each in singles]

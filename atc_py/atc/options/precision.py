@@ -40,8 +40,8 @@ ROWS = (
               keyword="op_precision_mode"),
     AtcOption(
         "op_select_implmode",
-        "the implementation of the operators of --optypelist_for_implmode, of all with `_for_all`; "
-        "alone, atc takes a list of its own that is not published, and it is refused",
+        "the implementation of the operators of --optypelist_for_implmode, of all with `_for_all`; alone, "
+        "atc takes a list of its own that is not published: high_precision is taken for all",
         keyword="implementations",
         values=(
             "high_precision", "high_performance", "high_precision_for_all",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
+from sys import intern
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
@@ -233,6 +234,7 @@ def _node(index: int, proto: NodeProto, opsets: Mapping[str, int], file: str) ->
     if isinstance(name, bytes) or isinstance(op_type, bytes):
         anywhere = Place(file=file, node=index)
         name, op_type = text_of(name, anywhere), text_of(op_type, anywhere)
+    op_type = intern(op_type)
     place = Place(file, index, name, op_type)
     domain = normal_domain(text_of(proto.domain, place))
     return WorkNode(

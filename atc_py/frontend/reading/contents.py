@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sys import intern
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -76,6 +77,7 @@ class _Locator:
         const = self._tensors.plain(tensor)
         name: str | bytes = tensor.name
         if const is not None and isinstance(name, str):
+            name = intern(name)
             self.contents.names.append(name)
             self.contents.weights[name] = const
             self._count_bytes(const)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sys import intern
 from typing import TYPE_CHECKING, cast
 
 from atc_py.diag.codes import NOT_ONNX
@@ -34,4 +35,4 @@ def texts_of(values: Iterable[str | bytes], place: Place) -> tuple[str, ...]:
     found = tuple(values)
     if bytes in map(type, found):
         return tuple(text_of(value, place) for value in found)
-    return cast("tuple[str, ...]", found)
+    return tuple(map(intern, cast("tuple[str, ...]", found)))

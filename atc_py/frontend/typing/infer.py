@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from itertools import chain
+from sys import intern
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -37,6 +38,7 @@ from atc_py.frontend.typing.type_rules import (
     has_rules,
     verdicts,
 )
+from atc_py.system.freed_memory import give_back
 from atc_py.system.structs import replace
 from atc_py.tensor.shapes import element_count
 
@@ -66,6 +68,9 @@ _FAILURES = (
     MemoryError,
 )
 """What onnx raises for models that it cannot make sense of."""
+
+_MANY = 5_000
+"""Nodes from which on memory that inference took is given back: some 3 KiB a node."""
 
 for _module in pkgutil.iter_modules(rules.__path__):  # each registers its rules
     importlib.import_module(f"{rules.__name__}.{_module.name}")
@@ -263,26 +268,39 @@ def _inferred(
     try:
         model = inference_model(graph, pinned, hints.withheld, hints.shown)
         follow = not has_long_vectors(model, graph.types)
-        inferred = shape_inference.infer_shapes(model, data_prop=follow)
+        # A model takes six times the memory of its bytes, which are all that onnx reads.
+        written = model.SerializeToString()
+        del model
+        inferred = shape_inference.infer_shapes(written, data_prop=follow)
     except _FAILURES as error:
         place = Place(file=str(graph.path))
         raise BAD_MODEL.error(_sentence(error), place=place) from error
     types = {**graph.inputs, **graph.foreign, **pinned}
     negative: dict[str, Sequence[int]] = dict(hints.negative)
+    _read_types(inferred.graph, types, negative)
+    if negative:
+        _refuse_negative(graph, negative)
+    if len(graph.nodes) >= _MANY:
+        del inferred
+        give_back()
+    return types
+
+
+def _read_types(
+    graph: onnx.GraphProto, types: dict[str, ValueType], negative: dict[str, Sequence[int]]
+) -> None:
+    """Read the types that onnx has added to a graph, and of negative dims all dims."""
     seen: dict[bytes, tuple[ValueType | None, list[int]]] = {}
-    for value in chain(inferred.graph.value_info, inferred.graph.output):
+    for value in chain(graph.value_info, graph.output):
         # Many values are of few types, and one look-up takes less than reading a type's fields.
         key = value.type.SerializeToString()
         found = seen.get(key)
         if found is None:
             found = seen[key] = type_of_proto(value.type), _extents_below_zero(value.type)
         if found[0] is not None:
-            types[value.name] = found[0]
+            types[intern(value.name)] = found[0]
         if found[1]:
             negative[value.name] = found[1]
-    if negative:
-        _refuse_negative(graph, negative)
-    return types
 
 
 def _extents_below_zero(proto: onnx.TypeProto) -> list[int]:

@@ -85,7 +85,7 @@ def find_controls(
         clip_weights=options.is_weight_clip,
         allow_hf32=options.allow_hf32,
         implementation_nodes=implementation_nodes,
-        implementation_types=implementation_types,
+        implementation_types=_listed_modes(options.implementations) | implementation_types,
     )
     return controls, tuple(reader.sink.errors)
 
@@ -235,6 +235,19 @@ class _Reader:
         if name not in self._names.types:
             self._add_unknown("operator", name, sorted(self._names.types), place)
         return name
+
+
+def _listed_modes(text: str) -> dict[str, str]:
+    """Return the modes of `Operator=mode` joined by `;`; operators that the model lacks are idle."""
+    found = {}
+    for entry in filter(None, (part.strip() for part in text.split(";"))):
+        op, _, mode = (part.strip() for part in entry.partition("="))
+        if not op or mode not in IMPLEMENTATIONS:
+            raise BAD_OPTION.error(
+                f"{entry!r} is not `Operator=mode`", help=f"modes are {', '.join(IMPLEMENTATIONS)}"
+            )
+        found[op] = mode
+    return found
 
 
 def _acl_dtype(name: str) -> DType:

@@ -100,7 +100,7 @@ def gears_json(model: OfflineModel) -> dict[str, object] | None:
 def _gears(gears: Gears) -> Iterator[tuple[int, tuple[int, ...], dict[str, tuple[int, ...]]]]:
     """Yield position, numbers and shapes of each gear."""
     for at, values in enumerate(gears.gears):
-        yield at, values, gears.shapes_of(at)
+        yield at, values, dict(gears.fed_shapes_of(at))
 
 
 def gear_shapes_text(shapes: Mapping[str, tuple[int, ...]]) -> str:
