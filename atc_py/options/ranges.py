@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from atc_py.diag import AtcFault
 from atc_py.diag.codes import BAD_INPUT_SHAPE
@@ -31,8 +32,7 @@ _SAMPLE = '"input_name1:n1~n2,c1,h1,w1"'
 _ALLOWED = set("0123456789 ,~-")
 
 
-@dataclass(frozen=True, slots=True)
-class DimRange:
+class DimRange(msgspec.Struct, frozen=True):
     """Numbers that a dim may have, both ends included; a high end of None is no limit."""
 
     low: int

@@ -46,7 +46,6 @@ from atc_py.pipeline.cann_nodes import cann_nodes
 from atc_py.pipeline.proposal.advice import advise
 from atc_py.pipeline.proposal.judging import Judge, judge_of
 from atc_py.pipeline.proposal.misfit import misfits_explained
-from atc_py.pipeline.range_inputs import gears_advised, with_open_ranges
 from atc_py.pipeline.rehearsal import rehearse
 from atc_py.results.cann_nodes import CannSemantics
 from atc_py.results.conversion import Conversion, Facts, PassEffect, Stage
@@ -67,7 +66,7 @@ if TYPE_CHECKING:
     from atc_py.check.findings import ModelCheck
     from atc_py.diag import Diagnostic
     from atc_py.emit.kernels import KernelSet, SourceMemo
-    from atc_py.frontend.folding.fold import FoldMemo
+    from atc_py.frontend.folding.fold_memo import FoldMemo
     from atc_py.frontend.reading.onnx_file import OnnxFile
     from atc_py.ir import Graph
     from atc_py.options.compile_options import CompileOptions
@@ -105,9 +104,8 @@ def compile_model(
     clock = StageClock(on_stage)
     ground = common_ground(options)
     with clock.stage("read"):
-        file = with_open_ranges(with_user_ends(read(model), options), options.ranges)
-    with gears_advised(options.ranges):
-        compiled = compile_graph(file, options, ground, clock)
+        file = with_user_ends(read(model), options)
+    compiled = _compiled(file, options, ground, clock)
     with clock.stage("package"):
         written = write_model(compiled.graph, output, compiled.contents)
     with clock.stage("estimate"):
@@ -123,6 +121,18 @@ def compile_model(
         compiled.warnings,
         *needs,
     )
+
+
+def _compiled(
+    file: OnnxFile, options: CompileOptions, ground: CommonGround, clock: StageClock
+) -> CompiledGraph:
+    """Compile a file that was read; an error tells what to do about ranges of dims, if there are any."""
+    if not options.ranges:
+        return compile_graph(file, options, ground, clock)
+    from atc_py.pipeline.range_inputs import gears_advised, with_open_ranges
+
+    with gears_advised(options.ranges):
+        return compile_graph(with_open_ranges(file, options.ranges), options, ground, clock)
 
 
 class CommonGround(msgspec.Struct, frozen=True):

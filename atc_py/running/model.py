@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, final
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_RUN_INPUT
-from atc_py.options.gears import SHAPE_DATA, GearChoice
+from atc_py.options.gears import SHAPE_DATA
 from atc_py.options.ranges import format_ranges, outside
 from atc_py.results.cann_nodes import read_semantics
 from atc_py.running.gears import gear_of_feeds
@@ -156,6 +156,8 @@ class Model:
             inputs = filled(self.description, inputs)
         if self.gears is None:
             if gear is not None:
+                from atc_py.options.gear_choice import GearChoice
+
                 GearChoice("gear", None, (gear,)).position_in(None)
             if self._ranges:
                 self._check_ranges(inputs)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +19,8 @@ from tests.gears.models import image_model
 from tests.hostile.test_gears import changed
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from atc_py.diag import Diagnostic
 
 TEXT = """<ir_version: 8, opset_import: ["" : 13]>

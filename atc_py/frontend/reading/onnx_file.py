@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
     from atc_py.diag import Diagnostic
-    from atc_py.frontend.folding.fold import FoldMemo
+    from atc_py.frontend.folding.fold_memo import FoldMemo
     from atc_py.frontend.folding.graph import ValueType, WorkNode
     from atc_py.frontend.reading.contents import Contents
     from atc_py.frontend.reading.declared import DeclaredInput
