@@ -14,7 +14,6 @@ DOCUMENTS: dict[str, str] = {
     "source_operators, target_operators, engines, kernels, launches, launches_unfused, passes, "
     "fusion_result, precision, layout, stages, weights_in, weights_out, file_bytes, memory, "
     "estimated_time, gears",
-    "compare --batch-sizes": "gears, diagnostics",
     "convert --passes": "[name, optional, summary, atc_names, in_atc]",
     "fix": "model, output, operator_list, opset, errors, verdicts, bound, ranges, rewrites, deciding, left, proof, target, changes, diagnostics",
     "explain": "[code, name, severity, exit, meaning, remedy]",

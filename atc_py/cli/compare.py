@@ -9,15 +9,13 @@ import click
 
 from atc_py.cli import options
 from atc_py.cli.console import print_bytes, print_diagnostics, print_line, progress
+from atc_py.cli.gear_options import compared_gears
 from atc_py.options.compile_options import PrecisionMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from typing_extensions import Unpack
-
     from atc_py.diag import Diagnostic
-    from atc_py.options.choices import CompareChoice, ConvertChoice
     from atc_py.options.gears import Gears
     from atc_py.results.layer_comparison import LayerComparison
 
@@ -62,7 +60,7 @@ _GEAR_FORMATS = ("text", "json")
     "--input-format", "--input_format", type=click.Choice(["NCHW", "NHWC"]), default="NCHW",
     show_default=True, help="What the axes of inputs are, for AIPP.",
 )  # fmt: skip
-@options.gear_lists
+@compared_gears
 @options.OP_SPECS
 @options.MAX_MEMORY
 @options.report_option(_FORMATS, "csv has the columns of Ascend's msit first")
@@ -85,33 +83,23 @@ _GEAR_FORMATS = ("text", "json")
 @click.pass_context
 def compare(  # noqa: PLR0913  (one parameter an option)
     context: click.Context,
+    /,
     *,
     model: Path,
-    inputs: tuple[str, ...],
-    samples: int,
-    seed: int,
-    device: str,
-    soc: str,
-    precision_mode: str | None,
     input_shape: str,
-    op_specs: Path | None,
+    gears: Gears | None,
     form: str | None,
     output: str | None,
     targets: tuple[str, ...],
     suggest: str | None,
     suggest_trials: int,
-    aipp_settings: Path | None,
     as_json: bool,
-    batch_sizes: str,
-    image_sizes: str,
-    dims: str,
-    **precision: Unpack[CompareChoice],
+    **settings: Any,
 ) -> None:
     """Compile MODEL, an ONNX file, and compare each layer with the original.
 
-    With lists of gears the model is compared for the shapes of each gear.
-
-    The original runs as it is, in onnxruntime or onnx's evaluator. A layer of floats or of quantized codes fails if its relative distance is
+    With lists of gears that is done for the shapes of each gear. The original runs as it is, in
+    onnxruntime or onnx's evaluator. A layer of floats or of quantized codes fails if its relative distance is
     over 0.05 or values are lost to NaN or infinity, one of other integers if over 1 % differ. An
     error is introduced at a layer if it is more than twice the largest error among the layer's
     inputs; an error of the original itself is taken out and reported.
@@ -122,24 +110,16 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     """
     import atc_py
     from atc_py.compare.targets import missed_by_all, missed_targets, read_targets
-    from atc_py.options.choices import chosen_gears
 
     form, least = options.report_format(form, as_json=as_json), read_targets(targets)
     path, keep = _files(model, output, suggest)
-    lists: ConvertChoice = {"batch_sizes": batch_sizes, "image_sizes": image_sizes, "dims": dims}
-    if any(lists.values()):
-        _compare_gears(
-            context, model, chosen_gears(lists, input_shape), form, path, least, keep,
-            inputs=inputs, samples=samples, seed=seed, soc=soc, precision_mode=precision_mode,
-            op_specs=op_specs, device=device, aipp_settings=aipp_settings, **precision,
-        )  # fmt: skip
+    if gears is not None:
+        _compare_gears(context, model, gears, form, path, least, keep, **settings)
         return
     with progress(quiet=form == "json", lines=keep is not None) as on_stage:
         done = atc_py.compare_model(
-            model, inputs=inputs, samples=samples, seed=seed, soc=soc,
-            precision_mode=precision_mode, input_shape=input_shape, op_specs=op_specs,
-            targets=least, suggest=None if keep is None else least, suggest_trials=suggest_trials,
-            histograms=form == "html", device=device, aipp_settings=aipp_settings, on_stage=on_stage, **precision,
+            model, input_shape=input_shape, targets=least, suggest=None if keep is None else least,
+            suggest_trials=suggest_trials, histograms=form == "html", on_stage=on_stage, **settings,
         )  # fmt: skip
     written = _suggestion_line(done, keep)
     findings = [*missed_targets(done, least), *missed_by_all(done)]
@@ -153,7 +133,7 @@ def compare(  # noqa: PLR0913  (one parameter an option)
 def _compare_gears(  # noqa: PLR0913  (the gears, and where the report goes)
     context: click.Context,
     model: Path,
-    gears: Gears | None,
+    gears: Gears,
     form: str,
     path: Path | None,
     least: Mapping[str, float],
@@ -165,7 +145,7 @@ def _compare_gears(  # noqa: PLR0913  (the gears, and where the report goes)
     from atc_py.compare.targets import missed_targets
     from atc_py.report.layers.gears import gears_document, gears_text
 
-    if gears is None or form not in _GEAR_FORMATS or keep is not None:
+    if form not in _GEAR_FORMATS or keep is not None:
         raise click.UsageError(
             "gears are compared as --format text or json, without --suggest: "
             "give a gear's dims with --input-shape for the rest"

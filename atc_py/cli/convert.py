@@ -16,6 +16,7 @@ from atc_py.cli.console import (
     print_tables,
     progress,
 )
+from atc_py.cli.gear_options import gear_lists
 from atc_py.diag import AtcError
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.options.input_format import InputFormat
@@ -83,7 +84,7 @@ def _names(row: type[Pass]) -> str:
 @options.semantics
 @options.fix_rules
 @options.INPUT_SHAPE
-@options.gear_lists
+@gear_lists
 @click.option(
     "--input-format", "--input_format", type=click.Choice([each.value for each in InputFormat]),
     default=InputFormat.NCHW.value, show_default=True,

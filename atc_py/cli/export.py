@@ -9,13 +9,14 @@ import click
 
 from atc_py.cli import options
 from atc_py.cli.console import print_json, print_tables, progress
+from atc_py.cli.gear_options import gear_choice
 from atc_py.options.compile_options import PrecisionMode
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from atc_py.options.choices import PrecisionChoice
-    from atc_py.options.gears import GearChoice
+    from atc_py.options.gear_choice import GearChoice
 
 __all__ = ["export"]
 
@@ -39,7 +40,7 @@ __all__ = ["export"]
 @options.INPUT_SHAPE
 @options.AIPP
 @options.OP_SPECS
-@options.gear_choice
+@gear_choice
 @options.MAX_MEMORY
 @options.AS_JSON
 @click.pass_context

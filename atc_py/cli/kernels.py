@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from atc_py.cli import options
 from atc_py.cli.console import print_diagnostics, print_json, print_line, print_tables, progress
+from atc_py.cli.gear_options import gear_choice
 from atc_py.options.compile_options import PrecisionMode
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from atc_py.options.choices import PrecisionChoice
-    from atc_py.options.gears import GearChoice
+    from atc_py.options.gear_choice import GearChoice
     from atc_py.package.reader import OfflineModel
 
 __all__ = ["kernels"]
@@ -50,7 +48,7 @@ __all__ = ["kernels"]
 @options.INPUT_SHAPE
 @options.AIPP
 @options.OP_SPECS
-@options.gear_choice
+@gear_choice
 @options.MAX_MEMORY
 @options.TEMPLATES
 @options.report_option(("text", "json"))
@@ -58,6 +56,7 @@ __all__ = ["kernels"]
 @click.pass_context
 def kernels(  # noqa: PLR0913  (one parameter an option)
     context: click.Context,
+    /,
     *,
     model: Path,
     output: str | None,
@@ -65,15 +64,10 @@ def kernels(  # noqa: PLR0913  (one parameter an option)
     sanitize: bool,
     trust: bool,
     seed: int,
-    soc: str,
-    input_shape: str,
-    aipp: Path | None,
-    op_specs: Path | None,
     gear: GearChoice | None,
-    templates: Path | None,
     form: str | None,
     as_json: bool,
-    **precision: Unpack[PrecisionChoice],
+    **compiling: Any,
 ) -> None:
     """List the kernels of MODEL, an offline model or an ONNX model to compile.
 
@@ -98,16 +92,7 @@ def kernels(  # noqa: PLR0913  (one parameter an option)
     options.refuse_compiling(context, model, "soc", "templates")
     if verify:
         check_trust(model, trusted=trust)
-    with opened_model(
-        model,
-        gear,
-        soc=soc,
-        input_shape=input_shape,
-        aipp=aipp,
-        op_specs=op_specs,
-        templates=templates,
-        **precision,
-    ) as opened:
+    with opened_model(model, gear, **compiling) as opened:
         if folder is not None:
             write_kernels(kernel_texts(opened), folder)
         if verify:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from atc_py.cli import options
 from atc_py.cli.console import print_bytes, print_json, print_line, print_tables
+from atc_py.cli.gear_options import gear_choice
 from atc_py.options.compile_options import PrecisionMode
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
     from atc_py.cost.calibration import Calibration
-    from atc_py.options.choices import PrecisionChoice
-    from atc_py.options.gears import GearChoice
+    from atc_py.options.gear_choice import GearChoice
     from atc_py.results.profile import Profile
 
 __all__ = ["profile"]
@@ -48,7 +46,7 @@ _FORMATS = ("text", "json", "csv", "html")
 )  # fmt: skip
 @click.option("--save-factors", type=click.Path(), metavar="FILE", help="Save refitted factors.")
 @click.option("--factors", type=_FILE, metavar="FILE", help="Estimate with saved factors.")
-@options.gear_choice
+@gear_choice
 @options.report_option(_FORMATS, "html has the graph, a timeline, a roofline and memory over time")
 @click.option("-o", "--output", type=click.Path(), help="File for the report.")
 @click.option(
@@ -59,12 +57,10 @@ _FORMATS = ("text", "json", "csv", "html")
 @click.pass_context
 def profile(  # noqa: PLR0913  (one parameter an option)
     context: click.Context,
+    /,
     *,
     model: Path | None,
     socs: tuple[str, ...],
-    input_shape: str,
-    aipp: Path | None,
-    op_specs: Path | None,
     calibrate: Path | None,
     save_factors: str | None,
     factors: Path | None,
@@ -73,7 +69,7 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     trace: str | None,
     gear: GearChoice | None,
     as_json: bool,
-    **precision: Unpack[PrecisionChoice],
+    **compiling: Any,
 ) -> None:
     """Estimate the time and memory of MODEL, an ONNX file or an offline model.
 
@@ -101,17 +97,7 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     if model is None:
         _show_calibration(done, form)
         return
-    found = profile_model(
-        model,
-        socs,
-        fit,
-        done,
-        gear,
-        input_shape=input_shape,
-        aipp=aipp,
-        op_specs=op_specs,
-        **precision,
-    )
+    found = profile_model(model, socs, fit, done, gear, **compiling)
     if traced is not None:
         _write_trace(found, traced)
     _show_report(found, form, report, as_json=as_json)

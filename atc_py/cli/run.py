@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from atc_py.cli.console import print_diagnostics, print_json, print_tables
-from atc_py.cli.options import AS_JSON, MAX_MEMORY, gear_choice
+from atc_py.cli.gear_options import gear_choice
+from atc_py.cli.options import AS_JSON, MAX_MEMORY
 
 if TYPE_CHECKING:
-    from atc_py.options.gears import GearChoice
+    from atc_py.options.gear_choice import GearChoice
 
 __all__ = ["run"]
 

@@ -24,8 +24,10 @@ from atc_py.options.choices import (
     ConvertChoice,
     optional_path,
     reject_unknown,
+    shapes_and_ranges,
 )
 from atc_py.options.compile_options import AUTO
+from atc_py.options.ranges import refuse_ranges
 from atc_py.package.reader import open_model
 from atc_py.results.cann_nodes import read_semantics
 from atc_py.results.picture_inputs import AIPP
@@ -85,8 +87,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
 
     Args:
         model: path of the .onnx file.
-        inputs: arrays by name, or `name=file` texts; others get random data that fit them. Inputs that
-            AIPP reads take pictures: files of pictures, or their bytes.
+        inputs: arrays by name, or `name=file` texts, of pictures for AIPP; others get random data.
         samples: how often both are run, each time on other random data.
         seed: seed of the first sample's random data; the next ones count on from it.
         soc: as in `convert`, and so are precision_mode, input_shape and op_specs.
@@ -102,20 +103,32 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
         on_stage: called with the name of each stage as it begins.
         **precision: ATC's finer controls, and rules that fix the model; see `CompareChoice`.
 
-    Returns:
-        Every layer, up to the kernel that invalid data stopped, and what has no counterpart.
+    Returns every layer, up to the kernel that invalid data stopped, and what has no counterpart.
 
     Raises:
         AtcError: from `convert`, for data that do not fit, REFERENCE_FAILED, DEVICE_FAILED.
     """
-    _check_options(samples, suggest, suggest_trials, precision)
+    _check_options(samples, suggest, suggest_trials, precision, input_shape)
     chosen = cast("ConvertChoice", {"precision_mode": precision_mode, **precision})
     compilation = Compilation(Path(model), soc, input_shape, op_specs, chosen)
+    data, draws = (inputs, optional_path(aipp_settings)), (samples, seed)
+    shown = histograms, device, targets or {}
+    return _compared(compilation, data, draws, shown, (suggest, suggest_trials), on_stage)
+
+
+def _compared(
+    compilation: Compilation,
+    data: tuple[Mapping[str, Array] | Iterable[str], Path | None],
+    draws: tuple[int, int],
+    shown: tuple[bool, str, Mapping[str, float]],
+    search: tuple[Mapping[str, float] | None, int],
+    on_stage: Callable[[str], None] | None,
+) -> LayerComparison:
+    """Compile and compare; the arguments are those of a session, what it shows, and a search."""
     with work_folder() as folder, _compiled_model(compilation, folder, on_stage) as package:
-        path = optional_path(aipp_settings)
-        session = _Session(compilation, package, folder, (inputs, path), (samples, seed))
-        session.histograms, session.device, session.targets = histograms, device, targets or {}
-        return session.suggested(suggest, suggest_trials, on_stage)
+        session = _Session(compilation, package, folder, data, draws)
+        session.histograms, session.device, session.targets = shown
+        return session.suggested(*search, on_stage)
 
 
 def _check_options(
@@ -123,8 +136,10 @@ def _check_options(
     targets: Mapping[str, float] | None,
     trials: int,
     precision: Mapping[str, object],
+    shapes: str | Mapping[str, Sequence[int]],
 ) -> None:
-    """Reject unknown keywords, and counts and targets that are out of range."""
+    """Reject unknown keywords, counts and targets that are out of range, and ranges of dims."""
+    refuse_ranges(shapes_and_ranges(shapes)[1], "a comparison runs one shape")
     reject_unknown("compare_model", precision, CompareChoice)
     if samples < 1:
         raise BAD_OPTION.error(f"samples must be 1 or more, found {samples}")

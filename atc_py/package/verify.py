@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec.structs import replace
 
 from atc_py.diag import Place, Sink
@@ -55,8 +56,7 @@ class Verified:
     report: dict[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class VerifiedFile:
+class VerifiedFile(msgspec.Struct, frozen=True):
     """A sound file.
 
     Attributes:

@@ -31,8 +31,9 @@ from atc_py.lowering.coverage import not_lowered
 from atc_py.lowering.lower import lower_model
 from atc_py.lowering.restated import restated
 from atc_py.options.compile_options import Semantics
+from atc_py.options.ranges import format_ranges, open_dims
 from atc_py.package.contents import PackageContents
-from atc_py.package.schema import ATC_CMDLINE, FIXED
+from atc_py.package.schema import ATC_CMDLINE, FIXED, INPUT_RANGES
 from atc_py.package.writer import write_model
 from atc_py.passes.base import PassContext
 from atc_py.passes.fusion.record import PassFusions
@@ -65,7 +66,7 @@ if TYPE_CHECKING:
     from atc_py.check.findings import ModelCheck
     from atc_py.diag import Diagnostic
     from atc_py.emit.kernels import KernelSet, SourceMemo
-    from atc_py.frontend.folding.fold import FoldMemo
+    from atc_py.frontend.folding.fold_memo import FoldMemo
     from atc_py.frontend.reading.onnx_file import OnnxFile
     from atc_py.ir import Graph
     from atc_py.options.compile_options import CompileOptions
@@ -104,7 +105,7 @@ def compile_model(
     ground = common_ground(options)
     with clock.stage("read"):
         file = with_user_ends(read(model), options)
-    compiled = compile_graph(file, options, ground, clock)
+    compiled = _compiled(file, options, ground, clock)
     with clock.stage("package"):
         written = write_model(compiled.graph, output, compiled.contents)
     with clock.stage("estimate"):
@@ -120,6 +121,18 @@ def compile_model(
         compiled.warnings,
         *needs,
     )
+
+
+def _compiled(
+    file: OnnxFile, options: CompileOptions, ground: CommonGround, clock: StageClock
+) -> CompiledGraph:
+    """Compile a file that was read; an error tells what to do about ranges of dims, if there are any."""
+    if not options.ranges:
+        return compile_graph(file, options, ground, clock)
+    from atc_py.pipeline.range_inputs import gears_advised, with_open_ranges
+
+    with gears_advised(options.ranges):
+        return compile_graph(with_open_ranges(file, options.ranges), options, ground, clock)
 
 
 class CommonGround(msgspec.Struct, frozen=True):
@@ -301,6 +314,7 @@ def _checked_source(
             quant_bias=options.precision.quant_bias,
             suggest=suggest,
             memo=ground.memo,
+            opened=open_dims(options.ranges),
         )
     with clock.stage("check"):
         view = folded.source
@@ -478,6 +492,8 @@ def _recorded_options(facts: Facts, given: CompileOptions) -> dict[str, str]:
     options = {"precision_mode": facts.precision_mode}
     if given.atc_cmdline:
         options[ATC_CMDLINE] = given.atc_cmdline
+    if given.ranges:
+        options[INPUT_RANGES] = format_ranges(given.ranges)
     if facts.fixed is not None:
         options[FIXED] = "rules"
     if facts.semantics is not None:

@@ -10,7 +10,7 @@ from atc_py.cost.network import network_cost
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import GEAR_NOT_COMPILED
 from atc_py.emit.kernels import SourceMemo
-from atc_py.frontend.folding.fold import FoldMemo
+from atc_py.frontend.folding.fold_memo import FoldMemo
 from atc_py.frontend.reading.chosen_ends import with_user_ends
 from atc_py.frontend.reading.read import read_model
 from atc_py.options.gears import format_gear

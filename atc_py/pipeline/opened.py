@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from atc_py.options.gears import GearChoice
+    from atc_py.options.gear_choice import GearChoice
     from atc_py.package.reader import OfflineModel
 
 __all__ = ["is_offline", "opened_model"]

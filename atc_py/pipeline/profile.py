@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from atc_py.cost.calibration import Calibration
     from atc_py.cost.estimate import Fit
-    from atc_py.options.gears import GearChoice
+    from atc_py.options.gear_choice import GearChoice
     from atc_py.package.reader import OfflineModel
 
 __all__ = ["calibration_of", "fit_of", "profile_model"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from atc_py.results.fusions import fusions_json
 from atc_py.source import Outcome
 
@@ -107,8 +109,7 @@ class Facts:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class GearFacts:
+class GearFacts(msgspec.Struct, frozen=True):
     """Figures of one gear of a model with gears.
 
     Attributes:

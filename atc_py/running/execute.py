@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from atc_py.diag import Diagnostic
-    from atc_py.options.gears import GearChoice
+    from atc_py.options.gear_choice import GearChoice
     from atc_py.results.comparison import Comparison
     from atc_py.running.model import Model, Port
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_RUN_INPUT
-from atc_py.options.gears import SHAPE_DATA, GearChoice, format_gear
+from atc_py.options.gears import SHAPE_DATA, format_gear
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,6 +45,8 @@ def gear_of_feeds(
     left = {name: array for name, array in feeds.items() if name != SHAPE_DATA}
     fed = None if SHAPE_DATA not in feeds else _gear_of_data(gears, feeds[SHAPE_DATA])
     if chosen is not None:
+        from atc_py.options.gear_choice import GearChoice
+
         chosen = GearChoice("gear", None, (chosen,)).position_in(gears)
         if fed not in {None, chosen}:
             names = format_gear(gears.gears[chosen]), format_gear(gears.gears[fed or 0])

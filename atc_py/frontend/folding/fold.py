@@ -22,16 +22,17 @@ from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import MAX_RANK, element_count, format_shape
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Mapping
 
     import numpy.typing as npt
 
     from atc_py.diag import Diagnostic
+    from atc_py.frontend.folding.fold_memo import FoldMemo
     from atc_py.frontend.folding.graph import ValueType, WorkGraph, WorkNode
     from atc_py.frontend.reading.tensors import TensorReader
     from atc_py.tensor.shapes import Shape
 
-__all__ = ["SPLAT_LIMIT", "FoldMemo", "fold_graph", "fold_what_can_be"]
+__all__ = ["SPLAT_LIMIT", "fold_graph", "fold_what_can_be"]
 
 SPLAT_LIMIT = 4 * 2**30
 """Bytes of a constant that repeats one value; it takes no memory before the device has it.
@@ -49,27 +50,6 @@ _UNSIZED_LIMIT = 2**20
 
 _AT_MOST_INPUT = frozenset({"Compress", "NonZero", "NonMaxSuppression", "Unique"})
 """Operators whose result, though of unknown size, is about as large as their inputs at most."""
-
-
-class FoldMemo:
-    """Results of nodes by the constants that they read, for graphs of one file with other shapes.
-
-    Weights that are made of weights are the same constants in each of the graphs then.
-    """
-
-    def __init__(self) -> None:
-        self._known: dict[
-            tuple[WorkNode, tuple[int, ...]], tuple[list[ConstData], dict[str, ConstData]]
-        ] = {}
-
-    def get(self, node: WorkNode, read: Sequence[ConstData]) -> dict[str, ConstData] | None:
-        """Return the results of a node that read these constants before, else None."""
-        found = self._known.get((node, tuple(map(id, read))))
-        return None if found is None else found[1]
-
-    def put(self, node: WorkNode, read: Sequence[ConstData], results: dict[str, ConstData]) -> None:
-        """Keep the results of a node, and what it read, whose identity is the key."""
-        self._known[node, tuple(map(id, read))] = [*read], results
 
 
 def fold_graph(

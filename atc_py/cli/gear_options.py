@@ -1,0 +1,96 @@
+"""Options about gears that several commands share: lists to compile, and one to look at."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from click.decorators import FC
+
+__all__ = ["compared_gears", "gear_choice", "gear_lists"]
+
+_GEAR_OPTIONS = (
+    click.option(
+        "--batch-sizes",
+        "--dynamic_batch_size",
+        "batch_sizes",
+        default="",
+        metavar="1,2,4",
+        help="Gears: batch sizes, one graph each, for -1 on axis 0 in --input-shape.",
+    ),
+    click.option(
+        "--image-sizes",
+        "--dynamic_image_size",
+        "image_sizes",
+        default="",
+        metavar='"320,320;640,640"',
+        help="Gears: heights and widths, one graph each, for -1 in --input-shape.",
+    ),
+    click.option(
+        "--dims",
+        "--dynamic_dims",
+        "dims",
+        default="",
+        metavar='"1,16;2,32"',
+        help="Gears: numbers for every -1 in --input-shape, in its order.",
+    ),
+)
+
+
+_GEAR_CHOICES = (
+    click.option(
+        "--gear", "gear", type=click.IntRange(min=0), metavar="NUMBER",
+        help="Position of a gear, from 0, in an offline model with gears.",
+    ),
+    click.option("--batch", "batch", default="", metavar="4", help="The gear of this batch size."),
+    click.option(
+        "--image", "image", default="", metavar="320,320",
+        help="The gear of this height and width.",
+    ),
+    click.option(
+        "--dims", "dims", default="", metavar="1,16", help="The gear of these numbers for dims."
+    ),
+)  # fmt: skip
+
+
+def gear_choice(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that name one gear, which the command takes as one `gear`."""
+
+    @wraps(command)
+    def with_gear(
+        *args: Any, gear: int | None, batch: str, image: str, dims: str, **kwargs: Any
+    ) -> Any:
+        from atc_py.options.gear_choice import parse_gear_choice
+        from atc_py.options.gears import GearKind
+
+        texts = {GearKind.BATCH: batch, GearKind.IMAGE: image, GearKind.DIMS: dims}
+        return command(*args, gear=parse_gear_choice(gear, texts), **kwargs)
+
+    for option in reversed(_GEAR_CHOICES):
+        with_gear = option(with_gear)
+    return with_gear
+
+
+def compared_gears(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that list gears, which the command takes as one `gears`."""
+
+    @wraps(command)
+    def with_gears(*args: Any, batch_sizes: str, image_sizes: str, dims: str, **kwargs: Any) -> Any:
+        from atc_py.options.choices import ConvertChoice, chosen_gears
+
+        lists = ConvertChoice(batch_sizes=batch_sizes, image_sizes=image_sizes, dims=dims)
+        return command(*args, gears=chosen_gears(lists, kwargs["input_shape"]), **kwargs)
+
+    return gear_lists(with_gears)
+
+
+def gear_lists(command: FC) -> FC:
+    """Add the options that list gears."""
+    for option in reversed(_GEAR_OPTIONS):
+        command = option(command)
+    return command

@@ -1,0 +1,87 @@
+"""The gear of a run or a report that the user names, by its position or by its numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from atc_py.diag.codes import BAD_OPTION, NO_SUCH_GEAR, OPTIONS_EXCLUDE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from atc_py.options.gears import GearKind, Gears
+
+__all__ = ["GearChoice", "parse_gear_choice"]
+
+_DIGITS = 10
+"""Digits of the numbers of gears."""
+
+
+class GearChoice(msgspec.Struct, frozen=True):
+    """A gear that the user named, by its position or by its numbers.
+
+    Attributes:
+        option: the option that names it.
+        kind: what its numbers decide; None for a position.
+        values: its numbers, or its position.
+    """
+
+    option: str
+    kind: GearKind | None
+    values: tuple[int, ...]
+
+    def position_in(self, gears: Gears | None) -> int:
+        """Return the position of the gear.
+
+        Raises:
+            AtcError: NO_SUCH_GEAR for a model without gears, with gears of another kind, or without
+                this one.
+        """
+        if gears is None:
+            raise NO_SUCH_GEAR.error(
+                f"{self.option} names a gear, but the offline model is for one shape",
+                help="leave the option out",
+            )
+        if self.kind is None:
+            position = self.values[0]
+            if position not in range(len(gears.gears)):
+                last = len(gears.gears) - 1
+                raise gears.refusal(f"{self.option} {position} is beyond the last gear, {last}")
+            return position
+        if self.kind is not gears.kind:
+            raise NO_SUCH_GEAR.error(
+                f"{self.option} names a gear of kind {self.kind.value}; "
+                f"those of the offline model are of kind {gears.kind.value}",
+                help=f"use {gears.kind.run_option}, or --gear with the gear's position",
+            )
+        return gears.of_values(self.values, self.option)
+
+
+def parse_gear_choice(position: int | None, given: Mapping[GearKind, str]) -> GearChoice | None:
+    """Return the gear that one of four options names; None if none does.
+
+    Args:
+        position: value of --gear.
+        given: values of the options with numbers.
+
+    Raises:
+        AtcError: OPTIONS_EXCLUDE where several do; BAD_OPTION for numbers that cannot be read.
+    """
+    texts = [(kind, text) for kind, text in given.items() if text]
+    options = ["--gear"] * (position is not None) + [kind.run_option for kind, _ in texts]
+    if len(options) > 1:
+        raise OPTIONS_EXCLUDE.error(f"{' and '.join(options)} both name a gear", help="give one")
+    if position is not None:
+        return GearChoice("--gear", None, (position,))
+    if not texts:
+        return None
+    ((kind, text),) = texts
+    numbers = [part.strip() for part in text.split(",")]
+    if not all(each.isascii() and each.isdigit() and len(each) <= _DIGITS for each in numbers):
+        raise BAD_OPTION.error(
+            f"{kind.run_option} {text!r} does not name a gear",
+            help=f"give its numbers, such as {kind.run_option} 320,320",
+        )
+    return GearChoice(kind.run_option, kind, tuple(map(int, numbers)))
