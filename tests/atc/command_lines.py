@@ -433,6 +433,11 @@ MODES = [
     Line("--singleop=ops.json --output=d --soc_version=Ascend310 --mode=3", "E10001"),
     Line("--singleop=none.json --output=d --soc_version=Ascend310", "E10023"),
     Line("--singleop=ops.json --output=d --soc_version=Ascend310", output="d/add.om"),
+    Line("--singleop=ops.json --output=d --soc_version=Ascend310 --log=error --precision_mode=force_fp16",
+         output="d/add.om", effect=says("--log has no effect")),
+    Line("--singleop=ops.json --output=d --soc_version=Ascend310 --precision_mode=force_fp16 "
+         "--precision_mode_v2=fp16", "E10056"),
+    Line("--singleop=ops.json --output=d* --soc_version=Ascend310", "E10001"),
 ]  # fmt: skip
 """Modes besides conversion, and single operators."""
 
