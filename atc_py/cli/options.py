@@ -58,7 +58,7 @@ INPUT_SHAPE = click.option(
     "--input_shape",
     default="",
     metavar='"x:1,3,224,224;y:..."',
-    help="Dims of inputs that the model leaves open.",
+    help="Dims of inputs that the model leaves open; 1~8 or -1 for one that each run decides.",
 )
 
 AIPP = click.option(

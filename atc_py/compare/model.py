@@ -24,8 +24,10 @@ from atc_py.options.choices import (
     ConvertChoice,
     optional_path,
     reject_unknown,
+    shapes_and_ranges,
 )
 from atc_py.options.compile_options import AUTO
+from atc_py.options.ranges import refuse_ranges
 from atc_py.package.reader import open_model
 from atc_py.results.cann_nodes import read_semantics
 from atc_py.results.picture_inputs import AIPP
@@ -109,6 +111,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
         AtcError: from `convert`, for data that do not fit, REFERENCE_FAILED, DEVICE_FAILED.
     """
     _check_options(samples, suggest, suggest_trials, precision)
+    refuse_ranges(shapes_and_ranges(input_shape)[1], "a comparison runs one shape")
     chosen = cast("ConvertChoice", {"precision_mode": precision_mode, **precision})
     compilation = Compilation(Path(model), soc, input_shape, op_specs, chosen)
     with work_folder() as folder, _compiled_model(compilation, folder, on_stage) as package:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from atc_py.diag import Diagnostic
     from atc_py.tensor.dtypes import DType
-    from atc_py.tensor.shapes import Shape
+    from atc_py.tensor.shapes import Dims, Shape
 
-    Wanted = tuple[DType, Shape]
+    Wanted = tuple[DType, Dims]
 
 __all__ = ["check_feeds"]
 
@@ -28,7 +28,7 @@ def check_feeds(types: Mapping[str, Wanted], inputs: Mapping[str, NDArray[Any]])
     """Check that there is an array of the right dtype and shape for each input, and no other.
 
     Args:
-        types: dtype and shape of each input, by name.
+        types: dtype and dims of each input, by name; None for a dim that the run decides.
         inputs: the arrays, by name.
 
     Raises:
@@ -56,9 +56,21 @@ def _text(wanted: Wanted) -> str:
 def _fits(array: Any, wanted: Wanted) -> bool:
     """Return True if data are of the type of an input."""
     dtype, shape = wanted
-    if not isinstance(array, (np.ndarray, np.generic)) or array.shape != shape:
+    if not isinstance(array, (np.ndarray, np.generic)) or not _has_dims(array, shape):
         return False
     return array.dtype == dtype.numpy or array.dtype.name == dtype.value
+
+
+def _has_dims(array: Any, dims: Dims) -> bool:
+    """Return True if an array has the dims of an input, whatever it has where these are open."""
+    shape: Shape = array.shape
+    if shape == dims:
+        return True
+    return (
+        None in dims
+        and len(shape) == len(dims)
+        and all(dim in {None, own} for own, dim in zip(shape, dims, strict=True))
+    )
 
 
 def _findings(name: str, array: Any, types: Mapping[str, Wanted]) -> list[Diagnostic]:
@@ -84,6 +96,7 @@ def _help(array: NDArray[Any] | np.generic, wanted: Wanted) -> str:
     hints = []
     if array.dtype.name != dtype.value:
         hints.append(f"convert the data with array.astype({dtype.value!r})")
-    if array.shape != shape:
-        hints.append(f"the shape must be {list(shape)}, fixed when the model was converted")
+    if not _has_dims(array, shape):
+        shown = format_shape(shape) if None in shape else list(shape)
+        hints.append(f"the shape must be {shown}, fixed when the model was converted")
     return "; ".join(hints)

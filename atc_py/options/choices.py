@@ -22,10 +22,12 @@ from atc_py.options.compile_options import (
 from atc_py.options.fix_rules import FixRules
 from atc_py.options.gears import GearKind, Gears, one_kind, parse_gears
 from atc_py.options.input_shapes import parse_gear_shapes, parse_input_shapes
+from atc_py.options.ranges import has_ranges, parse_ranges
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from atc_py.options.ranges import Ranges
     from atc_py.tensor.shapes import Shape
 
 __all__ = [
@@ -44,6 +46,7 @@ __all__ = [
     "optional_path",
     "precision_options",
     "reject_unknown",
+    "shapes_and_ranges",
 ]
 
 
@@ -336,6 +339,21 @@ def input_shapes(given: str | Mapping[str, Sequence[int]]) -> dict[str, Shape]:
     if isinstance(given, str):
         return parse_input_shapes(given) if given else {}
     return {name: tuple(int(dim) for dim in shape) for name, shape in given.items()}
+
+
+def shapes_and_ranges(
+    given: str | Mapping[str, Sequence[int]],
+) -> tuple[dict[str, Shape], Ranges]:
+    """Return the shapes of inputs, and the ranges of those with dims that each run decides."""
+    if not isinstance(given, str) and any(dim < 0 for dims in given.values() for dim in dims):
+        given = ";".join(f"{name}:{_gear_text(dims, ',')}" for name, dims in given.items())
+    if not isinstance(given, str) or not has_ranges(given):
+        return input_shapes(given), {}
+    found = parse_ranges(given)
+    opened = {name for name, dims in found.items() if any(dim.is_open for dim in dims)}
+    closed = {name: dims for name, dims in found.items() if name not in opened}
+    shapes = {name: tuple(dim.low for dim in dims) for name, dims in closed.items()}
+    return shapes, {name: found[name] for name in found if name in opened}
 
 
 def chosen_gears(choice: ConvertChoice, given: str | Mapping[str, Sequence[int]]) -> Gears | None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from atc_py.options.fix_rules import FixRules
     from atc_py.options.gears import Gears
     from atc_py.options.out_nodes import OutNode
+    from atc_py.options.ranges import DimRange
     from atc_py.tensor.shapes import Shape
 
 __all__ = [
@@ -226,6 +227,7 @@ class CompileOptions:
         input_format: the layout that inputs of images are in; it labels them and moves no data.
         gears: the lists of shapes that the model is compiled for, which has no `input_shapes` then;
             None for one shape.
+        ranges: of inputs with dims that each run decides, the range of every dim.
         replace_shapes: whether `input_shapes` count also where the model fixes other dims, as with ATC.
         atc_cmdline: command line of `atc` that the offline model records; empty for none.
         aipp: file of AIPP configurations, which make pictures of inputs, or None.
@@ -248,6 +250,7 @@ class CompileOptions:
     out_nodes: tuple[OutNode, ...] = ()
     input_format: InputFormat = InputFormat.NCHW
     gears: Gears | None = None
+    ranges: Mapping[str, tuple[DimRange, ...]] = field(default_factory=dict)
     replace_shapes: bool = False
     atc_cmdline: str = ""
     aipp: Path | None = None

@@ -80,7 +80,8 @@ class ArchiveWriter:
         """Take the last member out again; the next one stands in its place."""
         entry = self._entries.pop()
         del self.members[entry.name]
-        self._file.seek(entry.offset)
+        self._end = entry.offset
+        self._file.seek(self._end)
 
     def finish(self, digest: str) -> int:
         """Write the directory, with the digest of the description; the size of the archive."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from atc_py.diag import Place
+from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import OM_CONTENT
 from atc_py.ir import Engine
+from atc_py.options.ranges import parse_ranges
 from atc_py.package.names import MODEL, REPORT, WEIGHTS, is_safe_member
+from atc_py.package.schema import INPUT_RANGES
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
 from atc_py.tensor.shapes import MAX_RANK, element_count, format_shape
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from atc_py.diag import Sink
     from atc_py.package.gears_schema import OmIndex
     from atc_py.package.records import Entry
-    from atc_py.package.schema import OmModel, OmNode, OmTensor
+    from atc_py.package.schema import OmModel, OmNode, OmPort, OmTensor
 
 __all__ = ["check_description", "check_members", "check_names"]
 
@@ -105,8 +107,7 @@ def check_description(model: OmModel, file: str, sink: Sink) -> None:
         field = f"inputs[{position}]"
         if _check_position(field, port.tensor, range(count), report):
             _note_source(field, port.tensor, made, report)
-            if None in model.tensors[port.tensor].shape:
-                report.add(field, "an input must have known dims")
+            _check_input(field, port, model, report)
     _check_scopes(model, report)
     for position, node in enumerate(model.nodes):
         _check_node(f"nodes[{position}]", node, (made, count), report)
@@ -116,6 +117,19 @@ def check_description(model: OmModel, file: str, sink: Sink) -> None:
             _note_use(field, port.tensor, made, report)
     for position in sorted(set(range(count)) - made):
         report.add(f"tensors[{position}]", "a tensor must have a source; found none")
+
+
+def _check_input(field: str, port: OmPort, model: OmModel, report: _Reporter) -> None:
+    """Check an input with open dims against the ranges that runs may choose from."""
+    shape = model.tensors[port.tensor].shape
+    if None not in shape:
+        return
+    try:
+        ranges = parse_ranges(model.options.get(INPUT_RANGES, "")).get(port.name, ())
+    except AtcError:
+        ranges = ()
+    if [None if dim.is_open else dim.low for dim in ranges] != shape:
+        report.add(field, "an input must have known dims, or ranges for the others")
 
 
 def _check_scopes(model: OmModel, report: _Reporter) -> None:

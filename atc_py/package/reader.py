@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag import Place
 from atc_py.diag.codes import NOT_OM, OM_CONTENT
+from atc_py.options.ranges import parse_ranges
 from atc_py.package.gears_schema import GEARS_VERSION
 from atc_py.package.npy import npy_header, view_array
+from atc_py.package.schema import INPUT_RANGES
 from atc_py.package.verify import VerifiedFile, verify
 from atc_py.system.input_files import check_name, check_regular, read_refusal
 from atc_py.tensor.dtypes import DType
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from atc_py.diag import AtcError
+    from atc_py.options.ranges import Ranges
 
 __all__ = ["OfflineModel", "open_model"]
 
@@ -68,6 +71,12 @@ class OfflineModel:
     def format_version(self) -> int:
         """Version of the file's format."""
         return self.description.format_version if self.gears is None else GEARS_VERSION
+
+    @property
+    def ranges(self) -> Ranges:
+        """The inputs with dims that each run decides, and the ranges of all their dims."""
+        text = self.description.options.get(INPUT_RANGES, "")
+        return parse_ranges(text) if text else {}
 
     def array(self, member: str) -> npt.NDArray[np.generic]:
         """Return the data of a constant, read-only and not copied; it stays valid after `close`.

@@ -15,6 +15,7 @@ __all__ = [
     "FIXED",
     "FORMAT",
     "FORMAT_VERSION",
+    "INPUT_RANGES",
     "READ_VERSIONS",
     "OmAttribute",
     "OmMember",
@@ -32,6 +33,9 @@ ATC_CMDLINE = "atc_cmdline"
 
 FIXED = "fix"
 """Option that is recorded where rules rewrote the source model before it was compiled."""
+
+INPUT_RANGES = "input_shape_range"
+"""Option that is recorded where runs decide dims of inputs: the ranges, as --input-shape has them."""
 
 FORMAT = "atc-py offline model"
 FORMAT_VERSION = 3

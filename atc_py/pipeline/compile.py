@@ -31,8 +31,9 @@ from atc_py.lowering.coverage import not_lowered
 from atc_py.lowering.lower import lower_model
 from atc_py.lowering.restated import restated
 from atc_py.options.compile_options import Semantics
+from atc_py.options.ranges import format_ranges, open_dims
 from atc_py.package.contents import PackageContents
-from atc_py.package.schema import ATC_CMDLINE, FIXED
+from atc_py.package.schema import ATC_CMDLINE, FIXED, INPUT_RANGES
 from atc_py.package.writer import write_model
 from atc_py.passes.base import PassContext
 from atc_py.passes.fusion.record import PassFusions
@@ -45,6 +46,7 @@ from atc_py.pipeline.cann_nodes import cann_nodes
 from atc_py.pipeline.proposal.advice import advise
 from atc_py.pipeline.proposal.judging import Judge, judge_of
 from atc_py.pipeline.proposal.misfit import misfits_explained
+from atc_py.pipeline.range_inputs import gears_advised, with_open_ranges
 from atc_py.pipeline.rehearsal import rehearse
 from atc_py.results.cann_nodes import CannSemantics
 from atc_py.results.conversion import Conversion, Facts, PassEffect, Stage
@@ -103,8 +105,9 @@ def compile_model(
     clock = StageClock(on_stage)
     ground = common_ground(options)
     with clock.stage("read"):
-        file = with_user_ends(read(model), options)
-    compiled = compile_graph(file, options, ground, clock)
+        file = with_open_ranges(with_user_ends(read(model), options), options.ranges)
+    with gears_advised(options.ranges):
+        compiled = compile_graph(file, options, ground, clock)
     with clock.stage("package"):
         written = write_model(compiled.graph, output, compiled.contents)
     with clock.stage("estimate"):
@@ -301,6 +304,7 @@ def _checked_source(
             quant_bias=options.precision.quant_bias,
             suggest=suggest,
             memo=ground.memo,
+            opened=open_dims(options.ranges),
         )
     with clock.stage("check"):
         view = folded.source
@@ -478,6 +482,8 @@ def _recorded_options(facts: Facts, given: CompileOptions) -> dict[str, str]:
     options = {"precision_mode": facts.precision_mode}
     if given.atc_cmdline:
         options[ATC_CMDLINE] = given.atc_cmdline
+    if given.ranges:
+        options[INPUT_RANGES] = format_ranges(given.ranges)
     if facts.fixed is not None:
         options[FIXED] = "rules"
     if facts.semantics is not None:

@@ -11,10 +11,10 @@ from atc_py.options.choices import (
     chosen_gears,
     chosen_mode,
     chosen_rules,
-    input_shapes,
     optional_path,
     precision_options,
     reject_unknown,
+    shapes_and_ranges,
 )
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.input_format import InputFormat
@@ -92,10 +92,12 @@ def compile_options(
     """
     rules = choice.get("fix")
     gears = chosen_gears(choice, input_shape)
+    shapes, ranges = ({}, {}) if gears is not None else shapes_and_ranges(input_shape)
     return CompileOptions(
         soc=soc,
         precision_mode=chosen_mode(choice),
-        input_shapes={} if gears is not None else input_shapes(input_shape),
+        input_shapes=shapes,
+        ranges=ranges,
         disabled_passes=frozenset(choice.get("disable_pass", ())),
         fusion_switch_file=optional_path(choice.get("fusion_switch_file")),
         dump_ir=output_folder("dump_ir", choice.get("dump_ir")),

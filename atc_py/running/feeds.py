@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from atc_py.diag import Diagnostic
     from atc_py.running.model import Port
-    from atc_py.tensor.shapes import Dims
+    from atc_py.tensor.shapes import Dims, Shape
 
     Array = npt.NDArray[np.generic]
 
@@ -118,7 +118,7 @@ def random_feeds(ports: Iterable[Port], seed: int) -> dict[str, Array]:
     ports = list(ports)
     require_feeds(ports)
     return {
-        port.name: random_array(port.dtype, closed_shape(port.shape), [seed, position])
+        port.name: random_array(port.dtype, _random_shape(port), [seed, position])
         for position, port in enumerate(ports)
     }
 
@@ -130,7 +130,7 @@ def require_feeds(ports: Iterable[Port]) -> None:
         AtcError: MEMORY_LIMIT at the largest input.
     """
     sizes = {
-        port.name: element_count(closed_shape(port.shape)) * max(port.dtype.itemsize, _DRAWN)
+        port.name: element_count(_random_shape(port)) * max(port.dtype.itemsize, _DRAWN)
         for port in ports
     }
     if sizes:
@@ -138,6 +138,13 @@ def require_feeds(ports: Iterable[Port]) -> None:
         require_memory(
             sum(sizes.values()), "random data for the inputs", Place(field=f"input {largest}")
         )
+
+
+def _random_shape(port: Port) -> Shape:
+    """Return the shape of random data: the largest dims of ranges, the smallest without a limit."""
+    if port.ranges:
+        return tuple(dim.low if dim.high is None else dim.high for dim in port.ranges)
+    return closed_shape(port.shape)
 
 
 def random_array(dtype: DType, shape: Sequence[int], seed: Sequence[int]) -> Array:

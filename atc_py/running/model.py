@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import TYPE_CHECKING, final
 
+from atc_py.diag import Place
 from atc_py.diag.codes import BAD_RUN_INPUT
 from atc_py.options.gears import SHAPE_DATA, GearChoice
+from atc_py.options.ranges import format_ranges, outside
 from atc_py.results.cann_nodes import read_semantics
 from atc_py.running.gears import gear_of_feeds
 from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import format_shape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 
     from atc_py.device.backend import DeviceBackend, NodeProfile
     from atc_py.options.gears import Gears
+    from atc_py.options.ranges import DimRange
     from atc_py.package.reader import OfflineModel
     from atc_py.package.schema import OmModel, OmPort
     from atc_py.results.cann_nodes import CannSemantics
@@ -36,9 +40,10 @@ class Port:
     """A model input or output: its name, element type and shape.
 
     A dim of an output is None where only the run knows it, and one of any port where the gear
-    decides; `gears` has the shapes in each gear then. A `hidden` one takes data under its name alone.
-    `partial` says that data may have fewer bytes than the shape: pictures whose settings come with
-    a run.
+    decides; `gears` has the shapes in each gear then. One of an input is None where the run decides
+    it: `ranges` has the numbers that each dim may have. A `hidden` one takes data under its name
+    alone. `partial` says that data may have fewer bytes than the shape: pictures whose settings come
+    with a run.
     """
 
     name: str
@@ -46,6 +51,7 @@ class Port:
     shape: Dims
     gears: tuple[Dims, ...] = ()
     hidden: bool = False
+    ranges: tuple[DimRange, ...] = ()
     partial: bool = False
 
 
@@ -103,7 +109,11 @@ class Model:
             self.close()
             raise
         description = self._package.description
-        self.inputs = ports_of(description, description.inputs)
+        self._ranges = self._package.ranges
+        self.inputs = tuple(
+            replace(port, ranges=self._ranges.get(port.name, ()))
+            for port in ports_of(description, description.inputs)
+        )
         self.outputs = ports_of(description, description.outputs)
 
     @property
@@ -147,10 +157,25 @@ class Model:
         if self.gears is None:
             if gear is not None:
                 GearChoice("gear", None, (gear,)).position_in(None)
+            if self._ranges:
+                self._check_ranges(inputs)
             return self._backend.run(self._handle, inputs)
         position, feeds = gear_of_feeds(self.gears, inputs, gear)
         self._last = self.at_gear(position)
         return self._last.run(feeds)
+
+    def _check_ranges(self, inputs: Mapping[str, npt.NDArray[np.generic]]) -> None:
+        """Refuse arrays with dims outside of the ranges that the model was converted for."""
+        for name, array in inputs.items():
+            shape = tuple(getattr(array, "shape", ()))
+            dims = self._ranges.get(name, ())
+            if len(shape) == len(dims) and outside(self._ranges, name, shape):
+                raise BAD_RUN_INPUT.error(
+                    f"input {name!r} has the shape {format_shape(shape)}, "
+                    f"which is not in {format_ranges({name: dims})}",
+                    place=Place(field=f"input {name}"),
+                    help="convert the model again with the range that is needed",
+                )
 
     def at_gear(self, gear: int) -> Model:
         """Return the model of one gear, on the same kind of device; it closes with this one.
@@ -163,6 +188,10 @@ class Model:
             if gear not in self._loaded:
                 self._loaded[gear] = self.separate_gear(gear)
             return self._loaded[gear]
+
+    def separate(self) -> Model:
+        """Return the model on a device of its own, which its caller closes; it needs this file."""
+        return Model(self._package.path, *self._choice, self._package)
 
     def separate_gear(self, gear: int) -> Model:
         """Return the model of one gear, which its caller closes; it needs this one's file."""

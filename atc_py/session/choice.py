@@ -10,6 +10,7 @@ from atc_py.device.guarded import find_guarded
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_OPTION, SESSION_UNSUPPORTED
 from atc_py.options.choices import ConvertChoice, optional_path, reject_unknown
+from atc_py.options.ranges import refuse_ranges
 from atc_py.pipeline.convert import compile_options
 from atc_py.session.errors import load_error, session_error
 from atc_py.session.source import source_of
@@ -107,6 +108,7 @@ class SessionChoice:
         try:
             options = compile_options("InferenceSession", self.convert, self.soc, self.input_shape)
             options = replace(options, op_specs=optional_path(self.op_specs))
+            refuse_ranges(options.ranges, "a session compiles for the shapes that are fed")
             _require_own_inputs(options)
             find_guarded(self.device)
             return source_of(self.model, options, self.device, self.weights_folder)

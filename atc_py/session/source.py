@@ -213,7 +213,11 @@ class OfflineSource:
         from atc_py.results.memory_facts import memory_facts
 
         gears = self.model.gears
-        model = self.model if gears is None else self.model.separate_gear(gears.of_shapes(shapes))
+        model = self.model
+        if gears is not None:
+            model = model.separate_gear(gears.of_shapes(shapes))
+        elif shapes:
+            model = model.separate()
         facts = memory_facts(model.description)
         return Built(model, 0 if facts is None else facts.total)
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import zipfile
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 
 import atc_py
 from atc_py.diag import AtcError
@@ -48,6 +51,28 @@ def test_dims_that_the_file_fixes_may_be_open(tmp_path: Path) -> None:
     image_model(fixed, (1, 3, 16, 24))
     atc_py.convert(fixed, tmp_path / "net.om", **BATCH)  # type: ignore[arg-type]
     assert differences(tmp_path / "net.om", open_, tmp_path) == []
+
+
+def test_equal_weights_are_stored_once(tmp_path: Path) -> None:
+    weights = np.arange(64, dtype=np.float32).reshape(8, 8)
+    nodes = [
+        helper.make_node("MatMul", ["x", "a"], ["m"]),
+        helper.make_node("Relu", ["m"], ["r"]),
+        helper.make_node("MatMul", ["r", "b"], ["y"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "twins",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 8])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(weights, name) for name in ("a", "b")],
+    )
+    opsets = [helper.make_opsetid("", 13)]
+    source = tmp_path / "net.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), source)
+    atc_py.convert(source, tmp_path / "net.om", input_shape="x:-1,8", batch_sizes="1,2")
+    assert sum(name.startswith("weights/") for name in _sizes(tmp_path / "net.om")) == 1
+    assert differences(tmp_path / "net.om", source, tmp_path) == []
 
 
 def test_conversion_is_reproducible(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from atc_py.export.elements import element_type, held_dtype
 from atc_py.export.model import emulate
 from atc_py.export.writing import LEAST_EXTERNAL, model_bytes
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import closed_shape, element_count
+from atc_py.tensor.shapes import element_count
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -108,7 +108,7 @@ class OrtModel:
     def _fetched(self, inputs: Mapping[str, NDArray[Any]], names: list[str]) -> list[Any]:
         """Return values of the session for `inputs`."""
         check_feeds(
-            {name: (dtype, closed_shape(dims)) for name, (dtype, dims) in self._types.items()},
+            self._types,
             inputs,
         )
         feeds = {

@@ -18,6 +18,7 @@ __all__ = [
     "NOT_TRUSTED",
     "NO_BFLOAT16",
     "NO_SUCH_GEAR",
+    "OPEN_DIMS_NOT_COMPILED",
     "OPTIONS_EXCLUDE",
     "OPTION_WITHOUT_EFFECT",
     "REQUIRED_PASS",
@@ -190,4 +191,13 @@ NO_SUCH_GEAR = add_code(
     "none of them. No gear is rounded up to, as on the device.",
     "Feed the shapes of one of the gears that the message lists, or convert the model again with "
     "the gear that is needed.",
+)
+OPEN_DIMS_NOT_COMPILED = add_code(
+    1052,
+    "open-dims-not-compiled",
+    ExitCode.DONE,
+    "--input-shape leaves dims to each run, with a range such as 1~8 or with -1, and nodes of the "
+    "model need them fixed: convolutions, for instance.",
+    "Give the shapes that are needed as gears, with --batch-sizes, --image-sizes or --dims.",
+    Severity.NOTE,
 )

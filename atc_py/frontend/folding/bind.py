@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from atc_py.frontend.folding.graph import WorkNode
     from atc_py.frontend.reading.declared import DeclaredInput
     from atc_py.options.input_shapes import ShapeAdvice
-    from atc_py.tensor.shapes import Shape
+    from atc_py.tensor.shapes import Dims, Shape
 
 __all__ = ["bind_inputs", "input_faults", "observe_inputs"]
 
@@ -31,8 +31,9 @@ def bind_inputs(
     shapes: Mapping[str, Shape],
     suggest: Callable[[], ShapeAdvice] | None = None,
     nodes: Sequence[WorkNode] = (),
+    opened: Mapping[str, Dims] | None = None,
 ) -> dict[str, ValueType]:
-    """Return static types of `inputs`, with dims of `shapes` where the model leaves them open.
+    """Return types of `inputs`, with dims of `shapes` where the model leaves them open.
 
     Args:
         path: the model's file.
@@ -40,15 +41,22 @@ def bind_inputs(
         shapes: what the user gave.
         suggest: finds shapes to propose; without it every open dim is proposed as 1.
         nodes: the model's nodes, whose names are not those of inputs.
+        opened: inputs with dims that each run decides, None for these.
 
     Raises:
         AtcError: with every finding: BAD_INPUT_SHAPE for shapes that fit no input, FREE_DIMENSION
             for inputs that stay open, BAD_MODEL and BAD_TENSOR for inputs that no shape can fix.
     """
     sink = Sink()
-    _check_names(inputs, shapes, nodes, sink)
+    left = {} if opened is None else opened
+    _check_names(inputs, [*shapes, *left], nodes, sink)
     binder = _Binder(path, inputs, shapes, sink, suggest)
-    bound = {declared.name: binder.bind(declared) for declared in inputs}
+    bound = {
+        declared.name: ValueType(declared.element, left[declared.name])
+        if declared.name in left
+        else binder.bind(declared)
+        for declared in inputs
+    }
     sink.raise_errors()
     return bound
 
@@ -68,7 +76,7 @@ def observe_inputs(
         AtcError: BAD_INPUT_SHAPE for shapes that fit no input.
     """
     sink = Sink()
-    _check_names(inputs, shapes, nodes, sink)
+    _check_names(inputs, list(shapes), nodes, sink)
     binder = _Binder(path, inputs, shapes, sink, suggest)
     observed = {declared.name: binder.observe(declared) for declared in inputs}
     sink.raise_errors()
@@ -88,7 +96,7 @@ def input_faults(
 
 def _check_names(
     inputs: Sequence[DeclaredInput],
-    shapes: Mapping[str, Shape],
+    shapes: Sequence[str],
     nodes: Sequence[WorkNode],
     sink: Sink,
 ) -> None:

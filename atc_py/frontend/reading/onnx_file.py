@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from atc_py.options.compile_options import QuantBias
     from atc_py.options.input_shapes import ShapeAdvice
     from atc_py.source import BiasConvention, QuantizedNode
-    from atc_py.tensor.shapes import Shape
+    from atc_py.tensor.shapes import Dims, Shape
 
 __all__ = ["OnnxFile"]
 
@@ -101,6 +101,7 @@ class OnnxFile(msgspec.Struct, frozen=True):
         quant_bias: QuantBias | None = None,
         suggest: Callable[[], ShapeAdvice] | None = None,
         memo: FoldMemo | None = None,
+        opened: Mapping[str, Dims] | None = None,
     ) -> FoldedModel:
         """Return the model with static inputs, inferred types and folded constants.
 
@@ -110,6 +111,7 @@ class OnnxFile(msgspec.Struct, frozen=True):
             quant_bias: the convention of biases of int8 layers; None to use the file's.
             suggest: finds shapes to propose where some are missing or do not fit.
             memo: results of nodes in earlier folds of this file, and of later ones.
+            opened: inputs with dims that each run decides, None for these.
 
         Raises:
             AtcError: BAD_INPUT_SHAPE, FREE_DIMENSION, BAD_MODEL, BAD_NODE, BAD_TENSOR or
@@ -117,7 +119,7 @@ class OnnxFile(msgspec.Struct, frozen=True):
         """
         self.refuse_faults()
         convention = self.bias_convention(quant_bias)
-        inputs = bind_inputs(self.path, self.inputs, input_shapes, suggest, self.nodes)
+        inputs = bind_inputs(self.path, self.inputs, input_shapes, suggest, self.nodes, opened)
         graph = self.graph(inputs, convention)
         quantized = import_quantized(graph, self.tensors, limit)
         fold_graph(graph, self.tensors, limit, memo)

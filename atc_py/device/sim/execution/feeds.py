@@ -24,7 +24,7 @@ def read_feeds(program: Program, inputs: Mapping[str, NDArray[Any]]) -> dict[int
         AtcError: MISSING_RUN_INPUT and BAD_RUN_INPUT, all findings at once.
     """
     types = {name: program.tensors[tensor] for name, tensor in program.inputs.items()}
-    check_feeds({name: (facts.dtype, facts.shape) for name, facts in types.items()}, inputs)
+    check_feeds({name: (facts.dtype, facts.dims) for name, facts in types.items()}, inputs)
     return {
         tensor: to_carrier(inputs[name], types[name].dtype)
         for name, tensor in program.inputs.items()

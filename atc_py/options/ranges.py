@@ -1,0 +1,151 @@
+"""Ranges of dims: `x:1~8,3,-1` in --input-shape, dims that each run decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from atc_py.diag import AtcFault
+from atc_py.diag.codes import BAD_INPUT_SHAPE
+from atc_py.options.input_shapes import INPUT_SHAPE_PLACE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from atc_py.diag import AtcError
+    from atc_py.tensor.shapes import Dims, Shape
+
+__all__ = [
+    "DimRange",
+    "Ranges",
+    "format_ranges",
+    "has_ranges",
+    "open_dims",
+    "outside",
+    "parse_ranges",
+    "refuse_ranges",
+]
+
+_LARGEST = 2**31 - 1
+_SAMPLE = '"input_name1:n1~n2,c1,h1,w1"'
+_ALLOWED = set("0123456789 ,~-")
+
+
+@dataclass(frozen=True, slots=True)
+class DimRange:
+    """Numbers that a dim may have, both ends included; a high end of None is no limit."""
+
+    low: int
+    high: int | None
+
+    @property
+    def is_open(self) -> bool:
+        """True if more than one number is in it."""
+        return self.low != self.high
+
+    def holds(self, number: int) -> bool:
+        """Tell whether a number is in the range."""
+        return self.low <= number and (self.high is None or number <= self.high)
+
+    def __str__(self) -> str:
+        if not self.is_open:
+            return str(self.low)
+        return f"{self.low}~{self.high}" if self.high is not None else "-1"
+
+
+Ranges = dict[str, tuple[DimRange, ...]]
+"""The ranges of every dim of inputs, by name."""
+
+
+def has_ranges(text: str) -> bool:
+    """Tell whether a text of --input-shape has dims that a run decides."""
+    dims = [dim for entry in text.split(";") for dim in entry.rpartition(":")[2].split(",")]
+    return any("~" in dim or dim.strip().startswith("-") for dim in dims)
+
+
+def parse_ranges(text: str) -> Ranges:
+    """Return the ranges that a text of --input-shape gives.
+
+    `n` is one number, `a~b` a range, `-1` any number of at least 1.
+
+    Raises:
+        AtcError: BAD_INPUT_SHAPE with ATC's code for what cannot be read.
+    """
+    found: Ranges = {}
+    for entry in text.split(";"):
+        name, colon, dims = (part.strip() for part in entry.rpartition(":"))
+        if not colon or not name:
+            raise _fault("E10048", text, f"{entry.strip()!r} is not of the form `name:dims`")
+        if set(dims) - _ALLOWED:
+            raise _fault(
+                "E10002", text, f"the dims {dims!r} have other characters than digits, ~ - ,"
+            )
+        if name in found:
+            raise _fault("E10048", text, f"the shape of input {name!r} is given twice")
+        found[name] = tuple(_range(part.strip(), text) for part in dims.split(",")) if dims else ()
+    return found
+
+
+def format_ranges(ranges: Mapping[str, tuple[DimRange, ...]]) -> str:
+    """Return the text that `parse_ranges` reads as `ranges`."""
+    return ";".join(f"{name}:{','.join(map(str, dims))}" for name, dims in ranges.items())
+
+
+def open_dims(ranges: Mapping[str, tuple[DimRange, ...]]) -> dict[str, Dims]:
+    """Return the dims of inputs, None where a run decides."""
+    return {
+        name: tuple(None if dim.is_open else dim.low for dim in dims)
+        for name, dims in ranges.items()
+    }
+
+
+def refuse_ranges(ranges: Mapping[str, tuple[DimRange, ...]], why: str) -> None:
+    """Refuse ranges where each run needs one shape.
+
+    Raises:
+        AtcError: BAD_INPUT_SHAPE.
+    """
+    if ranges:
+        raise BAD_INPUT_SHAPE.error(
+            f"--input-shape leaves dims of {format_ranges(ranges)} open, but {why}",
+            place=INPUT_SHAPE_PLACE,
+            help="give numbers in place of ranges and -1",
+        )
+
+
+def outside(ranges: Mapping[str, tuple[DimRange, ...]], name: str, shape: Shape) -> bool:
+    """Tell whether a shape is not among those of an input."""
+    dims = ranges.get(name)
+    if dims is None:
+        return False
+    return len(dims) != len(shape) or not all(
+        dim.holds(number) for dim, number in zip(dims, shape, strict=True)
+    )
+
+
+def _range(text: str, whole: str) -> DimRange:
+    """Return the range of one dim."""
+    low, wave, high = text.partition("~")
+    if not wave and text.startswith("-") and _is_number(text[1:]):
+        return DimRange(1, None)
+    if not _is_number(low) or (wave and not _is_number(high)):
+        raise _fault("E10048", whole, f"{text!r} cannot be converted to a number or a range")
+    numbers = int(low), int(high) if wave else int(low)
+    if not numbers[1] >= 1 or numbers[0] > numbers[1] or numbers[1] > _LARGEST:
+        raise _fault("E10048", whole, f"{text!r} has no number in [1, {_LARGEST}]")
+    return DimRange(max(numbers[0], 1), numbers[1])
+
+
+def _is_number(text: str) -> bool:
+    """Tell whether a text is a whole number of moderate length."""
+    return text.isascii() and text.isdigit() and len(text.lstrip("0")) <= len(str(_LARGEST))
+
+
+def _fault(code: str, text: str, reason: str) -> AtcError:
+    """Return the refusal of a text."""
+    return BAD_INPUT_SHAPE.error(
+        f"--input-shape {text!r} cannot be read: {reason}",
+        place=INPUT_SHAPE_PLACE,
+        help='write ranges as "x:1~8,3,224,224", and -1 for any number',
+        atc=AtcFault(code, (text, reason, _SAMPLE)),
+    )

@@ -1,0 +1,112 @@
+"""Inputs with dims that each run decides: as the file must have them, and why they do not compile."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from atc_py.check.refusal import RulesBrokenError
+from atc_py.diag import AtcError, AtcFault, Sink
+from atc_py.diag.codes import BAD_INPUT_SHAPE, OPEN_DIMS_NOT_COMPILED
+from atc_py.options.input_shapes import INPUT_SHAPE_PLACE
+from atc_py.options.ranges import format_ranges
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from atc_py.diag import Diagnostic
+    from atc_py.frontend.reading.declared import DeclaredInput
+    from atc_py.frontend.reading.onnx_file import OnnxFile
+    from atc_py.options.ranges import DimRange
+
+    Given = Mapping[str, tuple[DimRange, ...]]
+
+__all__ = ["gears_advised", "with_open_ranges"]
+
+
+def with_open_ranges(file: OnnxFile, ranges: Given) -> OnnxFile:
+    """Return the file with open dims where ranges have several numbers, as ATC opens them.
+
+    Raises:
+        AtcError: BAD_INPUT_SHAPE for a range of another rank, or without the dim that the file fixes.
+    """
+    sink = Sink()
+    for declared in file.inputs:
+        if declared.name in ranges and declared.dims is not None:
+            sink.extend(_disagreements(declared, ranges[declared.name]))
+    sink.raise_errors()
+    inputs = tuple(_opened(each, ranges.get(each.name, ())) for each in file.inputs)
+    return file if inputs == file.inputs else replace(file, inputs=inputs, declared={})
+
+
+def _disagreements(declared: DeclaredInput, dims: tuple[DimRange, ...]) -> Iterator[Diagnostic]:
+    """Yield what an input has otherwise than its ranges."""
+    own = declared.dims or ()
+    if len(own) != len(dims):
+        yield BAD_INPUT_SHAPE.diagnostic(
+            f"input {declared.name!r} is {declared.label} in the model (rank {len(own)}), "
+            f"but --input-shape gives {len(dims)} dims",
+            place=INPUT_SHAPE_PLACE,
+            atc=AtcFault("E10049", (str(len(dims)), str(len(own)))),
+        )
+        return
+    for axis, (dim, given) in enumerate(zip(own, dims, strict=True)):
+        if isinstance(dim, int) and not given.holds(dim):
+            limits = str(given.low), str(-1 if given.high is None else given.high)
+            yield BAD_INPUT_SHAPE.diagnostic(
+                f"axis {axis} of input {declared.name!r} is {dim} in the model, "
+                f"which is not in the range {given}",
+                place=INPUT_SHAPE_PLACE,
+                atc=AtcFault("E10050", (str(dim), *limits)),
+            )
+
+
+def _opened(declared: DeclaredInput, dims: tuple[DimRange, ...]) -> DeclaredInput:
+    """Return an input whose dims are open where a range has several numbers."""
+    if not dims or declared.dims is None:
+        return declared
+    opened = tuple(
+        "" if given.is_open and isinstance(own, int) else own
+        for own, given in zip(declared.dims, dims, strict=True)
+    )
+    return replace(declared, dims=opened)
+
+
+@contextmanager
+def gears_advised(ranges: Given) -> Iterator[None]:
+    """Add to the error that the block raises, if there are ranges, the gears that do instead."""
+    try:
+        yield
+    except RulesBrokenError as error:
+        if not ranges:
+            raise
+        raise RulesBrokenError(error.check, (*error.missing, _advice(ranges))) from error
+    except AtcError as error:
+        if not ranges:
+            raise
+        raise AtcError(*error.diagnostics, _advice(ranges)) from error
+
+
+def _advice(ranges: Given) -> Diagnostic:
+    """Return the note that names gears for the open dims."""
+    shapes = ";".join(
+        f"{name}:{','.join('-1' if dim.is_open else str(dim.low) for dim in dims)}"
+        for name, dims in ranges.items()
+    )
+    every = [(axis, dim) for dims in ranges.values() for axis, dim in enumerate(dims)]
+    opened = [(axis, dim) for axis, dim in every if dim.is_open]
+    numbers = [(dim.low, dim.high or 2 * dim.low) for _, dim in opened]
+    if all(axis == 0 for axis, _ in opened):
+        low, high = max(low for low, _ in numbers), min(high for _, high in numbers)
+        gears = f"--batch-sizes {low},{max(high, low + 1)}"
+    else:
+        ends = (",".join(str(pair[at]) for pair in numbers) for at in (0, 1))
+        gears = f'--dims "{";".join(ends)}"'
+    return OPEN_DIMS_NOT_COMPILED.diagnostic(
+        f"--input-shape leaves dims of {format_ranges(ranges)} to each run, "
+        "which the nodes above may not take",
+        place=INPUT_SHAPE_PLACE,
+        help=f'compile it for a list of shapes, such as --input-shape "{shapes}" {gears}',
+    )
