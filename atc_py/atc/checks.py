@@ -20,12 +20,18 @@ if TYPE_CHECKING:
     from atc_py.diag import AtcError
     from atc_py.options.choices import ConvertChoice
 
-__all__ = ["check_before_modes", "check_compilation", "check_framework", "gear_choice", "required"]
+__all__ = [
+    "check_before_modes",
+    "check_compilation",
+    "check_framework",
+    "check_precision",
+    "gear_choice",
+    "required",
+]
 
-_CAFFE, _MINDSPORE, _TENSORFLOW, _ONNX = "0", "1", "3", "5"
+_CAFFE, _MINDSPORE, _TENSORFLOW = "0", "1", "3"
 _UNSET = "-1"
 _FRAMEWORKS = {_CAFFE: "Caffe", _MINDSPORE: "MindSpore", _TENSORFLOW: "TensorFlow"}
-_LATE_CODES = {"E10005", "E10006", "E10001"}
 _ONLY_MODE_30 = "Ascend035"
 _MIXED = {
     "allow_mix_precision", "allow_mix_precision_fp16", "allow_mix_precision_bf16",
@@ -119,8 +125,7 @@ def check_compilation(flags: Flags) -> None:
     check_readable("model", required(flags, "model"))
     if flags["output"]:
         check_output(flags["output"])
-    _check_implementations(flags)
-    _check_precision(flags)
+    check_precision(flags)
     check_hint(flags)
     _check_inputs(flags)
     for name in _AFTER_GEARS:
@@ -144,8 +149,12 @@ def gear_choice(flags: Flags) -> ConvertChoice:
     return choice
 
 
-def _check_implementations(flags: Flags) -> None:
-    """Check the choice of implementations."""
+def check_precision(flags: Flags) -> None:
+    """Check the choice of implementations, the precision modes and the lists of the mixed ones.
+
+    Raises:
+        AtcError: with E10001, E10006 or E10056.
+    """
     if flags["optypelist_for_implmode"] and not flags["op_select_implmode"]:
         raise _invalid(
             flags,
@@ -155,10 +164,6 @@ def _check_implementations(flags: Flags) -> None:
         )
     if flags["op_precision_mode"]:
         check_readable("op_precision_mode", flags["op_precision_mode"])
-
-
-def _check_precision(flags: Flags) -> None:
-    """Check the precision modes and the lists of the mixed ones."""
     _check_late(flags, "is_weight_clip")
     both = flags["precision_mode"], flags["precision_mode_v2"]
     if all(both):

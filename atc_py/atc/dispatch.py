@@ -6,7 +6,13 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from atc_py.atc.checks import check_before_modes, check_compilation, check_framework, required
+from atc_py.atc.checks import (
+    check_before_modes,
+    check_compilation,
+    check_framework,
+    check_precision,
+    required,
+)
 from atc_py.atc.conversion import (
     compile_settings,
     compiled,
@@ -197,5 +203,7 @@ def _single_operators(flags: Flags) -> None:
                 "E10001", flags[name], f"--{name}", reason, place=Place(field=f"--{name}"),
                 help="leave it out",
             )  # fmt: skip
+    check_path_text("output", output)
+    check_precision(flags)
     refuse_not_modeled(flags)
     compile_single_operators(Path(flags["singleop"]), Path(output), singleop_settings(flags))

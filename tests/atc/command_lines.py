@@ -29,21 +29,17 @@ class Line:
         code: atc's code of the failure; empty for a success.
         output: the file that it writes, or nothing.
         effect: what else is true after it.
-        needs: the part of the package that it depends on besides atc's own.
     """
 
     words: str
     code: str = ""
     output: str = ""
     effect: Callable[[Ran], bool] | None = None
-    needs: str = ""
 
 
-def ok(
-    words: str, effect: Callable[[Ran], bool] | None = None, output: str = "o.om", needs: str = ""
-) -> Line:
+def ok(words: str, effect: Callable[[Ran], bool] | None = None, output: str = "o.om") -> Line:
     """Return a line that compiles."""
-    return Line(words, "", output, effect, needs)
+    return Line(words, "", output, effect)
 
 
 def idle(option: str) -> Line:
@@ -86,6 +82,11 @@ def mode(name: str) -> Callable[[Ran], bool]:
 def recorded(text: str) -> Callable[[Ran], bool]:
     """Return the effect that the offline model names a command line."""
     return lambda ran: ran.om("o.om").options["atc_cmdline"] == text
+
+
+def opens_batch(ran: Ran) -> bool:
+    """Return True if each run decides the batch of the offline model."""
+    return ran.shape(f"o{HOST}.om", "x") == [None, 3, 224, 224]
 
 
 def keeps_addresses(ran: Ran) -> bool:
@@ -269,6 +270,9 @@ ORDER = [
 """Lines with two faults, the first of which counts."""
 
 SHAPES = [
+    ok('{B} --input_shape="x:-1,3,224,224"', opens_batch, f"o{HOST}.om"),
+    ok('{B} --input_shape="x:1~8,3,224,224"', opens_batch, f"o{HOST}.om"),
+    ok('{B} --input_shape_range="x:[1~8,3,224,224]"', opens_batch, f"o{HOST}.om"),
     ok('{B} --input_shape="x:1,3,224,224"', has_shape("x", 1, 3, 224, 224)),
     ok('{B} --input_shape=" x : 1, 3 ,224,224"', has_shape("x", 1, 3, 224, 224)),
     ok("{B} --input_shape='x:1,3,224,224;'"),
@@ -298,14 +302,12 @@ SHAPES = [
     ok('{B} --input_shape_range="x:[1,3,224,224]" --input_shape="x:2,3,8,8"',
        lambda ran: has_shape("x", 1, 3, 224, 224)(ran)
        and says("WARNING: Option input_shape cannot use")(ran)),
-    ok('{B} --model=two.onnx --input_shape="a:-1,4"', output=f"o{HOST}.om", needs="ranges"),
-    ok('{B} --model=two.onnx --input_shape="a:1~8,4"', output=f"o{HOST}.om", needs="ranges"),
+    ok('{B} --model=two.onnx --input_shape="a:-1,4"', output=f"o{HOST}.om"),
+    ok('{B} --model=two.onnx --input_shape="a:1~8,4"', output=f"o{HOST}.om"),
     ok('{B} --model=two.onnx --input_shape="a:-1,4" --host_env_cpu=aarch64 --host_env_os=minios',
-       output="o_minios_aarch64.om", needs="ranges"),
-    ok('{B} --model=two.onnx --input_shape="a:-1,4" --output=x.om', output=f"x{HOST}.om.om",
-       needs="ranges"),
-    ok('{B} --model=two.onnx --input_shape_range="a:[1~8,4]"', output=f"o{HOST}.om",
-       needs="ranges"),
+       output="o_minios_aarch64.om"),
+    ok('{B} --model=two.onnx --input_shape="a:-1,4" --output=x.om', output=f"x{HOST}.om.om"),
+    ok('{B} --model=two.onnx --input_shape_range="a:[1~8,4]"', output=f"o{HOST}.om"),
 ]  # fmt: skip
 """--input_shape and --input_shape_range."""
 
@@ -433,6 +435,11 @@ MODES = [
     Line("--singleop=ops.json --output=d --soc_version=Ascend310 --mode=3", "E10001"),
     Line("--singleop=none.json --output=d --soc_version=Ascend310", "E10023"),
     Line("--singleop=ops.json --output=d --soc_version=Ascend310", output="d/add.om"),
+    Line("--singleop=ops.json --output=d --soc_version=Ascend310 --log=error --precision_mode=force_fp16",
+         output="d/add.om", effect=says("--log has no effect")),
+    Line("--singleop=ops.json --output=d --soc_version=Ascend310 --precision_mode=force_fp16 "
+         "--precision_mode_v2=fp16", "E10056"),
+    Line("--singleop=ops.json --output=d* --soc_version=Ascend310", "E10001"),
 ]  # fmt: skip
 """Modes besides conversion, and single operators."""
 

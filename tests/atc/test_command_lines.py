@@ -17,27 +17,10 @@ START = "ATC start working now, please wait for a moment."
 SUCCESS = "ATC run success, welcome to the next use."
 FAILURE = "ATC run failed, Please check the detail log, Try 'atc --help' for more information"
 
-WAITING = {
-    "ranges": True,
-}
-"""Parts of the package that lines depend on, and whether they are still missing."""
 
-
-def rows() -> list[object]:
-    """Return the lines, those apart that depend on what is missing."""
-    return [
-        pytest.param(
-            line,
-            id=f"{number}:{line.words[:70]}",
-            marks=[pytest.mark.xfail(reason=f"waits for {line.needs}", strict=True)]
-            if WAITING.get(line.needs)
-            else [],
-        )
-        for number, line in enumerate(LINES)
-    ]
-
-
-@pytest.mark.parametrize("line", rows())
+@pytest.mark.parametrize(
+    "line", LINES, ids=[f"{i}:{each.words[:70]}" for i, each in enumerate(LINES)]
+)
 def test_line(line: Line, atc: Callable[[str], Ran]) -> None:
     ran = atc(line.words)
     assert ran.lines[0] == START
