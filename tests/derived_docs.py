@@ -20,6 +20,7 @@ from atc_py.target import Attribute, Kernels, TargetOp, operators, socs
 from atc_py.target.kernels import FAMILY_WORDS
 from tests.derived_aipp import PAGE as AIPP_PAGE
 from tests.derived_aipp import aipp_page
+from tests.derived_ais_bench import ais_bench_page
 from tests.derived_deviations import deviations_page
 from tests.derived_emulations import emulations_page
 from tests.derived_from_atc import from_atc_page
@@ -272,6 +273,7 @@ PAGES = {
     "rewrites.md": rewrites_page,
     "inference-session.md": session_page,
     "from-atc.md": from_atc_page,
+    "ais-bench.md": ais_bench_page,
 }
 
 

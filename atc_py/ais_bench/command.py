@@ -105,8 +105,26 @@ def _choose_shapes(session: InferSession, options: argparse.Namespace) -> None:
                 "dynamic batch om model detected, but dymbatch, dymdims or dymshape not set!"
             )
         options.batchsize = max(1, options.batchsize)
+    _set_aipp(session, options)
     if options.outputSize is not None:
         session.set_custom_outsize([_number(part) for part in options.outputSize.split(",")])
+
+
+def _set_aipp(session: InferSession, options: argparse.Namespace) -> None:
+    """Give the settings of dynamic AIPP to a model that has it."""
+    count = session.get_dym_aipp_input_exist()
+    if count > 1:
+        raise refused(
+            f"don't support more than one dynamic aipp input in model, amount of aipp input is {count}"
+        )
+    if count == 1:
+        if options.aipp_config is None:
+            raise refused(
+                "can't find aipp config file for model with dym aipp input , please check it!"
+            )
+        session.load_aipp_config_file(options.aipp_config, options.batchsize)
+    elif options.aipp_config is not None:
+        note_line("--aipp_config has no effect: the model has no dynamic AIPP")
 
 
 def _number(text: str) -> int:

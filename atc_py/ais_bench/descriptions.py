@@ -6,29 +6,40 @@ import math
 from typing import TYPE_CHECKING
 
 from atc_py.ais_bench.tensors import TensorDesc, dtype_of
+from atc_py.results.picture_inputs import picture_inputs
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from atc_py.ais_bench.loaded import GearedModel
     from atc_py.package.schema import OmModel, OmPort
+    from atc_py.results.picture_inputs import PictureInput
     from atc_py.tensor.shapes import Dims
 
-__all__ = ["describe_inputs", "describe_outputs"]
+__all__ = ["describe_inputs", "describe_outputs", "dynamic_pictures"]
 
 _OPEN = -1
 _FORMATS = {"NCHW": 0, "NHWC": 1, "ND": 2, "NCDHW": 30}
 
 
 def describe_inputs(model: GearedModel) -> list[TensorDesc]:
-    """Return the inputs, those that gears decide with -1 in their dims."""
+    """Return the inputs, those that gears decide with -1 in their dims.
+
+    The inputs with settings of dynamic AIPP are not among them.
+    """
     description = model.description()
-    shapes = {} if model.gears is None else model.gears.shapes
+    hidden = {each.parameters for each in dynamic_pictures(description)}
     return [
-        _described(description, port, port.name, shapes.get(port.name))
-        for port in description.inputs
+        _described(description, port, port.name, _input_dims(model, at, port.name))
+        for at, port in enumerate(description.inputs)
+        if port.name not in hidden
     ]
+
+
+def dynamic_pictures(description: OmModel) -> list[PictureInput]:
+    """Return the inputs with pictures whose settings come with each run."""
+    return [each for each in picture_inputs(description) if each.is_dynamic]
 
 
 def describe_outputs(model: GearedModel) -> list[TensorDesc]:
@@ -36,7 +47,7 @@ def describe_outputs(model: GearedModel) -> list[TensorDesc]:
     description = model.description()
     names = _output_names(description)
     return [
-        _described(description, port, names[at], _common_dims(model, at))
+        _described(description, port, names[at], _common_dims(model, at, _outputs))
         for at, port in enumerate(description.outputs)
     ]
 
@@ -56,17 +67,41 @@ def _described(
     )
 
 
-def _common_dims(model: GearedModel, output: int) -> Dims | None:
-    """Return the dims of an output that all gears share; None without gears."""
+def _input_dims(model: GearedModel, at: int, name: str) -> Dims | None:
+    """Return the dims of an input as they were given, None where a gear decides.
+
+    Pictures have other dims than the network's input, of which those that differ are open.
+    """
+    if model.gears is None:
+        return None
+    if model.gears.fed or name not in model.gears.shapes:
+        return _common_dims(model, at, _inputs)
+    return model.gears.shapes[name]
+
+
+def _common_dims(
+    model: GearedModel, at: int, ports: Callable[[OmModel], Sequence[OmPort]]
+) -> Dims | None:
+    """Return the dims of an input or output that all gears share; None without gears."""
     if model.gears is None:
         return None
     shapes = []
     for gear in range(len(model.gears.gears)):
         description = model.description(gear)
-        shapes.append(tuple(description.tensors[description.outputs[output].tensor].shape))
+        shapes.append(tuple(description.tensors[ports(description)[at].tensor].shape))
     if len({len(shape) for shape in shapes}) > 1:
         return shapes[0]
     return tuple(dims[0] if len(set(dims)) == 1 else None for dims in zip(*shapes, strict=True))
+
+
+def _inputs(description: OmModel) -> Sequence[OmPort]:
+    """Return the inputs of a description."""
+    return description.inputs
+
+
+def _outputs(description: OmModel) -> Sequence[OmPort]:
+    """Return the outputs of a description."""
+    return description.outputs
 
 
 def _output_names(description: OmModel) -> list[str]:

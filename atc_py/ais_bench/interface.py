@@ -108,6 +108,19 @@ class InferSession:
         """Take sizes for buffers of outputs, which have no effect here."""
         self.session.set_custom_outsize(custom_sizes)
 
+    def get_dym_aipp_input_exist(self) -> int:
+        """Return the number of inputs with dynamic AIPP."""
+        return self.session.get_dym_aipp_input_exist()
+
+    def check_dym_aipp_input_exist(self) -> None:
+        """Refuse a model that has not exactly one input with dynamic AIPP."""
+        if self.session.get_dym_aipp_input_exist() != 1:
+            raise RuntimeError("the model has not one input with dynamic AIPP")
+
+    def load_aipp_config_file(self, config_file: str, _batchsize: int) -> None:
+        """Take the settings of dynamic AIPP from an ini file; the batch is the model's."""
+        self.session.set_aipp_config(config_file)
+
     def create_tensor_from_fileslist(self, _desc: TensorDesc, files: Iterable[str]) -> AclTensor:
         """Return the bytes of files, one after another."""
         with as_runtime_errors():

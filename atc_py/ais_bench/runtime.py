@@ -6,11 +6,12 @@ import math
 import time
 from dataclasses import dataclass, field, replace
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from atc_py.ais_bench.descriptions import describe_inputs, describe_outputs
+from atc_py.ais_bench.descriptions import describe_inputs, describe_outputs, dynamic_pictures
 from atc_py.ais_bench.gear_choice import (
     check_names,
     gear_of_batch,
@@ -24,6 +25,7 @@ from atc_py.ais_bench.memory_times import device_to_host, host_to_device
 from atc_py.ais_bench.refusal import as_runtime_errors, refused
 from atc_py.ais_bench.tensors import AclTensor
 from atc_py.options.gears import GearKind
+from atc_py.running.pictures import settings_feeds
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -107,6 +109,7 @@ class RuntimeSession:
         self._inputs = describe_inputs(self._model)
         self._outputs = describe_outputs(self._model)
         self._gear: int | None = None
+        self._aipp: Path | None = None
         self._times = RunTimes()
 
     @property
@@ -157,11 +160,12 @@ class RuntimeSession:
         if self.gears is not None:
             raise refused("model has gears, set one of them: it takes no other shapes")
         description = self.model.description()
-        for port in description.inputs:
-            own = tuple(description.tensors[port.tensor].shape)
-            if given[port.name] != own:
+        ports = {port.name: port.tensor for port in description.inputs}
+        for name, shape in given.items():
+            own = tuple(description.tensors[ports[name]].shape)
+            if shape != own:
                 raise refused(
-                    f"the dymShape parameter is not correct: {port.name} has the shape "
+                    f"the dymShape parameter is not correct: {name} has the shape "
                     f"{','.join(map(str, own))}, which the model was converted for"
                 )
         self.set_staticbatch()
@@ -177,6 +181,20 @@ class RuntimeSession:
         if gears is None or gears.kind is not GearKind.BATCH:
             return 0
         return max(gear[0] for gear in gears.gears)
+
+    def get_dym_aipp_input_exist(self) -> int:
+        """Return the number of inputs whose pictures need settings."""
+        return len(dynamic_pictures(self.model.description()))
+
+    def set_aipp_config(self, file: str) -> None:
+        """Take the settings of dynamic AIPP from a file, for all runs that follow.
+
+        Raises:
+            RuntimeError: the file makes no sense for the model.
+        """
+        with as_runtime_errors("wrong aipp config file content!"):
+            settings_feeds(self.model.description(self._gear), Path(file))
+        self._aipp = Path(file)
 
     def run(self, _names: Sequence[str], feeds: Sequence[Any]) -> list[AclTensor]:
         """Run once and count the run `loop` times; return the outputs in order.
@@ -223,8 +241,9 @@ class RuntimeSession:
 
     def _set_sizes(self, description: OmModel) -> None:
         """Set the bytes that inputs take."""
-        for row, port in zip(self._inputs, description.inputs, strict=True):
-            tensor = description.tensors[port.tensor]
+        ports = {port.name: port.tensor for port in description.inputs}
+        for row in self._inputs:
+            tensor = description.tensors[ports[row.name]]
             dims = [0 if dim is None else dim for dim in tensor.shape]
             row.realsize = math.prod(dims) * DType(tensor.dtype).itemsize
 
@@ -239,20 +258,29 @@ class RuntimeSession:
         started = time.perf_counter()
         found = {}
         description = self.model.description(self._gear)
-        for at, (feed, row, port) in enumerate(
-            zip(feeds, self._inputs, description.inputs, strict=True)
-        ):
+        ports = {port.name: port.tensor for port in description.inputs}
+        for at, (feed, row) in enumerate(zip(feeds, self._inputs, strict=True)):
             data = _bytes_of(feed)
             if data.nbytes != row.realsize:
                 raise refused(
                     f"Check i:{at} name:{row.name} in size:{data.nbytes} "
                     f"needsize:{row.realsize} not match"
                 )
-            tensor = description.tensors[port.tensor]
+            tensor = description.tensors[ports[row.name]]
             shape: Shape = tuple(dim or 0 for dim in tensor.shape)
-            found[port.name] = data.view(DType(tensor.dtype).numpy).reshape(shape)
+            found[row.name] = data.view(DType(tensor.dtype).numpy).reshape(shape)
+        found |= self._settings(description)
         host_to_device.append((time.perf_counter() - started) * _MILLI)
         return found
+
+    def _settings(self, description: OmModel) -> dict[str, npt.NDArray[Any]]:
+        """Return the settings of dynamic AIPP as inputs."""
+        if not dynamic_pictures(description):
+            return {}
+        if self._aipp is None:
+            raise refused("model with dynamic aipp input can't find config file.")
+        with as_runtime_errors("wrong aipp config file content!"):
+            return dict(settings_feeds(description, self._aipp))
 
     def __repr__(self) -> str:
         lines = ["<Model>", f"device:\t{self.device_id}", "input:"]

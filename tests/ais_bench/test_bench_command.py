@@ -16,6 +16,7 @@ import pytest
 import atc_py
 from atc_py.ais_bench.arguments import OPTIONS, BenchEffect
 from atc_py.ais_bench.command import main
+from tests.aipp_graph.networks import config, network
 
 A = np.arange(30, dtype=np.float32).reshape(10, 3)
 B = np.arange(20, dtype=np.int32).reshape(10, 2)
@@ -404,3 +405,20 @@ def test_module_runs_as_a_program(om: str) -> None:
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
     assert "throughput" in ran.stdout
+
+
+def test_settings_of_dynamic_aipp(tmp_path: Path, bench: Any) -> None:
+    model = network(tmp_path / "m.onnx")
+    given = config(tmp_path, "  aipp_mode: dynamic\n  max_src_image_size: 288\n")
+    atc_py.convert(model, "a.om", aipp=given)
+    Path("run.config").write_text(
+        "[aipp_op]\ninput_format = RGB888_U8\nsrc_image_size_w = 12\nsrc_image_size_h = 8\n",
+        encoding="utf-8",
+    )
+    assert bench("--model", "a.om", "--aipp_config", "run.config").status == 0
+    missing = bench("--model", "a.om")
+    assert missing.status == 1
+    assert (
+        "[ERROR] can't find aipp config file for model with dym aipp input , please check it!"
+        in missing.lines
+    )

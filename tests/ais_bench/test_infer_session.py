@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import atc_py
 from atc_py.ais_bench import MemorySummary, MultiDeviceSession, Tensor, aclruntime
 from atc_py.ais_bench.infer.interface import InferSession
 from atc_py.cost.network import network_cost
+from tests.aipp_graph.networks import config, network
 
 
 def image(*shape: int) -> Any:
@@ -291,3 +293,72 @@ def test_names_of_aclruntime(om: str) -> None:
     assert np.array(result).shape == (1, 4, 8, 8)
     assert len(session.sumary().exec_time_list) == 2
     assert "#0    x  (1, 3, 8, 8)  float32  768  768" in repr(session)
+
+
+SETTINGS = "input_format = RGB888_U8\nsrc_image_size_w = 12\nsrc_image_size_h = 8\n"
+
+
+def with_pictures(folder: Path, text: str) -> str:
+    """Convert a network of pictures of 8 x 12 with AIPP; return the offline model."""
+    model = network(folder / "m.onnx")
+    atc_py.convert(model, folder / "a.om", aipp=config(folder, text))
+    return str(folder / "a.om")
+
+
+def test_dynamic_aipp_takes_its_settings_from_an_ini_file(tmp_path: Path) -> None:
+    om = with_pictures(tmp_path, "  aipp_mode: dynamic\n  max_src_image_size: 288\n")
+    plain = tmp_path / "plain.om"
+    atc_py.convert(tmp_path / "m.onnx", plain)
+    Path("run.config").write_text(
+        f"[aipp_op]\n{SETTINGS}" + "".join(f"var_reci_chn_{at} = 1\n" for at in range(3)),
+        encoding="utf-8",
+    )
+    session = InferSession(0, om)
+    (x,) = session.get_inputs()  # the input with the settings is not listed
+    assert (x.name, x.realsize) == ("x0", 288)
+    assert session.get_dym_aipp_input_exist() == 1
+    data = np.random.default_rng(0).integers(0, 256, (1, 8, 12, 3)).astype(np.uint8)
+    with pytest.raises(RuntimeError, match="can't find config file"):
+        session.infer([data])
+    session.load_aipp_config_file("run.config", 1)
+    session.check_dym_aipp_input_exist()
+    (result,) = session.infer([data])
+    (expected,) = InferSession(0, str(plain)).infer([data.transpose(0, 3, 1, 2).astype(np.float32)])
+    np.testing.assert_array_equal(result, expected)
+
+
+def test_static_aipp_needs_no_settings(tmp_path: Path) -> None:
+    session = InferSession(
+        0, with_pictures(tmp_path, "  aipp_mode: static\n  input_format: RGB888_U8\n")
+    )
+    assert session.get_dym_aipp_input_exist() == 0
+    (x,) = session.get_inputs()
+    assert (str(x.datatype), x.realsize) == ("dtype.uint8", 288)
+    with pytest.raises(RuntimeError, match="not one input"):
+        session.check_dym_aipp_input_exist()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[aipp_op]\n", "[other]\na = 1\n", f"[aipp_op]\n{SETTINGS}novelty = 1\n",
+     f"[aipp_op]\n{SETTINGS.replace('12', '13')}"],
+)  # fmt: skip
+def test_settings_that_make_no_sense_are_refused(tmp_path: Path, text: str) -> None:
+    om = with_pictures(tmp_path, "  aipp_mode: dynamic\n  max_src_image_size: 288\n")
+    Path("run.config").write_text(text, encoding="utf-8")
+    with pytest.raises(RuntimeError, match="ATC"):
+        InferSession(0, om).load_aipp_config_file("run.config", 1)
+
+
+def test_pictures_have_gears_of_batches(tmp_path: Path) -> None:
+    model = network(tmp_path / "m.onnx", [("n", 3, 8, 12)])
+    given = config(tmp_path, "  aipp_mode: static\n  input_format: RGB888_U8\n")
+    atc_py.convert(
+        model, tmp_path / "a.om", aipp=given, input_shape="x0:-1,3,8,12", batch_sizes="1,2"
+    )
+    session = InferSession(0, str(tmp_path / "a.om"))
+    assert session.get_inputs()[0].shape == [-1, 8, 12, 3]
+    data = np.random.default_rng(0).integers(0, 256, (2, 8, 12, 3)).astype(np.uint8)
+    (both,) = session.infer([data], mode="dymbatch")
+    (one,) = session.infer([data[:1]], mode="dymbatch")
+    np.testing.assert_array_equal(both[:1], one)

@@ -174,6 +174,7 @@ def test_text_of_a_model_becomes_json(tmp_path: Path) -> None:
         ("m.pbtxt", "", "E10001", None),
         ("m.txt", "name: 'x'\nnovelty: 1\n", "E10041", 2),
         ("m.txt", "graph {\n", "E10041", 1),
+        ("m.txt", "graph { op { attr { value { " + "func { attr { value { " * 400, "E10041", None),
     ],
 )
 def test_text_of_something_else_is_refused(

@@ -168,6 +168,8 @@ def test_long_name_is_cut() -> None:
         ('[{"op": "Add", "attr": [{"type": "int", "value": 1}]}]', "E10032"),
         ('[{"op": "", "input_desc": []}]', "E10026"),
         ('[{"input_desc": []}]', "E10026"),
+        ('[{"op": "Add", "name": "\\ud800"}]', "E10032"),
+        ("[" * 100_000, "E10025"),
     ],
 )  # fmt: skip
 def test_file_that_makes_no_sense_is_refused(text: str | None, code: str) -> None:

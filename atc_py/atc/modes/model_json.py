@@ -86,6 +86,12 @@ def text_to_json(text: Path) -> str:
             place=place,
             atc=fault,
         ) from error
+    except RecursionError as error:
+        raise NOT_MODEL_TEXT.error(
+            f"{text} is not the text of a model: messages are nested too deep",
+            place=Place(file=str(text)),
+            atc=fault,
+        ) from error
     return json_text(message_json(message, DROPPED_FIELDS))
 
 

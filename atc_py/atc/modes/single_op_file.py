@@ -219,6 +219,8 @@ class _Reader:
         found = row.get(key, "")
         if not isinstance(found, str):
             raise self._misshapen(f"{key} of {self._op} must be a text, found {found!r}")
+        if not found.isascii() and any("\ud800" <= each <= "\udfff" for each in found):
+            raise self._misshapen(f"{key} of {self._op} is half of a pair of characters: {found!a}")
         return found
 
     def _number(self, row: dict[str, Any], key: str, absent: int) -> int:

@@ -91,7 +91,10 @@ def model_class() -> Any:
         _add_message(file.message_type.add(name=name), text)
     pool = descriptor_pool.DescriptorPool()
     pool.AddSerializedFile(file.SerializeToString())
-    return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{_PACKAGE}.ModelDef"))
+    descriptor = pool.FindMessageTypeByName(f"{_PACKAGE}.ModelDef")
+    if hasattr(message_factory, "GetMessageClass"):
+        return message_factory.GetMessageClass(descriptor)
+    return message_factory.MessageFactory(pool).GetPrototype(descriptor)  # before protobuf 4.22
 
 
 def _add_message(message: Any, text: str) -> None:
