@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from atc_py.aipp.addresses import assigned_configs
 from atc_py.aipp.config import AippConfig, GivenField
 from atc_py.aipp.fields import BIASES, MATRIX, channel_fields, find_field
-from atc_py.aipp.file import check_mode, check_values, parse_aipp, read_aipp_text
+from atc_py.aipp.file import check_mode, check_values, decoded, parse_aipp, read_aipp_text
 from atc_py.aipp.geometry import picture_settings
 from atc_py.aipp.image_formats import image_format
 from atc_py.aipp.ini_format import is_ini, parse_ini
@@ -64,7 +64,8 @@ def read_run_settings(
         AtcError: FILE_NOT_FOUND and its like; BAD_AIPP with line, column and field.
     """
     data = read_bytes(path, _MOST_RUN_BYTES)
-    text = _text_of(data)
+    # A buffer has reserved bytes of 0, and a text has none.
+    text = None if b"\0" in data else decoded(data)
     if text is not None and not is_ini(text):
         found = assigned_configs(parse_aipp(str(path), text), inputs)
         for at, config in found.items():
@@ -85,16 +86,6 @@ def read_run_settings(
     if text is not None:
         return {at: (_of_text(parse_ini(str(path), text), network),) * count}
     return {at: settings_of_bytes(data, str(path))}
-
-
-def _text_of(data: bytes) -> str | None:
-    """Return the bytes as text, or None for a buffer: it has bytes of 0 and no text does."""
-    if b"\0" in data:
-        return None
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return None
 
 
 def _only(path: Path, networks: Mapping[int, NetworkInput]) -> tuple[int, NetworkInput]:

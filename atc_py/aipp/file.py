@@ -12,7 +12,7 @@ from atc_py.aipp.image_formats import IMAGE_FORMATS, OTHER_FORMATS
 from atc_py.aipp.text_format import TextFormatError, TextPlace, read_fields
 from atc_py.diag import AtcError, AtcFault, Place
 from atc_py.diag.codes import BAD_AIPP
-from atc_py.system.input_files import read_text
+from atc_py.system.input_files import read_bytes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,14 +68,25 @@ def read_aipp_text(path: Path) -> str:
     """Return the text of a configuration file.
 
     Raises:
-        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE, FILE_NOT_TEXT or FILE_TOO_LARGE.
+        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE or FILE_TOO_LARGE.
     """
     try:
-        return read_text(path, _MOST_BYTES)
+        return decoded(read_bytes(path, _MOST_BYTES))
     except AtcError as error:
         (found,) = error.diagnostics
         fault = AtcFault("E10001", (str(path), _OPTION, found.message))
         raise AtcError(replace(found, atc=fault)) from None
+
+
+def decoded(data: bytes) -> str:
+    """Return bytes as text; what is not UTF-8 may be in comments alone, and there it is skipped.
+
+    Files with comments in GBK are common, and protobuf reads them too: the grammar itself is ASCII.
+    """
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
 
 
 def parse_aipp(path: str, text: str) -> AippFile:

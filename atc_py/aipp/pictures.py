@@ -34,6 +34,9 @@ __all__ = [
 _MOST_PIXELS = 1 << 26
 """Pixels of a picture file; AIPP itself takes 4096 x 4096 at most."""
 
+_BAND = 256
+"""Rows that are converted to YUV at a time; even, so that no pair of rows is split."""
+
 _CHANNELS = 3
 _OPAQUE = 255
 _PLANES = 2
@@ -176,22 +179,37 @@ def encoded_picture(
     """
     row = image_format(settings.input_format)
     if row.is_gray:
-        return _rounded(yuv_of_rgb(rgb, ColorStandard.JPEG)[..., :1])
+        return _luma_and_chroma(rgb, ColorStandard.JPEG, (1, 1))[0][..., np.newaxis]
     if not row.is_yuv:
         channels = rgb[..., ::-1] if swapped else rgb
         return _with_fourth(channels, settings) if row.skips_one else channels
-    yuv = yuv_of_rgb(rgb, standard_of(settings))
+    block = (2 if row.even_height else 1, 2 if row.even_width else 1)
+    luma, chroma = _luma_and_chroma(rgb, standard_of(settings), block)
     if swapped:
-        yuv = yuv[..., [0, 2, 1]]
+        chroma = chroma[..., ::-1]
     if row.skips_one:
-        return _with_fourth(_rounded(yuv), settings)
-    height, width = rgb.shape[:2]
-    down = 2 if row.even_height else 1
-    blocks = yuv[..., 1:].reshape(height // down, down, width // 2, 2, 2)
-    luma, chroma = _rounded(yuv[..., 0]), _rounded(blocks.mean(axis=(1, 3)))
+        return _with_fourth(np.concatenate([luma[..., np.newaxis], chroma], axis=-1), settings)
     if row.columns == _PLANES:  # YUYV: U after even columns, V after odd ones
-        return np.stack([luma, chroma.reshape(height, width)], axis=-1)
-    return np.concatenate([luma, chroma.reshape(-1, width)])[..., np.newaxis]
+        return np.stack([luma, chroma.reshape(luma.shape)], axis=-1)
+    return np.concatenate([luma, chroma.reshape(-1, luma.shape[1])])[..., np.newaxis]
+
+
+def _luma_and_chroma(
+    rgb: NDArray[np.uint8], standard: ColorStandard, block: tuple[int, int]
+) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """Return Y of every pixel, and U, V of every block of rows and columns, their mean.
+
+    Some rows are converted at a time: floats of all of them would take many times the bytes.
+    """
+    lumas, chromas = [], []
+    down, across = block
+    for top in range(0, len(rgb), _BAND):
+        yuv = yuv_of_rgb(rgb[top : top + _BAND], standard)
+        height, width = yuv.shape[:2]
+        pairs = yuv[..., 1:].reshape(height // down, down, width // across, across, 2)
+        lumas.append(_rounded(yuv[..., 0]))
+        chromas.append(_rounded(pairs.mean(axis=(1, 3))))
+    return np.concatenate(lumas), np.concatenate(chromas)
 
 
 def _rounded(values: NDArray[np.float64]) -> NDArray[np.uint8]:

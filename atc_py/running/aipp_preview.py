@@ -195,7 +195,9 @@ class _OneNode:
 def _step(name: str, tensor: NDArray[Any]) -> AippStep:
     """Return the ranges of the channels of [C, H, W]."""
     channels = tuple(
-        ChannelRange(float(channel.min()), float(channel.max()), float(channel.mean()))
-        for channel in tensor.astype(np.float64)
+        ChannelRange(
+            float(channel.min()), float(channel.max()), float(channel.mean(dtype=np.float64))
+        )
+        for channel in tensor
     )
     return AippStep(name, tensor.dtype.name, tensor.shape, channels)

@@ -115,6 +115,7 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     (RGB + CROP + "load_start_pos_w: 33", {}, "crop_size_w", "33 and 'crop_size_w' 224 make 257"),
     (RGB + CROP + "load_start_pos_h: 33", {}, "crop_size_h", "ends beyond the picture"),
     (RGB + CROP + "load_start_pos_h: 300", {}, "load_start_pos_h", "the picture has 256 rows"),
+    (RGB + CROP + "load_start_pos_h: 256", {}, "load_start_pos_h", "the picture has 256 rows"),
     (RGB + SOURCE + "crop: true crop_size_w: 200", {}, "crop_size_w", "makes 200 columns"),
     (RGB + PAD, {}, "src_image_size_w", "padding makes 220 columns"),
     (
@@ -227,10 +228,24 @@ def test_dynamic_aipp_takes_only_the_bytes(tmp_path: Path) -> None:
         ("input_format: AYUV444_U8", {"family": "Hi3796CV300CS"}),
         (RGB + PAD + "left_padding_size: 4 top_padding_size: 4 padding_value: 1.5", {}),
         (RGB + "related_input_rank: 0 input_edge_idx: 0", {"image_gears": True}),
+        (RGB + CROP + "load_start_pos_w: 32 load_start_pos_h: 32", {}),
+        ("input_format: XRGB8888_U8", {"family": "Hi3796CV300CS"}),
+        (
+            RGB + PAD + "left_padding_size: 4 top_padding_size: 4 padding_value: -1.5",
+            {"family": "Ascend310P"},
+        ),
     ],
 )
 def test_families_take_what_is_theirs(tmp_path: Path, fields: str, changes: dict[str, Any]) -> None:
     assert settings_of(tmp_path, fields, network(**changes)).output_size == (224, 224)
+
+
+def test_limits_of_widths_are_included(tmp_path: Path) -> None:
+    fields = "src_image_size_w: 1076 src_image_size_h: 8 padding: true left_padding_size: 4"
+    target = network(1, 3, 8, 1080, family="Ascend310P")
+    assert settings_of(tmp_path, RGB + fields, target).output_size == (8, 1080)
+    target = network(1, 3, 8, 4, family="Hi3796CV300CS")
+    assert settings_of(tmp_path, "input_format: ARGB8888_U8", target).src_image_size_w == 4
 
 
 def test_each_family_has_rules() -> None:

@@ -137,10 +137,12 @@ def changed(offset: int, value: int) -> bytes:
         (parameter_bytes([FULL])[:-1], "for 1 pictures has 64 + 96 x 1 bytes, found 159"),
         (parameter_bytes([FULL]) + b"\0", "found 161"),
         (changed(4, 0), "for 0 pictures"),
+        (changed(4, 0)[:64], "for 0 pictures"),
         (changed(4, 255), "for -1 pictures"),
         (changed(0, 3), "one of 1 YUV420SP_U8, 2 XRGB8888_U8, 5 RGB888_U8, 10 YUV400_U8, found 3"),
         (changed(65, 1), "'scfSwitch' must be 0"),
         (changed(67, 1), "'rotateSwitch' must be 0"),
+        (changed(66, 2), "'paddingSwitch' must be 0 or 1, found 2"),
         (changed(66, 4), "'paddingSwitch' must be 0 or 1, found 4"),
     ],
 )

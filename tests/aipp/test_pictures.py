@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from atc_py.aipp import AippSettings, source_shape
+from atc_py.aipp import AippSettings, pictures, source_shape
 from atc_py.aipp.color_standards import ColorStandard, standard_of, yuv_of_rgb
 from atc_py.aipp.image_formats import IMAGE_FORMATS
 from atc_py.aipp.pictures import encoded_picture, joined_pictures, picture_input, read_picture
@@ -55,6 +55,15 @@ def test_rgb_formats_hold_the_pixels() -> None:
     first = encoded_picture(PICTURE, settings("XRGB8888_U8", ax_swap_switch=True))
     assert (first[..., 1:] == PICTURE).all()
     assert (first[..., 0] == 255).all()
+
+
+@pytest.mark.parametrize(
+    "name", ["YUV420SP_U8", "YUV422SP_U8", "YUYV_U8", "AYUV444_U8", "YUV400_U8"]
+)
+def test_rows_are_converted_some_at_a_time(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = encoded_picture(PICTURE, settings(name))
+    monkeypatch.setattr(pictures, "_BAND", 4)
+    assert (encoded_picture(PICTURE, settings(name)) == whole).all()
 
 
 def test_pillow_agrees_on_jpeg_and_gray() -> None:

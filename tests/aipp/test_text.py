@@ -59,6 +59,17 @@ def test_forms_that_protobuf_reads(tmp_path: Path, text: str) -> None:
     assert config["related_input_name"] in {"", "ab"}
 
 
+def test_comments_may_have_another_encoding(tmp_path: Path) -> None:
+    path = tmp_path / "aipp.cfg"
+    path.write_bytes(f"# \u56fe\u50cf {{\n{SAMPLE}".encode("gbk"))
+    (config,) = read_aipp_file(path).configs
+    assert config["crop_size_w"] == 220
+    assert config.place_of("crop").line == 8
+    path.write_bytes("aipp_op { \u56fe: 1 }".encode("gbk"))
+    with pytest.raises(AtcError, match="does not belong here"):
+        read_aipp_file(path)
+
+
 @pytest.mark.parametrize("text", ["", "\n\n", "# nothing"])
 def test_file_without_configuration_is_empty(tmp_path: Path, text: str) -> None:
     file = read_aipp_file(written(tmp_path, text))
