@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from atc_py.aipp import AippSettings, NetworkInput
+from atc_py.diag import Place
+from atc_py.diag.codes import OM_CONTENT
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -109,10 +111,46 @@ def _picture_input(description: OmModel, node: OmNode, ports: dict[int, int]) ->
         name=description.inputs[at].name,
         position=at,
         node=node.name,
-        settings=AippSettings.from_attributes(node.attributes),
+        settings=_settings(node),
         shape=tuple(dim or 0 for dim in source.shape),
         format=source.format,
         features=tuple(dim or 0 for dim in features.shape),
         dtype=DType.parse(features.dtype),
         parameters=None if params is None else description.inputs[params].name,
     )
+
+
+def _settings(node: OmNode) -> AippSettings:
+    """Return the settings of a node.
+
+    Raises:
+        AtcError: OM_CONTENT for an attribute that is not of its type.
+    """
+    found = AippSettings.from_attributes(node.attributes)
+    for each in fields(found):
+        value, default = getattr(found, each.name), each.default
+        if not _is_like(value, default):
+            raise OM_CONTENT.error(
+                f"attribute {each.name} of {node.name!r} must be like {default!r}, found {value!r}",
+                place=Place(node_name=node.name, op_type=node.op, field=each.name),
+            )
+    return found
+
+
+def _is_like(value: object, default: object) -> bool:
+    """Return True if a value is of the type of another, and as long if that is a list."""
+    if isinstance(default, tuple):
+        kind = float if isinstance(default[0], float) else int
+        return (
+            isinstance(value, tuple)
+            and len(value) == len(default)
+            and all(_is_number(each, kind) for each in value)
+        )
+    if isinstance(default, float):
+        return _is_number(value, float)
+    return type(value) is type(default)
+
+
+def _is_number(value: object, kind: type) -> bool:
+    """Return True if a value is a number that `kind` holds; a whole one is a float, too."""
+    return not isinstance(value, bool) and isinstance(value, (int, kind))
