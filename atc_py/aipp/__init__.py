@@ -2,7 +2,7 @@
 
 from atc_py.aipp.addresses import assigned_configs, dims_gears_refusal, fp16_input_refusal
 from atc_py.aipp.config import AippConfig
-from atc_py.aipp.doubts import config_doubts
+from atc_py.aipp.doubts import config_doubts, file_doubts
 from atc_py.aipp.dynamic import checked_pictures, read_run_settings
 from atc_py.aipp.file import AippFile, read_aipp_file
 from atc_py.aipp.geometry import NetworkInput, checked
@@ -23,6 +23,7 @@ __all__ = [
     "checked_pictures",
     "config_doubts",
     "dims_gears_refusal",
+    "file_doubts",
     "fp16_input_refusal",
     "image_format",
     "parameter_bytes",

@@ -9,15 +9,17 @@ import numpy as np
 from atc_py.aipp.csc import default_matrix
 from atc_py.aipp.fields import BIASES, MATRIX, channel_fields
 from atc_py.aipp.image_formats import image_format
+from atc_py.diag import Place
 from atc_py.diag.codes import DOUBTFUL_AIPP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from atc_py.aipp.config import AippConfig
+    from atc_py.aipp.file import AippFile
     from atc_py.diag import Diagnostic
 
-__all__ = ["config_doubts"]
+__all__ = ["config_doubts", "file_doubts"]
 
 _MOST_FACTORS = 32767 * 256 // 255
 """The sum of a row's factors in 1/256 up to which results of bytes stay within int16."""
@@ -53,7 +55,7 @@ def config_doubts(config: AippConfig, *, is_uint8: bool = False) -> list[Diagnos
     found = [
         *_without_switch(config),
         *_filled_in(config),
-        *_wrapping(config),
+        *_beyond_int16(config),
         *_vanishing(config),
     ]
     input_format = str(config["input_format"])
@@ -64,6 +66,14 @@ def config_doubts(config: AippConfig, *, is_uint8: bool = False) -> list[Diagnos
     if is_uint8 and given:
         found.append(_doubt(config, given[0], "has no effect: the network takes bytes as they are"))
     return found
+
+
+def file_doubts(file: AippFile) -> list[Diagnostic]:
+    """Return the warning for a file without configurations."""
+    if file.configs:
+        return []
+    message = f"{file.path} has no `aipp_op`, so all inputs stay as they are"
+    return [DOUBTFUL_AIPP.diagnostic(message, place=Place(file.path))]
 
 
 def _doubt(config: AippConfig, name: str, message: str) -> Diagnostic:
@@ -102,7 +112,7 @@ def _filled_in(config: AippConfig) -> Iterator[Diagnostic]:
     )
 
 
-def _wrapping(config: AippConfig) -> Iterator[Diagnostic]:
+def _beyond_int16(config: AippConfig) -> Iterator[Diagnostic]:
     """Yield a warning for each row of the matrix whose results may leave int16."""
     for row in range(3) if config.switch("csc_switch") else ():
         names = MATRIX[3 * row : 3 * row + 3]
@@ -111,8 +121,8 @@ def _wrapping(config: AippConfig) -> Iterator[Diagnostic]:
             yield _doubt(
                 config,
                 names[0],
-                f"and its row add up to {total} without their signs; results beyond int16 may wrap "
-                f"on a device, which cannot happen up to {_MOST_FACTORS}",
+                f"and its row add up to {total} without their signs; beyond {_MOST_FACTORS}, results "
+                "that do not fit in int16 are not defined on a device",
             )
 
 

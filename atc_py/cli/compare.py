@@ -53,10 +53,7 @@ _GEAR_FORMATS = ("text", "json")
 @options.semantics
 @options.fix_rules
 @options.INPUT_SHAPE
-@click.option(
-    "--aipp", "--insert_op_conf", type=click.Path(path_type=Path),
-    help="AIPP configurations: inputs that they are for take pictures, as files or as bytes.",
-)  # fmt: skip
+@options.AIPP
 @click.option(
     "--aipp-settings", type=click.Path(path_type=Path), metavar="FILE",
     help="Settings of dynamic AIPP; without it, pictures are RGB or gray, and taken whole.",

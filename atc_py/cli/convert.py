@@ -89,10 +89,7 @@ def _names(row: type[Pass]) -> str:
     default=InputFormat.NCHW.value, show_default=True,
     help="What the axes of inputs are, for AIPP and gears of image sizes; data are not moved.",
 )  # fmt: skip
-@click.option(
-    "--aipp", "--insert_op_conf", type=_FILE,
-    help="AIPP configurations in ATC's format; the inputs that they are for take pictures.",
-)  # fmt: skip
+@options.AIPP
 @click.option(
     "--out-nodes", "--out_nodes", default="", metavar='"tensor;..."|"node:0;..."',
     help="Results that become the outputs, in this order; what they do not need is left out.",

@@ -37,6 +37,7 @@ __all__ = ["export"]
 @options.semantics
 @options.fix_rules
 @options.INPUT_SHAPE
+@options.AIPP
 @options.OP_SPECS
 @options.gear_choice
 @options.MAX_MEMORY
@@ -51,6 +52,7 @@ def export(  # noqa: PLR0913  (one parameter an option)
     external_data: bool,
     soc: str,
     input_shape: str,
+    aipp: Path | None,
     op_specs: Path | None,
     gear: GearChoice | None,
     as_json: bool,
@@ -80,6 +82,7 @@ def export(  # noqa: PLR0913  (one parameter an option)
             gear=gear,
             soc=soc,
             input_shape=input_shape,
+            aipp=aipp,
             op_specs=op_specs,
             **precision,
         )

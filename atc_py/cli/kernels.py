@@ -48,6 +48,7 @@ __all__ = ["kernels"]
 @options.precision_mode(PrecisionMode, default=None)
 @options.precision_controls
 @options.INPUT_SHAPE
+@options.AIPP
 @options.OP_SPECS
 @options.gear_choice
 @options.MAX_MEMORY
@@ -66,6 +67,7 @@ def kernels(  # noqa: PLR0913  (one parameter an option)
     seed: int,
     soc: str,
     input_shape: str,
+    aipp: Path | None,
     op_specs: Path | None,
     gear: GearChoice | None,
     templates: Path | None,
@@ -101,6 +103,7 @@ def kernels(  # noqa: PLR0913  (one parameter an option)
         gear,
         soc=soc,
         input_shape=input_shape,
+        aipp=aipp,
         op_specs=op_specs,
         templates=templates,
         **precision,

@@ -61,6 +61,13 @@ INPUT_SHAPE = click.option(
     help="Dims of inputs that the model leaves open.",
 )
 
+AIPP = click.option(
+    "--aipp",
+    "--insert_op_conf",
+    type=click.Path(path_type=Path),
+    help="AIPP configurations in ATC's format; the inputs that they are for take pictures.",
+)
+
 _GEAR_OPTIONS = (
     click.option(
         "--batch-sizes",
@@ -340,7 +347,7 @@ def refuse_compiling(context: click.Context, model: Path, *also: str) -> None:
     from atc_py.options.choices import PrecisionChoice
     from atc_py.pipeline.opened import is_offline
 
-    compiling = {*PrecisionChoice.__annotations__, "input_shape", "op_specs", *also}
+    compiling = {*PrecisionChoice.__annotations__, "aipp", "input_shape", "op_specs", *also}
     given = [
         parameter.opts[0]
         for parameter in context.command.params

@@ -38,6 +38,7 @@ _FORMATS = ("text", "json", "csv", "html")
 @options.semantics
 @options.fix_rules
 @options.INPUT_SHAPE
+@options.AIPP
 @options.OP_SPECS
 @options.MAX_MEMORY
 @click.option(
@@ -62,6 +63,7 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     model: Path | None,
     socs: tuple[str, ...],
     input_shape: str,
+    aipp: Path | None,
     op_specs: Path | None,
     calibrate: Path | None,
     save_factors: str | None,
@@ -100,7 +102,15 @@ def profile(  # noqa: PLR0913  (one parameter an option)
         _show_calibration(done, form)
         return
     found = profile_model(
-        model, socs, fit, done, gear, input_shape=input_shape, op_specs=op_specs, **precision
+        model,
+        socs,
+        fit,
+        done,
+        gear,
+        input_shape=input_shape,
+        aipp=aipp,
+        op_specs=op_specs,
+        **precision,
     )
     if traced is not None:
         _write_trace(found, traced)

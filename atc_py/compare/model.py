@@ -276,7 +276,7 @@ class _Session:
         """Return the data of files; pictures and settings of AIPP as their inputs take them."""
         if self._pictures is None and settings is None:
             return read_feeds(texts, self._ports, sink)
-        from atc_py.running.pictures import picture_feeds
+        from atc_py.running.picture_files import picture_feeds
 
         return picture_feeds(self._package.description, texts, self._ports, settings, sink)
 

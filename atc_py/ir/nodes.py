@@ -10,7 +10,7 @@ replaces it there as well. Change inputs only through the methods of `Node` and
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
@@ -191,7 +191,7 @@ class Node:
         for value in self.outputs:
             value.producer = self
         self._inputs: list[Value | None] = []
-        self.set_inputs(inputs)
+        self._take(inputs)
 
     @property
     def inputs(self) -> tuple[Value | None, ...]:
@@ -209,7 +209,7 @@ class Node:
         inputs = self._inputs
         if None in inputs:
             return tuple([value for value in inputs if value is not None])
-        return tuple(cast("list[Value]", inputs))
+        return tuple(inputs)  # type: ignore[arg-type]  # no None among them
 
     @property
     def output(self) -> Value:
@@ -232,9 +232,7 @@ class Node:
     def set_inputs(self, inputs: Sequence[Value | None]) -> None:
         """Replace all inputs."""
         self.drop_inputs()
-        self._inputs = [None] * len(inputs)
-        for position, value in enumerate(inputs):
-            self.set_input(position, value)
+        self._take(inputs)
 
     def append_input(self, value: Value) -> None:
         """Add `value` after the last input."""
@@ -243,9 +241,17 @@ class Node:
 
     def drop_inputs(self) -> None:
         """Drop all inputs, as a node must before it leaves its graph."""
-        for position in range(len(self._inputs)):
-            self.set_input(position, None)
+        for position, value in enumerate(self._inputs):
+            if value is not None:
+                value._drop_use(self, position)  # noqa: SLF001
         self._inputs = []
+
+    def _take(self, inputs: Sequence[Value | None]) -> None:
+        """Take inputs where there are none."""
+        self._inputs = list(inputs)
+        for position, value in enumerate(self._inputs):
+            if value is not None:
+                value._add_use(self, position)  # noqa: SLF001
 
     def __repr__(self) -> str:
         outputs = ", ".join(f"%{value.name}" for value in self.outputs)

@@ -102,11 +102,10 @@ class Signature:
         self._required = [each.name for each in row.attributes if each.default is None]
         self._counts: dict[tuple[int, int], bool] = {}
 
-    def faults(self, node: Node) -> Iterator[str]:
-        """Yield the faults of a node of this operator."""
-        if not self.has_operands(node):
-            yield from self._operand_faults(node)
-        yield from self._attribute_faults(node)
+    def faults(self, node: Node) -> list[str]:
+        """Return the faults of a node of this operator."""
+        operands = [] if self.has_operands(node) else list(self._operand_faults(node))
+        return operands + self._attribute_faults(node)
 
     def has_operands(self, node: Node) -> bool:
         """Return True if the operands of `node` are right in number and none is missing.
@@ -128,19 +127,19 @@ class Signature:
         yield from _check_side("input", node.inputs, row.inputs, row.input_at)
         yield from _check_side("output", node.outputs, row.outputs, row.output_at)
 
-    def _attribute_faults(self, node: Node) -> Iterator[str]:
-        """Yield the faults in the attributes of `node`."""
-        given = node.attributes
+    def _attribute_faults(self, node: Node) -> list[str]:
+        """Return the faults in the attributes of `node`."""
+        found, given = [], node.attributes
         for name, value in given.items():
             attribute = self._attributes.get(name)
             if attribute is None:
                 allowed = ", ".join(self._attributes) or "none"
-                yield f"{node.op} has no attribute {name}; it has {allowed}"
+                found.append(f"{node.op} has no attribute {name}; it has {allowed}")
             elif not ATTRIBUTE_TYPES[attribute.type](value):
-                yield f"attribute {name} must be of type {attribute.type}, found {value!r}"
-        for name in self._required:
-            if name not in given:
-                yield f"attribute {name} must be given"
+                message = f"attribute {name} must be of type {attribute.type}, found {value!r}"
+                found.append(message)
+        missing = [name for name in self._required if name not in given]
+        return found + [f"attribute {name} must be given" for name in missing]
 
 
 def _check_side(

@@ -119,6 +119,7 @@ class _Subject:
         values: every value that the graph can reach, each once.
         types: their types: far fewer, so that checks ask about types and then for values.
         signatures: the signature of each operator in the graph; None for one that does not exist.
+        unfit: nodes that `_check_signatures` found without their row or operands.
     """
 
     def __init__(self, graph: Graph, rules: Rules) -> None:
@@ -128,6 +129,7 @@ class _Subject:
         self.types = {value.type for value in self.values}
         rows = {op: rules.rows(op) for op in {node.op for node in graph.nodes}}
         self.signatures = {op: None if row is None else Signature(row) for op, row in rows.items()}
+        self.unfit: set[Node] = set()
 
     def values_of(self, types: Collection[TensorType]) -> Iterable[Value]:
         """Return the values that have one of `types`."""
@@ -147,8 +149,11 @@ def _check_signatures(subject: _Subject) -> Iterator[Finding]:
     for node in subject.graph.nodes:
         signature = subject.signatures[node.op]
         if signature is None:
+            subject.unfit.add(node)
             yield node, f"the target has no operator {node.op}"
             continue
+        if not signature.has_operands(node):
+            subject.unfit.add(node)
         for message in signature.faults(node):
             yield node, message
 
@@ -178,11 +183,10 @@ def _check_types(subject: _Subject) -> Iterator[Finding]:
 def _check_engines(subject: _Subject) -> Iterator[Finding]:
     """Yield nodes without an engine, or with dtypes that their engine does not take."""
     for node in subject.graph.nodes:
-        signature = subject.signatures[node.op]
         if node.engine is None:
             phase = subject.graph.phase.label
             yield node, f"a node of phase {phase} must have an engine, found none"
-        elif signature is not None and signature.has_operands(node):
+        elif node not in subject.unfit:
             message = subject.rules.dtypes_ok(node)
             if message is not None:
                 yield node, message

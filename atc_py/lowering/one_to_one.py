@@ -48,7 +48,7 @@ def _hold_against_row(spec: OpSpec, target: Target, node: Node) -> None:
     if signature is None:
         faults = [f"there is no target operator {target.op}"]
     else:
-        faults = list(signature.faults(node))
+        faults = signature.faults(node)
     if faults:
         raise BAD_SPEC.error(
             f"target {target.op} of {spec.op} does not fit: {faults[0]}",

@@ -54,6 +54,7 @@ from atc_py.source import form_of
 from atc_py.spec import specifications
 from atc_py.system import structs
 from atc_py.system.atomic_files import atomic_write
+from atc_py.system.collector import few_collections
 from atc_py.target import find_soc, is_view
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ __all__ = [
 ]
 
 
+@few_collections()
 def compile_model(
     model: Path,
     output: Path,

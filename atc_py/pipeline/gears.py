@@ -20,6 +20,7 @@ from atc_py.pipeline.compile import StageClock, common_ground, compile_graph
 from atc_py.pipeline.gear_inputs import with_open_inputs
 from atc_py.results.conversion import Conversion, GearFacts
 from atc_py.results.memory_facts import memory_facts
+from atc_py.tensor.shapes import closed_shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -97,7 +98,6 @@ def _compiled_gear(
     clock.prefix = f"gear {gear + 1} of {len(gears.gears)}: "
     own = replace(
         options,
-        gears=None,
         input_shapes=gears.shapes_of(gear),
         dump_ir=None if options.dump_ir is None else options.dump_ir / f"gear{gear}",
         kernels=None if options.kernels is None else options.kernels / f"gear{gear}",
@@ -124,7 +124,10 @@ def _facts(gears: Gears, gear: int, description: OmModel) -> GearFacts:
     """Return what a gear takes on the device."""
     return GearFacts(
         gears.gears[gear],
-        gears.shapes_of(gear),
+        {
+            port.name: closed_shape(tuple(description.tensors[port.tensor].shape))
+            for port in description.inputs
+        },
         len(description.nodes),
         memory_facts(description),
     )

@@ -12,10 +12,12 @@ from atc_py.aipp import (
     checked,
     config_doubts,
     dims_gears_refusal,
+    file_doubts,
     fp16_input_refusal,
     read_aipp_file,
     source_shape,
 )
+from atc_py.aipp.parameters import BATCH_BYTES, HEADER_BYTES
 from atc_py.ir import TensorType
 from atc_py.options.gears import GearKind
 from atc_py.tensor.dtypes import DType
@@ -41,9 +43,6 @@ __all__ = [
 
 PARAMETERS = "ascend_dynamic_aipp_data"
 """Name of the input with the settings of a run; further ones have their node's name after it."""
-
-HEADER_BYTES, BATCH_BYTES = 64, 96
-"""Bytes of settings: for all pictures of a run, and for each."""
 
 _IMAGE_RANK = 4
 _TO_NHWC = (0, 2, 3, 1)
@@ -92,7 +91,7 @@ def add_preprocessing(
     """
     names = [value.name for value in graph.inputs]
     found: dict[str, AippSettings] = {}
-    doubts: list[Diagnostic] = []
+    doubts = file_doubts(pictures.file)
     for position, config in sorted(assigned_configs(pictures.file, names).items()):
         value = graph.inputs[position]
         if value.name in fp16_inputs:

@@ -117,7 +117,9 @@ def _gear_costs(model: OfflineModel, fit: Fit | None) -> tuple[GearCost, ...]:
         return ()
     return tuple(
         GearCost(
-            values, model.gears.shapes_of(at), network_cost(model.at_gear(at).description, fit)
+            values,
+            dict(model.gears.fed_shapes_of(at)),
+            network_cost(model.at_gear(at).description, fit),
         )
         for at, values in enumerate(model.gears.gears)
     )

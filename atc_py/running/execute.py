@@ -119,7 +119,7 @@ def _given(
     path, nodes = options.aipp_settings, model.description.nodes
     if path is None and not any(node.op == AIPP for node in nodes):
         return read_feeds(options.inputs, ports, sink)
-    from atc_py.running.pictures import picture_feeds
+    from atc_py.running.picture_files import picture_feeds
 
     return picture_feeds(model.description, options.inputs, ports, path, sink)
 

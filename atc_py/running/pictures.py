@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,38 +14,34 @@ from atc_py.aipp import (
     settings_of_bytes,
     source_bytes,
 )
-from atc_py.aipp.pictures import joined_pictures, picture_input
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_AIPP, BAD_RUN_INPUT, MISSING_RUN_INPUT
 from atc_py.results.picture_inputs import picture_inputs
-from atc_py.running.feeds import read_feeds
 from atc_py.target import find_soc
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     import numpy.typing as npt
 
-    from atc_py.diag import Sink
     from atc_py.package.schema import OmModel
     from atc_py.results.picture_inputs import PictureInput
-    from atc_py.running.model import Port
 
     Array = npt.NDArray[np.generic]
 
 __all__ = [
+    "SETTINGS_HELP",
     "filled",
-    "picture_feeds",
-    "read_pictures",
     "require_settings",
     "settings_feeds",
     "whole_picture_settings",
 ]
 
-_PICTURES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp"})
-"""Suffixes of picture files."""
 
-_HELP = "give a file of settings with --aipp-settings, or feed the bytes of a parameter buffer"
+SETTINGS_HELP = (
+    "give a file of settings with --aipp-settings, or feed the bytes of a parameter buffer"
+)
 
 
 def filled(description: OmModel, feeds: Mapping[str, Array]) -> dict[str, Array]:
@@ -86,114 +81,6 @@ def _check_size(found: PictureInput, array: Array, feeds: Mapping[str, Array]) -
             f"{first.src_image_size_w} x {first.src_image_size_h}, found {array.size}",
             place=Place(field=f"input {found.name}"),
         )
-
-
-def picture_feeds(
-    description: OmModel,
-    texts: Sequence[str],
-    ports: Sequence[Port],
-    settings: Path | None,
-    sink: Sink,
-) -> dict[str, Array]:
-    """Return arrays from `name=file` texts, of which some are pictures, and from a file of settings.
-
-    Args:
-        description: of the model.
-        texts: as users give data.
-        ports: the inputs that data may be for.
-        settings: file with the settings of dynamic AIPP, or None.
-        sink: takes warnings.
-
-    Raises:
-        AtcError: as `read_feeds`, `settings_feeds` and `read_pictures` do; BAD_RUN_INPUT for data
-            that are given twice.
-    """
-    found = {} if settings is None else settings_feeds(description, settings)
-    rest = [text for text in texts if not _is_picture(description, text)]
-    given = read_feeds(rest, ports, sink)
-    for name in found.keys() & given.keys():
-        raise BAD_RUN_INPUT.error(
-            f"settings for {name} are given twice, by --aipp-settings and as data",
-            place=Place(field=f"input {name}"),
-            help="give them once",
-        )
-    given |= found
-    pictures = read_pictures(description, [each for each in texts if each not in rest], given)
-    for name in pictures.keys() & given.keys():
-        raise BAD_RUN_INPUT.error(
-            f"data for {name} are given twice, as pictures and as bytes", help="give them once"
-        )
-    return filled(description, {**given, **pictures})
-
-
-def read_pictures(
-    description: OmModel, texts: Sequence[str], settings: Mapping[str, Array]
-) -> dict[str, Array]:
-    """Return what `name=picture` texts feed.
-
-    The name may be left out where one input takes pictures. Several pictures are separated by `,`.
-
-    Args:
-        description: of the model.
-        texts: all of which name pictures.
-        settings: parameter buffers of dynamic AIPP, by input.
-
-    Raises:
-        AtcError: FILE_NOT_FOUND and its like, BAD_PICTURE or NO_PILLOW; BAD_RUN_INPUT for another
-            number of pictures than the model takes, and for an input that is given twice.
-    """
-    inputs = {each.name: each for each in picture_inputs(description)}
-    feeds: dict[str, Array] = {}
-    for text in texts:
-        name, paths = _split(text, inputs)
-        if name in feeds:
-            raise BAD_RUN_INPUT.error(
-                f"pictures for {name} are given twice, the second time in {text}",
-                help="join the files with `,`",
-            )
-        feeds[name or ""] = _joined(inputs[name or ""], paths, settings)
-    return feeds
-
-
-def _is_picture(description: OmModel, text: str) -> bool:
-    """Return True if a text names picture files for an input that takes pictures."""
-    name, paths = _split(text, {each.name: each for each in picture_inputs(description)})
-    return name is not None and Path(paths[0]).suffix.lower() in _PICTURES
-
-
-def _split(text: str, inputs: Mapping[str, PictureInput]) -> tuple[str | None, list[str]]:
-    """Return the input and the files of a text; None where it is not certain."""
-    for name in inputs:
-        if text.startswith(f"{name}="):
-            return name, text[len(name) + 1 :].split(",")
-    only = next(iter(inputs)) if len(inputs) == 1 and "=" not in text else None
-    return only, text.split(",")
-
-
-def _joined(found: PictureInput, paths: Sequence[str], settings: Mapping[str, Array]) -> Array:
-    """Return the input that picture files fill."""
-    count = found.features[0]
-    if len(paths) != count:
-        raise BAD_RUN_INPUT.error(
-            f"input {found.name!r} takes {count} pictures, found {len(paths)}",
-            place=Place(field=f"input {found.name}"),
-            help=f"join {count} files with `,`, or feed the bytes of all pictures as one file",
-        )
-    each = [found.settings] * count
-    if found.parameters is not None:
-        if found.parameters not in settings:
-            raise MISSING_RUN_INPUT.error(
-                f"the pictures of {found.name!r} need the settings of dynamic AIPP",
-                place=Place(field=f"input {found.parameters}"),
-                help=_HELP,
-            )
-        each = list(settings_of_bytes(settings[found.parameters].tobytes()))
-    pictures = [picture_input(Path(path), own) for path, own in zip(paths, each, strict=True)]
-    try:
-        return joined_pictures(pictures, found.settings)
-    except ValueError as error:
-        place = Place(field=f"input {found.name}")
-        raise BAD_RUN_INPUT.error(f"input {found.name!r}: {error}", place=place) from None
 
 
 def settings_feeds(description: OmModel, path: Path) -> dict[str, Array]:
@@ -243,7 +130,7 @@ def whole_picture_settings(description: OmModel) -> dict[str, Array]:
                 f"{count} x {name} of {width} x {height} have more bytes than input "
                 f"{each.name!r}, which has {each.nbytes}",
                 place=Place(field=f"input {each.parameters}"),
-                help=_HELP,
+                help=SETTINGS_HELP,
             )
         feeds[each.parameters or ""] = _buffer([one] * count)
     return feeds
@@ -261,7 +148,7 @@ def require_settings(description: OmModel, feeds: Mapping[str, Array]) -> None:
                 f"no data was given for input {each.parameters!r}: the settings of dynamic AIPP for "
                 f"the pictures of {each.name!r}",
                 place=Place(field=f"input {each.parameters}"),
-                help=_HELP,
+                help=SETTINGS_HELP,
             )
 
 

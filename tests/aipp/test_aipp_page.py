@@ -47,6 +47,18 @@ def test_recipes_are_the_standards() -> None:
         assert int(bias) == standard.ranges[0]
 
 
+def test_recipes_to_yuv_are_the_standards() -> None:
+    pattern = r"^\| RGB \| YUV, (.+?) \| ([-\d, ]+) \| output (\d+), 128, 128 \|$"
+    rows = re.findall(pattern, TEXT, re.MULTILINE)
+    labels = {standard.label: standard for standard in ColorStandard}
+    assert {label.replace(" and ", ", ") for label, _, _ in rows} == set(labels)
+    for label, numbers, bias in rows:
+        standard = labels[label.replace(" and ", ", ")]
+        matrix = np.array([int(number) for number in numbers.split(",")]).reshape(3, 3)
+        assert np.abs(matrix - 256 * np.linalg.inv(standard.to_rgb())).max() < 1.1
+        assert int(bias) == standard.ranges[0]
+
+
 def test_advice_on_means_is_right() -> None:
     for means, deviations in PREPROCESSINGS.values():
         split, alone, rounded = (errors(means, deviations, way)[1] for way in WAYS)

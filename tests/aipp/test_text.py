@@ -14,7 +14,7 @@ from google.protobuf import (  # type: ignore[import-untyped]
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from atc_py.aipp import AippConfig, read_aipp_file
+from atc_py.aipp import AippConfig, file_doubts, read_aipp_file
 from atc_py.aipp.config import FORMAT_NUMBERS
 from atc_py.aipp.fields import AIPP_FIELDS, AIPP_MODES, FieldKind
 from atc_py.aipp.file import parse_aipp
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 
 def test_sample_is_read(tmp_path: Path) -> None:
-    (config,) = read_aipp_file(written(tmp_path, SAMPLE)).configs
+    file = read_aipp_file(written(tmp_path, SAMPLE))
+    (config,) = file.configs
+    assert file_doubts(file) == []
     assert config["input_format"] == "YUV420SP_U8"
     assert config["matrix_r0c2"] == 359
     assert config["matrix_r1c2"] == -183
@@ -59,7 +61,10 @@ def test_forms_that_protobuf_reads(tmp_path: Path, text: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "\n\n", "# nothing"])
 def test_file_without_configuration_is_empty(tmp_path: Path, text: str) -> None:
-    assert read_aipp_file(written(tmp_path, text)).configs == ()
+    file = read_aipp_file(written(tmp_path, text))
+    assert file.configs == ()
+    (doubt,) = file_doubts(file)
+    assert "has no `aipp_op`" in doubt.message
 
 
 FAULTS = [

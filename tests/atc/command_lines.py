@@ -344,14 +344,21 @@ GEARS = [
 
 AIPP = [
     Line("{B} --insert_op_conf=none.cfg", "E10001"),
-    ok("{B} --insert_op_conf=aipp.cfg", has_shape("x", 1, 224, 224, 3), needs="aipp"),
-    ok("{B} --insert_op_conf=aipp.cfg --enable_small_channel=1", needs="aipp"),
-    ok("{B} --insert_op_conf=aipp_dynamic.cfg", needs="aipp"),
-    Line("{B} --insert_op_conf=aipp_no_mode.cfg", "E10052", needs="aipp"),
-    Line("{B} --insert_op_conf=aipp_no_format.cfg", "E10052", needs="aipp"),
-    Line("{B} --insert_op_conf=aipp_dynamic_0.cfg", "E10052", needs="aipp"),
-    Line("{B} --insert_op_conf=aipp_unknown.cfg", "E13005", needs="aipp"),
-    Line("{B} --insert_op_conf=aipp.cfg --input_fp16_nodes=x", "E10034", needs="aipp"),
+    ok("{B} --insert_op_conf=aipp.cfg", has_shape("x", 1, 224, 224, 3)),
+    ok("{B} --insert_op_conf=aipp.cfg --enable_small_channel=1"),
+    ok("{B} --insert_op_conf=aipp_dynamic.cfg"),
+    Line("{B} --insert_op_conf=aipp_no_mode.cfg", "E10052"),
+    Line("{B} --insert_op_conf=aipp_no_format.cfg", "E10052"),
+    Line("{B} --insert_op_conf=aipp_dynamic_0.cfg", "E10052"),
+    Line("{B} --insert_op_conf=aipp_unknown.cfg", "E13005"),
+    Line("{B} --insert_op_conf=aipp.cfg --input_fp16_nodes=x", "E10034"),
+    ok("{B} --insert_op_conf=aipp_crop.cfg", has_shape("x", 1, 256, 256, 3)),
+    Line("{B} --insert_op_conf=aipp.cfg --input_format=ND", "E10052"),
+    Line("{B} --insert_op_conf=aipp_twice.cfg", "E10052"),
+    ok(f'{GEARS_B}="1,2" --insert_op_conf=aipp.cfg'),
+    ok(f'{GEARS_I}="64,64;32,32" --insert_op_conf=aipp.cfg'),
+    Line(f'{GEARS_I}="64,64;32,32" --insert_op_conf=aipp_crop.cfg', "E10052"),
+    Line('{B} --model=two.onnx --insert_op_conf=aipp.cfg --input_shape="a:2,4"', "E10052"),
 ]
 """AIPP."""
 
@@ -482,7 +489,7 @@ PUBLISHED = [
        "--fusion_switch_file=fusion.cfg --op_precision_mode=modes.ini"),
     ok('--model=m.onnx --framework=5 --output=o --soc_version=Ascend310 --input_format=NCHW '
        '--input_shape="x:1,3,224,224" --insert_op_conf=aipp.cfg --enable_small_channel=1 '
-       "--log=error", needs="aipp"),
+       "--log=error"),
     Line('--model=m.onnx --framework=5 --output=o --input_format=NCHW '
          '--input_shape="x:1,3,224,224" --log=error', "E10054"),
     Line('--model=m.onnx --framework=5 --output=o --soc_version=Ascend310 '

@@ -125,6 +125,9 @@ TEXTS = {
         ]
     ),
     "aipp.cfg": "aipp_op { aipp_mode: static input_format: RGB888_U8 }\n",
+    "aipp_crop.cfg": "aipp_op { aipp_mode: static input_format: RGB888_U8 crop: true "
+    "src_image_size_w: 256 src_image_size_h: 256 }\n",
+    "aipp_twice.cfg": "aipp_op { aipp_mode: static input_format: RGB888_U8 }\n" * 2,
     "aipp_no_mode.cfg": "aipp_op { input_format: RGB888_U8 }\n",
     "aipp_no_format.cfg": "aipp_op { aipp_mode: static }\n",
     "aipp_dynamic_0.cfg": "aipp_op { aipp_mode: dynamic max_src_image_size: 0 }\n",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 import pytest
-from onnx import helper
+from onnx import helper, numpy_helper
 
 import atc_py
 from atc_py.package.reader import open_model
@@ -63,6 +63,15 @@ def test_nodes_that_no_output_needs_are_left_out(atc: Atc, tmp_path: Path) -> No
     assert atc("convert", "odd.onnx", "--out-nodes", "c").status == 0
     with open_model(Path("odd.om")) as model:
         assert "Relu" not in {node.op for node in model.description.nodes}
+
+
+def test_nodes_that_are_left_out_may_contradict_shapes(atc: Atc, tmp_path: Path) -> None:
+    model = small_model()
+    model.graph.initializer.append(numpy_helper.from_array(np.ones((7, 7), np.float32), "seven"))
+    model.graph.node[1].CopyFrom(helper.make_node("MatMul", ["c", "seven"], ["y"], name="last"))
+    onnx.save(model, tmp_path / "m.onnx")
+    assert atc("convert", "m.onnx").status != 0
+    assert atc("convert", "m.onnx", "--out-nodes", "c").status == 0
 
 
 def test_tensor_with_a_colon_in_its_name_can_be_chosen(atc: Atc, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A file whose ends the user chose: results as outputs, and other shapes of inputs than it fixes."""
+"""A file whose ends the user chose: results as outputs, other shapes of inputs than it fixes."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def _freed(declared: DeclaredInput, given: Shape | None) -> DeclaredInput:
 def _with_outputs(file: OnnxFile, wanted: Sequence[OutNode]) -> OnnxFile:
     """Return `file` with the results `wanted` as its outputs, in their order.
 
-    Nodes that none of them needs are gone. Inputs stay, as they do with ATC, also where nothing
-    reads them any more.
+    Nodes that none of them needs go when the model is folded. Inputs stay, as they do with ATC, also
+    where nothing reads them any more.
 
     Raises:
         AtcError: NOT_IN_MODEL for a name that the model does not have, BAD_OPTION for an index
@@ -74,8 +74,7 @@ def _with_outputs(file: OnnxFile, wanted: Sequence[OutNode]) -> OnnxFile:
             raise out_nodes_error(
                 given[1], f"{given[0]!r} and {given[1]!r} are one result, {name!r}"
             )
-    nodes = _needed(file.nodes, names)
-    return replace(file, outputs=names, nodes=nodes, unsound=file.unsound & frozenset(nodes))
+    return replace(file, outputs=names)
 
 
 def _tensor(file: OnnxFile, wanted: OutNode) -> str:
@@ -115,14 +114,3 @@ def _unknown(file: OnnxFile, wanted: OutNode, tensors: set[str], node: WorkNode 
         help=help_,
         atc=AtcFault("E10016", (wanted.name, "out_nodes")),
     )
-
-
-def _needed(nodes: Sequence[WorkNode], outputs: Sequence[str]) -> tuple[WorkNode, ...]:
-    """Return the nodes that `outputs` need, in the order of `nodes`, producers first."""
-    wanted = set(outputs)
-    found = []
-    for node in reversed(nodes):
-        if not wanted.isdisjoint(node.writes):
-            found.append(node)
-            wanted.update(node.reads)
-    return tuple(reversed(found))
