@@ -16,6 +16,7 @@ __all__ = ["shapes_in_range"]
 
 _MOST_BYTES = 1 << 20
 _MOST_SHAPES = 10_000
+_LARGEST = 2**31 - 1
 
 
 def shapes_in_range(given: str) -> list[str]:
@@ -73,9 +74,21 @@ def _values(item: str) -> Sequence[int]:
         ValueError: it is none of these.
     """
     if "~" in item:
-        first, last, *step = map(int, item.split("~"))
+        first, last, *step = map(_dim, item.split("~"))
         found = range(first, last + 1, step[0] if step else 1)
         if len(step) > 1 or not found:
             raise ValueError(item)
         return found
-    return [int(each) for each in item.split("-")]
+    return [_dim(each) for each in item.split("-")]
+
+
+def _dim(text: str) -> int:
+    """Return a dim.
+
+    Raises:
+        ValueError: it is not a number, or larger than any dim.
+    """
+    found = int(text)
+    if not 0 <= found <= _LARGEST:
+        raise ValueError(text)
+    return found

@@ -15,6 +15,7 @@ from atc_py.frontend.protos.message_json import json_text, message_json
 from atc_py.frontend.protos.onnx_graph import onnx_graph_json
 from atc_py.system.atomic_files import atomic_write
 from atc_py.system.input_files import read_text
+from atc_py.system.memory_limit import require_memory
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,8 +25,11 @@ if TYPE_CHECKING:
 __all__ = ["onnx_to_json", "save_json", "text_to_json"]
 
 _OWNER_ALONE = 0o600
-_MOST_TEXT = 1 << 30
+_MOST_TEXT = 256 << 20
 """Bytes that a text of a model may have."""
+
+_TEXT_GROWTH = 16
+"""Bytes of memory for each of its characters, as message, values and JSON text."""
 
 
 def onnx_to_json(model: Path, options: CompileOptions | None = None) -> str:
@@ -76,6 +80,7 @@ def text_to_json(text: Path) -> str:
         read = read_text(text, _MOST_TEXT)
     except AtcError as error:
         raise with_fault(error, fault) from error
+    require_memory(len(read) * _TEXT_GROWTH, "the model of the text", Place(str(text)))
     message = model_class()()
     try:
         text_format.Parse(read, message)
