@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum
@@ -69,6 +68,8 @@ def worst(standings: Iterable[Standing]) -> Standing:
 
 def fingerprint_of(parts: Iterable[object]) -> str:
     """Return a short digest of the names that identify a finding."""
+    import hashlib  # models without findings need none of it
+
     text = "\0".join(str(part) for part in parts)
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 

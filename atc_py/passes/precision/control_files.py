@@ -221,8 +221,9 @@ class _Reader:
 
     def _type(self, name: str, place: Place) -> str:
         """Return `name`; refuse one that no operator has."""
-        if name not in self._names.types:
-            self._add_unknown("operator", name, sorted(self._names.types), place)
+        if name not in self._names.types and find_operator(name) is None:
+            known = self._names.types | {row.name for row in operators()}
+            self._add_unknown("operator", name, sorted(known), place)
         return name
 
 
