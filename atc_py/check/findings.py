@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from enum import Enum
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from atc_py.check.condition_words import with_condition
-from atc_py.diag import Diagnostic, Words
+from atc_py.diag import Code, Diagnostic, Place, Words
 from atc_py.options.compile_options import DEFAULT_LIST, NEWEST_CANN
+from atc_py.source import BiasConvention, OpenDim, QuantizedNode
+from atc_py.system.structs import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
-    from atc_py.diag import Code, Place
-    from atc_py.source import BiasConvention, OpenDim, QuantizedNode
     from atc_py.spec import Level
 
 __all__ = [
@@ -74,8 +76,7 @@ def fingerprint_of(parts: Iterable[object]) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Result, frozen=True):
     """One reason why one node is not simply supported.
 
     Attributes:
@@ -104,7 +105,7 @@ class Finding:
     observed: Words
     allowed: Words
     help: Words
-    when: Words = field(default=Words("", ""))
+    when: Words = msgspec.field(default=Words("", ""))
     taken_by: tuple[str, ...] = ()
     fixed_by: tuple[str, ...] = ()
     certainty: str = ""
@@ -142,8 +143,7 @@ class Finding:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class OtherVerdict:
+class OtherVerdict(Result, frozen=True):
     """Verdict of another operator list, by its rules alone.
 
     Attributes:
@@ -157,8 +157,7 @@ class OtherVerdict:
     errors: int
 
 
-@dataclass(frozen=True, slots=True)
-class NodeCount:
+class NodeCount(Result, frozen=True):
     """One operator's nodes by their standing.
 
     Attributes:
@@ -177,8 +176,7 @@ class NodeCount:
         return sum(self.counts.values())
 
 
-@dataclass(frozen=True, slots=True)
-class NodeRow:
+class NodeRow(Result, frozen=True):
     """One node and its standing.
 
     Attributes:
@@ -197,8 +195,7 @@ class NodeRow:
     standing: Standing
 
 
-@dataclass(frozen=True, slots=True)
-class FixAdvice:
+class FixAdvice(Result, frozen=True):
     """The call of `atc-py fix` that helps a refused model most.
 
     Attributes:
@@ -210,12 +207,11 @@ class FixAdvice:
 
     removed: int
     input_shape: str = ""
-    bind: Mapping[str, float] = field(default_factory=dict)
-    candidates: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    bind: Mapping[str, float] = msgspec.field(default_factory=dict)
+    candidates: Mapping[str, tuple[float, ...]] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class ModelCheck:
+class ModelCheck(Result, frozen=True):
     """Findings in one model.
 
     Attributes:
@@ -282,8 +278,7 @@ class ModelCheck:
         return {standing: counts[standing] for standing in Standing if counts[standing]}
 
 
-@dataclass(frozen=True, slots=True)
-class CheckReport:
+class CheckReport(Result, frozen=True):
     """Findings in all models of one call.
 
     Attributes:
@@ -298,7 +293,7 @@ class CheckReport:
     models: tuple[ModelCheck, ...]
     precision_mode: str
     soc: str
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = msgspec.field(default_factory=dict)
     operator_list: str = DEFAULT_LIST
     cann: int = NEWEST_CANN
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 from atc_py.diag.codes import BAD_RUN_INPUT
 from atc_py.results.cann_nodes import read_semantics
+from atc_py.system.structs import Result
 from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Dims
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,13 +22,11 @@ if TYPE_CHECKING:
     from atc_py.device.backend import DeviceBackend, NodeProfile
     from atc_py.package.schema import OmModel, OmPort
     from atc_py.results.cann_nodes import CannSemantics
-    from atc_py.tensor.shapes import Dims
 
 __all__ = ["Model", "Port"]
 
 
-@dataclass(frozen=True, slots=True)
-class Port:
+class Port(Result, frozen=True):
     """A model input or output: its name, element type and shape.
 
     A dim of an output is None where only the run knows it.
