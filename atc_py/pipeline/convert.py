@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from atc_py.options.choices import (
 )
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.output_paths import default_output, output_folder
+from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     import os
