@@ -18,8 +18,12 @@ from atc_py.spec import compressed, library
 from atc_py.spec.lists import operator_lists
 from atc_py.target import Attribute, Kernels, TargetOp, operators, socs
 from atc_py.target.kernels import FAMILY_WORDS
+from tests.derived_aipp import PAGE as AIPP_PAGE
+from tests.derived_aipp import aipp_page
+from tests.derived_ais_bench import ais_bench_page
 from tests.derived_deviations import deviations_page
 from tests.derived_emulations import emulations_page
+from tests.derived_from_atc import from_atc_page
 from tests.derived_modules import TABLES, module_table
 from tests.derived_operators import operators_page, spec_notes_page
 from tests.derived_rewrites import rewrites_page
@@ -270,6 +274,8 @@ PAGES = {
     "emulations.md": emulations_page,
     "rewrites.md": rewrites_page,
     "inference-session.md": session_page,
+    "from-atc.md": from_atc_page,
+    "ais-bench.md": ais_bench_page,
 }
 
 
@@ -283,6 +289,7 @@ def main() -> None:
     """Write the pages, or name those that are not current."""
     texts = {DOCS / name: render(name) for name in PAGES}
     texts |= {path: module_table(path) for path in TABLES}
+    texts[AIPP_PAGE] = aipp_page()
     stale = [path for path, text in texts.items() if _old(path) != text]
     if "--write" in sys.argv[1:]:
         for path in stale:

@@ -13,12 +13,13 @@ DOCUMENTS: dict[str, str] = {
     "convert": "model, output, soc, precision_mode, semantics, findings, warnings, file_nodes, "
     "source_operators, target_operators, engines, kernels, launches, launches_unfused, passes, "
     "fusion_result, precision, layout, stages, weights_in, weights_out, file_bytes, memory, "
-    "estimated_time",
+    "estimated_time, gears",
+    "compare --batch-sizes": "gears, diagnostics",
     "convert --passes": "[name, optional, summary, atc_names, in_atc]",
     "fix": "model, output, operator_list, opset, errors, verdicts, bound, ranges, rewrites, deciding, left, proof, target, changes, diagnostics",
     "explain": "[code, name, severity, exit, meaning, remedy]",
     "export": "model, output, data, soc, options, opset, operators, functions, nodes, bytes",
-    "info": "name, producer, format_version, soc, options, inputs, outputs, operators, members, "
+    "info": "name, producer, format_version, soc, options, inputs, outputs, aipp, gears, operators, members, "
     "file_bytes, memory, report",
     "info --precision": "nodes, casts",
     "info --layout": "values, trans_data",
@@ -31,16 +32,17 @@ DOCUMENTS: dict[str, str] = {
     "ops show": "op, group, opsets, summary, custom, file, inputs, outputs, attributes, rules, "
     "constraints, deviations, quantized, restated_since, versions, example, notes, kept, special_case",
     "ops validate": "specifications, diagnostics",
-    "profile": "model, semantics, calibration, socs",
+    "profile": "model, semantics, calibration, socs, gears",
     "profile --calibrate": "soc, measurements, factors, error_before, error_after, operators",
     "quantize": "model, output, data, format, opset, operator_list, layers, nodes, bytes_before, bytes_after, "
     "quant_bias",
-    "run": "semantics, outputs, comparisons, nodes, seconds, warnings, diagnostics",
+    "aipp": "config, picture, settings, steps, dtype, shape, output, warnings",
+    "run": "gear, semantics, outputs, comparisons, nodes, seconds, warnings, diagnostics",
 }
 """Names in the document of each command that is done, in brackets those of each of a list."""
 
-WITHOUT = {"exec"}
-"""Commands without --json: their standard output is a program's."""
+WITHOUT = {"atc", "exec"}
+"""Commands without --json: standard output of `exec` is a program's, and `atc` has atc's own options."""
 
 
 def json_lines() -> list[str]:
@@ -49,8 +51,8 @@ def json_lines() -> list[str]:
     return [
         "## --json",
         "",
-        "Every command but `exec` takes `--json`; the report of `exec` goes to the file that `--report`",
-        "names, and has [a schema](exec-report.schema.json) too.",
+        "Every command but `exec` and `atc` takes `--json`, which is a file's name for `atc`. The report of",
+        "`exec` goes to the file that `--report` names, and has [a schema](exec-report.schema.json) too.",
         "Standard output is then exactly one JSON document, in UTF-8",
         "or ASCII, also where the command fails. A command that cannot do its work prints an object",
         "with `diagnostics`: a list of findings, each with `code`, `name`, `severity`, `message`,",

@@ -547,8 +547,28 @@ MUTATIONS = (
         "passes/test_merged_launches.py networks/test_fusion_of_shared_models.py cli/test_convert_fusions.py",
     ),
     _(
-        "graph.memory = replace(graph.memory, workspace=kernels.workspace)",
-        "graph.memory = replace(graph.memory)",
+        "kernels = emit_kernels(graph, soc, options.templates, sources)\n    if graph.memory is not None:\n        graph.memory = structs.replace(graph.memory, workspace=kernels.workspace)",
+        "kernels = emit_kernels(graph, soc, options.templates, sources)",
         "pipeline/test_emission.py",
     ),
+    # atc's command line.
+    _(
+        "{name.replace('-', '_')}{equals}{value}",
+        "{name}{equals}{value}",
+        "atc/test_tokens.py",
+    ),
+    _(
+        "if len(found) == 1:\n        return OPTIONS[found[0]]",
+        "if found:\n        return OPTIONS[found[0]]",
+        "atc/test_tokens.py",
+    ),
+    _('name = f"{path.name}{SUFFIX}"', "name = path.name", "atc/test_shapes.py"),
+    _("if int(dim) < 1 and not gears:", "if int(dim) < 0 and not gears:", "atc/test_shapes.py"),
+    _(
+        "if len({each.index is None for each in found}) > 1:",
+        "if len({each.index is None for each in found}) > 2:",
+        "options/test_out_nodes.py",
+    ),
+    _('given.get(int(found[1]), "?")', "found[1]", "atc/test_block.py"),
+    _("FAILED = 255", "FAILED = 1", "atc/test_command_lines.py"),
 )

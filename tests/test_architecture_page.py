@@ -13,7 +13,7 @@ PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 
 def rows() -> dict[str, int]:
     """Return the row of each package as the page states it."""
-    found = re.findall(r"^\| (\d) \| `atc_py/(\w+)(?:\.py)?` \|", PAGE, re.MULTILINE)
+    found = re.findall(r"^\| (\d+) \| `atc_py/(\w+)(?:\.py)?` \|", PAGE, re.MULTILINE)
     return {name: int(row) for row, name in found}
 
 

@@ -18,7 +18,7 @@ LEVELS = {
     part: level
     for level, parts in enumerate(
         (
-            "diag tensor system options",
+            "aipp diag tensor system options",
             "spec ir target source",
             "frontend check passes package",
             "cost",
@@ -27,6 +27,7 @@ LEVELS = {
             "pipeline running",
             "compare kernels session",
             "api report exec",
+            "atc ais_bench",
             "__init__ backend cli",
             "__main__",
         )

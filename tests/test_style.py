@@ -153,7 +153,7 @@ def test_class_defined_twice_is_found() -> None:
 
 
 PLAIN_ROOMS = (
-    "check", "cli", "compare", "cost", "device", "diag", "emit", "exec", "frontend/folding",
+    "aipp", "check", "cli", "compare", "cost", "device", "diag", "emit", "exec", "frontend/folding",
     "frontend/reading", "frontend/rewriting", "ir", "kernels", "lowering", "options", "package",
     "passes", "pipeline", "report", "results", "running", "source", "spec", "system", "target",
     "tensor",

@@ -9,11 +9,12 @@ from atc_py.tensor.shapes import element_count
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
+    from atc_py.ir import ConstData
     from atc_py.source import SourceAttr, SourceNode, SourceTensor
 
     Likeness: TypeAlias = Hashable
 
-__all__ = ["likeness"]
+__all__ = ["content_key", "likeness"]
 
 _SHORT = 16
 """Constants of up to this many elements are compared by value: shapes, axes, bounds, scales."""
@@ -58,14 +59,25 @@ def likeness(view: SourceNode, *, weights: bool) -> Likeness:
             nothing but results depends; else their type does.
     """
     tensor = _tensor_key if weights else _tensor_type if view.op_type in _ARITHMETIC else _tensor
+    attributes = view.attributes
     return (
         view.op_type,
         view.domain,
         view.opset,
         tuple(map(tensor, view.inputs)),
         tuple(map(tensor, view.outputs)),
-        tuple(map(_attribute, view.attributes, view.attributes.values())),
+        tuple(map(_attribute, attributes, attributes.values())) if attributes else (),
     )
+
+
+def content_key(const: ConstData) -> Likeness:
+    """Return a key of the data of a constant; a long one is like itself only.
+
+    It tells data of one type from another's only beside that type.
+    """
+    if element_count(const.shape) <= _SHORT:
+        return const.dtype, const.numpy().tobytes()
+    return id(const)
 
 
 def _tensor(tensor: SourceTensor | None) -> Likeness:
@@ -75,9 +87,9 @@ def _tensor(tensor: SourceTensor | None) -> Likeness:
     known = tensor.const
     if known is None:
         return tensor.element, tensor.dims
-    if element_count(known.shape) <= _SHORT:
-        return tensor.element, tensor.dims, known.numpy().tobytes()
-    return tensor.element, tensor.dims, None if "float" in tensor.element else id(known)
+    if "float" in tensor.element and element_count(known.shape) > _SHORT:
+        return tensor.element, tensor.dims, None
+    return tensor.element, tensor.dims, content_key(known)
 
 
 def _tensor_type(tensor: SourceTensor | None) -> Likeness:
@@ -89,10 +101,12 @@ def _tensor_type(tensor: SourceTensor | None) -> Likeness:
 
 def _tensor_key(tensor: SourceTensor | None) -> Likeness:
     """Return the key of a tensor, including the data of long constants."""
-    known = None if tensor is None else tensor.const
-    if tensor is None or known is None or element_count(known.shape) <= _SHORT:
-        return _tensor(tensor)
-    return tensor.element, tensor.dims, id(known)
+    if tensor is None:
+        return None
+    known = tensor.const
+    if known is None:
+        return tensor.element, tensor.dims
+    return tensor.element, tensor.dims, content_key(known)
 
 
 def _attribute(name: str, value: SourceAttr) -> Likeness:

@@ -50,6 +50,8 @@ class Consequences:
 
     def concern(self, node: SourceNode) -> bool:
         """Tell whether a node reads, or its branch returns, a tensor that a refused node leaves unknown."""
+        if not self._lost:
+            return False  # nothing is returned either
         reads = {tensor.name for tensor in node.inputs if tensor is not None}
         returns = {tensor.name for tensor in node.outputs if tensor is not None}
         return not (reads.isdisjoint(self._lost) and returns.isdisjoint(self._returned))

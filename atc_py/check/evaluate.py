@@ -14,7 +14,7 @@ from atc_py.check.conditions import ask, concerns
 from atc_py.check.consequences import Consequences
 from atc_py.check.deviations import deviation_findings
 from atc_py.check.findings import ModelCheck, NodeCount, NodeRow, Standing, worst
-from atc_py.check.findings_builder import Conclusions, operator_label
+from atc_py.check.findings_builder import Conclusions, labelled
 from atc_py.check.nodes_before import NodesBefore
 from atc_py.check.open_dims import (
     MAY_FOLD,
@@ -29,7 +29,7 @@ from atc_py.check.quantized import QuantizedModel
 from atc_py.check.restating import OpsetPlacement, place_node
 from atc_py.check.sentences import predicate_of
 from atc_py.source import INTERNAL_PREFIX
-from atc_py.spec.implied import rules_of
+from atc_py.spec.implied import OperandAbsent, rules_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Checked", "check_view"]
 
+_NAMING = (OperandAbsent,)
+"""Rules whose findings name a value of the node, so that alike nodes have findings of their own."""
+
 
 class Checked(msgspec.Struct, frozen=True):
     """The check of one model.
@@ -54,6 +57,18 @@ class Checked(msgspec.Struct, frozen=True):
 
     check: ModelCheck
     placements: tuple[OpsetPlacement | None, ...]
+
+
+class _Verdict(msgspec.Struct, frozen=True):
+    """Verdict on the first node of a kind.
+
+    Attributes:
+        findings: the findings on it.
+        placement: its listed opset; None where it stands at none.
+    """
+
+    findings: tuple[Finding, ...]
+    placement: OpsetPlacement | None
 
 
 def check_view(
@@ -74,13 +89,16 @@ class _Checker:
         history: SchemaHistory,
     ) -> None:
         self._model = model
+        self._nodes = model.all_nodes
         self._conditions = conditions
         self._library = library
         self._history = history
         self._rules: dict[tuple[str, int, int], tuple[tuple[Rule, Predicate], ...]] = {}
         self._specs: dict[tuple[str, str], OpSpec | None] = {}
-        self._before = NodesBefore(model.all_nodes, self._spec)
-        self._sound: dict[Hashable, int] = {}
+        self._before = NodesBefore(self._nodes, self._spec)
+        self._verdicts: dict[Hashable, _Verdict] = {}
+        self._naming: dict[tuple[str, str], bool] = {}
+        self._kinds: dict[tuple[str, int, str], str] = {}
         places = [fault.place for fault in model.faults]
         self._faulty = {place.node for place in places if place and place.node is not None}
         self._conclude = Conclusions(model, self._common_opsets())
@@ -103,16 +121,11 @@ class _Checker:
         findings: list[Finding] = []
         placements: list[OpsetPlacement | None] = []
         rows: list[NodeRow] = []
-        for view in self._model.all_nodes:
+        for view in self._nodes:
             found, placement = self._node(view)
-            found += self._quantized.findings(view, listed=self._is_listed(view))
-            found += attribute_findings(view, self._conditions.soc, str(self._model.path))
-            if self._may_change(view) and view.vanishes:
-                found = of_vanishing_node(found, open_help(view))
-            found += self._possible_faults(view)
-            found += self._branch_faults(view, found)
+            found = self._with_others(view, found)
             rows.append(self._row(view, found))
-            if view.index in self._faulty or self._consequences.concern(view):
+            if found and (view.index in self._faulty or self._consequences.concern(view)):
                 # What is unknown there follows from what is reported about the refused node.
                 found = [each for each in found if each.standing is not Standing.UNKNOWN]
             findings += found
@@ -122,7 +135,7 @@ class _Checker:
             name=self._model.name,
             opsets=self._model.opsets,
             file_nodes=self._model.file_nodes,
-            nodes=len(self._model.all_nodes),
+            nodes=len(self._nodes),
             findings=tuple(findings),
             faults=self._model.faults,
             operators=self._operators(rows),
@@ -132,33 +145,80 @@ class _Checker:
         )
         return Checked(check, tuple(placements))
 
+    def _with_others(self, view: SourceNode, found: list[Finding]) -> list[Finding]:
+        """Return the findings of one node with those that no rule of its operator makes."""
+        found += self._quantized.findings(view, listed=self._is_listed(view))
+        found += attribute_findings(view, self._conditions.soc, str(self._model.path))
+        if view.vanishes and self._may_change(view):
+            found = of_vanishing_node(found, open_help(view))
+        if self._doubts:
+            found += self._possible_faults(view)
+        if view.scope:
+            found += self._branch_faults(view, found)
+        return found
+
     def _row(self, view: SourceNode, found: list[Finding]) -> NodeRow:
         """Return the row for one node; one that breaks ONNX's own rules is an error."""
         broken = view.index in self._faulty
         standing = Standing.ERROR if broken else worst(finding.standing for finding in found)
-        kind = f"{view.domain or 'ai.onnx'}::{view.opset}::{view.op_type}"
+        key = view.domain, view.opset, view.op_type
+        kind = self._kinds.get(key)
+        if kind is None:
+            kind = self._kinds[key] = f"{view.domain or 'ai.onnx'}::{view.opset}::{view.op_type}"
         return NodeRow(view.index, view.name, kind, view.scope, standing)
 
     def _operators(self, rows: list[NodeRow]) -> tuple[NodeCount, ...]:
         """Return the operators with their nodes of each standing."""
+        standings: dict[tuple[str, str], list[Standing]] = {}
+        for view, row in zip(self._nodes, rows, strict=True):
+            standings.setdefault((view.domain, view.op_type), []).append(row.standing)
         counts: dict[str, Counter[Standing]] = {}
         listed: dict[str, bool] = {}
-        for view, row in zip(self._model.all_nodes, rows, strict=True):
-            label = operator_label(view)
-            counts.setdefault(label, Counter())[row.standing] += 1
-            listed[label] = self._spec(view) is not None
+        for (domain, op_type), each in standings.items():
+            label = labelled(op_type, domain)
+            counts.setdefault(label, Counter()).update(each)
+            listed[label] = self._specs[domain, op_type] is not None
         found = [NodeCount(op, listed[op], dict(each)) for op, each in counts.items()]
         return tuple(sorted(found, key=_by_standing))
 
     def _node(self, view: SourceNode) -> tuple[list[Finding], OpsetPlacement | None]:
-        """Return the findings of one node, and its placement; nodes like a sound one are sound."""
-        kind = likeness(view, weights=True), self._before(view)
-        if kind in self._sound:
-            return [], OpsetPlacement(self._sound[kind], view, view)
+        """Return the findings of one node, and its placement; alike nodes are judged once.
+
+        What rules make of a node follows from what `likeness` compares, from the nodes before it
+        and from its scope, as long as nothing is open that it depends on: then it also depends on
+        the names of inputs. A sound node stays sound with these, too.
+        """
+        kind = likeness(view, weights=True), self._before(view), view.scope
+        settled = not self._may_change(view)
+        known = self._verdicts.get(kind)
+        if known is not None and (settled or not known.findings):
+            found = [each.about(view.index, view.name) for each in known.findings]
+            return found, self._placed_like(view, known.placement)
         found, placement = self._node_findings(view)
-        if not found and placement is not None:
-            self._sound[kind] = placement.opset
+        if (settled and self._speaks_of_kinds(view)) or (not found and placement is not None):
+            self._verdicts[kind] = _Verdict(tuple(found), placement)
         return found, placement
+
+    def _speaks_of_kinds(self, view: SourceNode) -> bool:
+        """Return True if no rule on a node's operator makes findings that name values."""
+        key = view.domain, view.op_type
+        if key not in self._naming:
+            spec = self._spec(view)
+            rules = () if spec is None else (*rules_of(spec), *(e.unless for e in spec.deviations))
+            self._naming[key] = any(isinstance(rule, _NAMING) for rule in rules)
+        return not self._naming[key]
+
+    def _placed_like(
+        self, view: SourceNode, placement: OpsetPlacement | None
+    ) -> OpsetPlacement | None:
+        """Return the placement of a node like one that has been placed."""
+        if placement is None:
+            return None
+        if not placement.restated:
+            return OpsetPlacement(placement.opset, view, view)
+        spec = self._spec(view)
+        found = None if spec is None else place_node(view, spec, self._history)
+        return found if isinstance(found, OpsetPlacement) else None
 
     def _node_findings(self, view: SourceNode) -> tuple[list[Finding], OpsetPlacement | None]:
         """Return the findings of one node, rule by rule, and its placement."""
@@ -239,8 +299,9 @@ class _Checker:
 
     def _common_opsets(self) -> tuple[int, ...]:
         """Return the opsets that every listed ONNX operator of the model has."""
-        specs = {view.op_type: self._spec(view) for view in self._model.all_nodes}
-        sets = [set(spec.opsets) for spec in specs.values() if spec and not spec.custom]
+        last = {view.op_type: view for view in self._nodes}
+        specs = map(self._spec, last.values())
+        sets = [set(spec.opsets) for spec in specs if spec and not spec.custom]
         return tuple(sorted(set.intersection(*sets))) if sets else ()
 
 

@@ -13,7 +13,7 @@ from atc_py.check.condition_words import with_condition
 from atc_py.diag import Code, Diagnostic, Place, Words
 from atc_py.options.compile_options import DEFAULT_LIST, NEWEST_CANN
 from atc_py.source import BiasConvention, OpenDim, QuantizedNode
-from atc_py.system.structs import Result
+from atc_py.system.structs import Result, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -131,6 +131,10 @@ class Finding(Result, frozen=True):
         node = place.node_name or str(place.node)
         parts = (self.rule, self.standing.value, self.scope, node, place.op_type, place.field)
         return fingerprint_of(parts)
+
+    def about(self, node: int, name: str) -> Finding:
+        """Return the same finding on another node."""
+        return replace(self, place=replace(self.place, node=node, node_name=name))
 
     def diagnostic(self, language: str = "en") -> Diagnostic:
         """Return the finding as a diagnostic."""

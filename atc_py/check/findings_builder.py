@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from atc_py.source import SchemaHistory, SourceModel, SourceNode
     from atc_py.spec import Library, OpSpec, Rule
 
-__all__ = ["Conclusions", "operator_label"]
+__all__ = ["Conclusions", "labelled", "operator_label"]
 
 _RUN_TIME = Words(
     "the value is computed at run time; export fixed shapes and constants, or simplify the "
@@ -206,7 +206,12 @@ class Conclusions:
 
 def operator_label(view: SourceNode) -> str:
     """Return the operator with its domain, where that is not ONNX's."""
-    return view.op_type if view.domain in ONNX_DOMAINS else f"{view.domain}::{view.op_type}"
+    return labelled(view.op_type, view.domain)
+
+
+def labelled(op_type: str, domain: str) -> str:
+    """Return an operator with its domain, where that is not ONNX's."""
+    return op_type if domain in ONNX_DOMAINS else f"{domain}::{op_type}"
 
 
 def _demand(predicate: Predicate, spec: OpSpec, rule: Rule) -> Words:

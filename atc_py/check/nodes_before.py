@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from atc_py.source import SourceNode
     from atc_py.spec import OpSpec
 
-__all__ = ["NodesBefore"]
+__all__ = ["NodesBefore", "depends_on_nodes_before"]
 
 
 class NodesBefore:
@@ -30,7 +30,6 @@ class NodesBefore:
             nodes: of all graphs.
             spec_of: returns the specification of a node's operator, or None.
         """
-        self._places = {node: at for at, node in enumerate(nodes)}
         self._setters: dict[tuple[str, str, str], list[SourceNode]] = {}
         self._scoped: dict[tuple[str, str, str], list[SourceNode]] = {}
         asked: dict[tuple[str, str], set[str]] = {}
@@ -38,9 +37,10 @@ class NodesBefore:
             key = node.domain, node.op_type
             if key not in asked:
                 asked[key] = _asked(spec_of(node))
-            for name in sorted(asked[key] & node.attributes.keys()):
+            for name in sorted(asked[key] & node.attributes.keys()) if asked[key] else ():
                 self._setters.setdefault((*key, name), []).append(node)
         self._asked = asked
+        self._places = {node: at for at, node in enumerate(nodes)} if self._setters else {}
 
     def __call__(self, node: SourceNode) -> tuple[SourceNode, ...]:
         """Return the first node before a node, of its operator, that sets each attribute asked for.
@@ -48,7 +48,9 @@ class NodesBefore:
         When the graph of a branch is parsed is not known, so its nodes may stand before any.
         """
         key = node.domain, node.op_type
-        found = (self._first(node, (*key, name)) for name in sorted(self._asked.get(key, ())))
+        if not self._asked.get(key):
+            return ()
+        found = (self._first(node, (*key, name)) for name in sorted(self._asked[key]))
         return tuple(each for each in found if each is not None)
 
     def _first(self, node: SourceNode, key: tuple[str, str, str]) -> SourceNode | None:
@@ -68,6 +70,11 @@ class NodesBefore:
     def _may_precede(self, one: SourceNode, other: SourceNode) -> bool:
         """Return True if a node is parsed before another one, or may be."""
         return bool(one.scope or other.scope) or self._places[one] < self._places[other]
+
+
+def depends_on_nodes_before(spec: OpSpec | None) -> bool:
+    """Return True if deviations of an operator depend on nodes before a node."""
+    return bool(_asked(spec))
 
 
 def _asked(spec: OpSpec | None) -> set[str]:

@@ -82,8 +82,8 @@ class QuantizedModel:
     def __init__(self, model: SourceModel, soc: Soc) -> None:
         self._soc = soc
         self._channels = rolled_back_layers(model, soc.quant_rules.roll_back)
-        left = {(view.scope, view.index) for view in model.all_nodes}
         nodes = self._on_this_soc(model)
+        left = {(view.scope, view.index) for view in model.all_nodes} if nodes else set()
         layers = (each for each in nodes if each.outcome is not Outcome.KEPT)
         self.layers = tuple(each for each in layers if (each.scope, each.index) in left)
         self._path = str(model.path)
@@ -122,6 +122,8 @@ class QuantizedModel:
             listed: whether its operator is on the list. Quantizing operators are not;
                 so it is reported there that the node stays, unless folding has removed it.
         """
+        if not self._known and not self._channels:
+            return []
         place = view.scope, view.index
         here = self._unreported.get(place, [])
         reported = [each for each in here if each.outcome is not Outcome.KEPT or not listed]

@@ -26,7 +26,7 @@ def rolled_back_layers(model: SourceModel, limit: int) -> Mapping[SourceNode, in
         model: in the deploy form.
         limit: most channels of the data of such a layer; 0 where the SoC takes none back.
     """
-    if not limit:
+    if not limit or all(node.op_type not in _LAYERS for node in model.all_nodes):
         return {}
     producers = {out: node for node in model.all_nodes for out in node.outputs if out is not None}
     readers: dict[SourceTensor, list[SourceNode | None]] = {}

@@ -44,7 +44,7 @@ def _kind(view: SourceNode, inner: Sequence[SourceNode]) -> Hashable:
 
 def _own_nodes(model: SourceModel) -> list[tuple[SourceNode, list[SourceNode]]]:
     """Return the nodes of the model's graph, each with those of its branches."""
-    return [(node, [*node.with_inner][1:]) for node in model.nodes]
+    return [(node, [*node.with_inner][1:] if node.branches else []) for node in model.nodes]
 
 
 def _of_shapes_alone(model: SourceModel) -> Iterator[int]:

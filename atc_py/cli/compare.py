@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,18 +12,20 @@ from atc_py.cli.console import print_bytes, print_diagnostics, print_line, progr
 from atc_py.options.compile_options import PrecisionMode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from typing_extensions import Unpack
 
     from atc_py.diag import Diagnostic
-    from atc_py.options.choices import PrecisionSettings
+    from atc_py.options.choices import CompareChoice, ConvertChoice
+    from atc_py.options.gears import Gears
     from atc_py.results.layer_comparison import LayerComparison
 
 __all__ = ["compare"]
 
 # Written out because the defining modules take long to import; a test compares them.
 _FORMATS = ("text", "json", "csv", "html")
+_GEAR_FORMATS = ("text", "json")
 
 
 @click.command()
@@ -51,6 +53,16 @@ _FORMATS = ("text", "json", "csv", "html")
 @options.semantics
 @options.fix_rules
 @options.INPUT_SHAPE
+@options.AIPP
+@click.option(
+    "--aipp-settings", type=click.Path(path_type=Path), metavar="FILE",
+    help="Settings of dynamic AIPP; without it, pictures are RGB or gray, and taken whole.",
+)  # fmt: skip
+@click.option(
+    "--input-format", "--input_format", type=click.Choice(["NCHW", "NHWC"]), default="NCHW",
+    show_default=True, help="What the axes of inputs are, for AIPP.",
+)  # fmt: skip
+@options.gear_lists
 @options.OP_SPECS
 @options.MAX_MEMORY
 @options.report_option(_FORMATS, "csv has the columns of Ascend's msit first")
@@ -88,10 +100,16 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     targets: tuple[str, ...],
     suggest: str | None,
     suggest_trials: int,
+    aipp_settings: Path | None,
     as_json: bool,
-    **precision: Unpack[PrecisionSettings],
+    batch_sizes: str,
+    image_sizes: str,
+    dims: str,
+    **precision: Unpack[CompareChoice],
 ) -> None:
     """Compile MODEL, an ONNX file, and compare each layer with the original.
+
+    With lists of gears the model is compared for the shapes of each gear.
 
     The original runs as it is, in onnxruntime or onnx's evaluator. A layer of floats or of quantized codes fails if its relative distance is
     over 0.05 or values are lost to NaN or infinity, one of other integers if over 1 % differ. An
@@ -104,15 +122,24 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     """
     import atc_py
     from atc_py.compare.targets import missed_by_all, missed_targets, read_targets
+    from atc_py.options.choices import chosen_gears
 
     form, least = options.report_format(form, as_json=as_json), read_targets(targets)
     path, keep = _files(model, output, suggest)
+    lists: ConvertChoice = {"batch_sizes": batch_sizes, "image_sizes": image_sizes, "dims": dims}
+    if any(lists.values()):
+        _compare_gears(
+            context, model, chosen_gears(lists, input_shape), form, path, least, keep,
+            inputs=inputs, samples=samples, seed=seed, soc=soc, precision_mode=precision_mode,
+            op_specs=op_specs, device=device, aipp_settings=aipp_settings, **precision,
+        )  # fmt: skip
+        return
     with progress(quiet=form == "json", lines=keep is not None) as on_stage:
         done = atc_py.compare_model(
             model, inputs=inputs, samples=samples, seed=seed, soc=soc,
             precision_mode=precision_mode, input_shape=input_shape, op_specs=op_specs,
             targets=least, suggest=None if keep is None else least, suggest_trials=suggest_trials,
-            histograms=form == "html", device=device, on_stage=on_stage, **precision,
+            histograms=form == "html", device=device, aipp_settings=aipp_settings, on_stage=on_stage, **precision,
         )  # fmt: skip
     written = _suggestion_line(done, keep)
     findings = [*missed_targets(done, least), *missed_by_all(done)]
@@ -121,6 +148,41 @@ def compare(  # noqa: PLR0913  (one parameter an option)
         _close(written if form == "text" or path is not None else "", (*done.warnings, *findings))
     if findings:
         context.exit(findings[0].code.exit)
+
+
+def _compare_gears(  # noqa: PLR0913  (the gears, and where the report goes)
+    context: click.Context,
+    model: Path,
+    gears: Gears | None,
+    form: str,
+    path: Path | None,
+    least: Mapping[str, float],
+    keep: Path | None,
+    **settings: Any,
+) -> None:
+    """Compare the model for each gear; print or write one report."""
+    from atc_py.compare.gears import compare_gears
+    from atc_py.compare.targets import missed_targets
+    from atc_py.report.layers.gears import gears_document, gears_text
+
+    if gears is None or form not in _GEAR_FORMATS or keep is not None:
+        raise click.UsageError(
+            "gears are compared as --format text or json, without --suggest: "
+            "give a gear's dims with --input-shape for the rest"
+        )
+    with progress(quiet=form == "json") as on_stage:
+        compared = compare_gears(model, gears, on_stage, targets=least, **settings)
+    findings = [missed_targets(each.done, least) for each in compared]
+    text = gears_text(compared) if form == "text" else gears_document(compared, findings)
+    if path is not None:
+        _write(text, path)
+    if path is None or form == "json":
+        print_bytes(text.encode("utf-8"))
+    every = [found for own in findings for found in own]
+    if form == "text":
+        print_diagnostics(every, as_json=False)
+    if every:
+        context.exit(every[0].code.exit)
 
 
 def _close(line: str, findings: Iterable[Diagnostic]) -> None:

@@ -18,6 +18,7 @@ from atc_py.cli.console import (
 )
 from atc_py.diag import AtcError
 from atc_py.options.compile_options import PrecisionMode
+from atc_py.options.input_format import InputFormat
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -82,6 +83,17 @@ def _names(row: type[Pass]) -> str:
 @options.semantics
 @options.fix_rules
 @options.INPUT_SHAPE
+@options.gear_lists
+@click.option(
+    "--input-format", "--input_format", type=click.Choice([each.value for each in InputFormat]),
+    default=InputFormat.NCHW.value, show_default=True,
+    help="What the axes of inputs are, for AIPP and gears of image sizes; data are not moved.",
+)  # fmt: skip
+@options.AIPP
+@click.option(
+    "--out-nodes", "--out_nodes", default="", metavar='"tensor;..."|"node:0;..."',
+    help="Results that become the outputs, in this order; what they do not need is left out.",
+)  # fmt: skip
 @click.option(
     "--kernels", type=_FOLDER, metavar="DIRECTORY", help="Folder for a copy of the kernel stubs."
 )

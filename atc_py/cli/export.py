@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from atc_py.options.choices import PrecisionChoice
+    from atc_py.options.gears import GearChoice
 
 __all__ = ["export"]
 
@@ -36,7 +37,9 @@ __all__ = ["export"]
 @options.semantics
 @options.fix_rules
 @options.INPUT_SHAPE
+@options.AIPP
 @options.OP_SPECS
+@options.gear_choice
 @options.MAX_MEMORY
 @options.AS_JSON
 @click.pass_context
@@ -49,7 +52,9 @@ def export(  # noqa: PLR0913  (one parameter an option)
     external_data: bool,
     soc: str,
     input_shape: str,
+    aipp: Path | None,
     op_specs: Path | None,
+    gear: GearChoice | None,
     as_json: bool,
     **precision: Unpack[PrecisionChoice],
 ) -> None:
@@ -57,7 +62,8 @@ def export(  # noqa: PLR0913  (one parameter an option)
 
     MODEL is an ONNX file, which is compiled first, or an offline model. The result has plain ONNX
     operators, rounds where the device rounds, and runs in any ONNX runtime; viewers show each
-    operator of the device by its name, with its body.
+    operator of the device by its name, with its body. Of an offline model with gears it is the gear
+    that is named, or else the largest.
 
     Exit status: 0 done, 1 the model breaks a rule, 2 the command was called wrongly, 3 a file
     cannot be read or written, 4 an operator has no ONNX form.
@@ -73,8 +79,10 @@ def export(  # noqa: PLR0913  (one parameter an option)
             flat=flat,
             external_data=external_data,
             on_stage=on_stage,
+            gear=gear,
             soc=soc,
             input_shape=input_shape,
+            aipp=aipp,
             op_specs=op_specs,
             **precision,
         )

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from atc_py.options.choices import PrecisionChoice
+    from atc_py.options.gears import GearChoice
     from atc_py.package.reader import OfflineModel
 
 __all__ = ["kernels"]
@@ -47,7 +48,9 @@ __all__ = ["kernels"]
 @options.precision_mode(PrecisionMode, default=None)
 @options.precision_controls
 @options.INPUT_SHAPE
+@options.AIPP
 @options.OP_SPECS
+@options.gear_choice
 @options.MAX_MEMORY
 @options.TEMPLATES
 @options.report_option(("text", "json"))
@@ -64,7 +67,9 @@ def kernels(  # noqa: PLR0913  (one parameter an option)
     seed: int,
     soc: str,
     input_shape: str,
+    aipp: Path | None,
     op_specs: Path | None,
+    gear: GearChoice | None,
     templates: Path | None,
     form: str | None,
     as_json: bool,
@@ -72,7 +77,8 @@ def kernels(  # noqa: PLR0913  (one parameter an option)
 ) -> None:
     """List the kernels of MODEL, an offline model or an ONNX model to compile.
 
-    Options that concern compilation are rejected for an offline model.
+    Options that concern compilation are rejected for an offline model. Of one with gears the kernels
+    are those of the gear that is named, or else of the largest.
 
     Exit status: 0 done, 1 the model breaks a rule, 2 the command was called wrongly, 3 a file
     cannot be read or written, 4 with --verify a kernel cannot be built, faults or computes other
@@ -93,7 +99,14 @@ def kernels(  # noqa: PLR0913  (one parameter an option)
     if verify:
         check_trust(model, trusted=trust)
     with opened_model(
-        model, soc=soc, input_shape=input_shape, op_specs=op_specs, templates=templates, **precision
+        model,
+        gear,
+        soc=soc,
+        input_shape=input_shape,
+        aipp=aipp,
+        op_specs=op_specs,
+        templates=templates,
+        **precision,
     ) as opened:
         if folder is not None:
             write_kernels(kernel_texts(opened), folder)

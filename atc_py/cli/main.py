@@ -21,6 +21,8 @@ __all__ = ["cli", "main"]
 
 
 _SUMMARIES = {
+    "aipp": "Show what CONFIG, an AIPP configuration, does to PICTURE.",
+    "atc": "Take atc's own command line, as atc reads it, with atc's console lines.",
     "check": "Check whether MODELs, ONNX files, can be compiled, and if not, report why.",
     "compare": "Compile MODEL, an ONNX file, and compare each layer with the original.",
     "convert": "Compile MODEL, an ONNX file, to an offline model.",
@@ -136,9 +138,10 @@ def _signal_status(error: BaseException) -> int:
 def _wants_json(args: Sequence[str]) -> bool:
     """Return True if the command line asks for JSON, in either spelling.
 
-    Standard output of `exec` is the program's, and so may be a --json in its line.
+    Standard output of `exec` is the program's, and so may be a --json in its line; that of `atc` is
+    a file's name.
     """
-    if "exec" in args[:1]:
+    if {"exec", "atc"}.intersection(args[:1]):
         return False
     pairs = pairwise(args)
     return "--json" in args or "--format=json" in args or ("--format", "json") in pairs

@@ -39,6 +39,8 @@ __all__ = [
     "SOC",
     "TEMPLATES",
     "fix_rules",
+    "gear_choice",
+    "gear_lists",
     "precision_controls",
     "precision_mode",
     "refuse_compiling",
@@ -58,6 +60,81 @@ INPUT_SHAPE = click.option(
     metavar='"x:1,3,224,224;y:..."',
     help="Dims of inputs that the model leaves open.",
 )
+
+AIPP = click.option(
+    "--aipp",
+    "--insert_op_conf",
+    type=click.Path(path_type=Path),
+    help="AIPP configurations in ATC's format; the inputs that they are for take pictures.",
+)
+
+_GEAR_OPTIONS = (
+    click.option(
+        "--batch-sizes",
+        "--dynamic_batch_size",
+        "batch_sizes",
+        default="",
+        metavar="1,2,4",
+        help="Gears: batch sizes, one graph each, for -1 on axis 0 in --input-shape.",
+    ),
+    click.option(
+        "--image-sizes",
+        "--dynamic_image_size",
+        "image_sizes",
+        default="",
+        metavar='"320,320;640,640"',
+        help="Gears: heights and widths, one graph each, for -1 in --input-shape.",
+    ),
+    click.option(
+        "--dims",
+        "--dynamic_dims",
+        "dims",
+        default="",
+        metavar='"1,16;2,32"',
+        help="Gears: numbers for every -1 in --input-shape, in its order.",
+    ),
+)
+
+
+_GEAR_CHOICES = (
+    click.option(
+        "--gear", "gear", type=click.IntRange(min=0), metavar="NUMBER",
+        help="Position of a gear, from 0, in an offline model with gears.",
+    ),
+    click.option("--batch", "batch", default="", metavar="4", help="The gear of this batch size."),
+    click.option(
+        "--image", "image", default="", metavar="320,320",
+        help="The gear of this height and width.",
+    ),
+    click.option(
+        "--dims", "dims", default="", metavar="1,16", help="The gear of these numbers for dims."
+    ),
+)  # fmt: skip
+
+
+def gear_choice(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that name one gear, which the command takes as one `gear`."""
+
+    @wraps(command)
+    def with_gear(
+        *args: Any, gear: int | None, batch: str, image: str, dims: str, **kwargs: Any
+    ) -> Any:
+        from atc_py.options.gears import GearKind, parse_gear_choice
+
+        texts = {GearKind.BATCH: batch, GearKind.IMAGE: image, GearKind.DIMS: dims}
+        return command(*args, gear=parse_gear_choice(gear, texts), **kwargs)
+
+    for option in reversed(_GEAR_CHOICES):
+        with_gear = option(with_gear)
+    return with_gear
+
+
+def gear_lists(command: FC) -> FC:
+    """Add the options that list gears."""
+    for option in reversed(_GEAR_OPTIONS):
+        command = option(command)
+    return command
+
 
 OP_SPECS = click.option(
     "--op-specs",
@@ -270,7 +347,7 @@ def refuse_compiling(context: click.Context, model: Path, *also: str) -> None:
     from atc_py.options.choices import PrecisionChoice
     from atc_py.pipeline.opened import is_offline
 
-    compiling = {*PrecisionChoice.__annotations__, "input_shape", "op_specs", *also}
+    compiling = {*PrecisionChoice.__annotations__, "aipp", "input_shape", "op_specs", *also}
     given = [
         parameter.opts[0]
         for parameter in context.command.params

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from atc_py.cost.calibration import Calibration
     from atc_py.options.choices import PrecisionChoice
+    from atc_py.options.gears import GearChoice
     from atc_py.results.profile import Profile
 
 __all__ = ["profile"]
@@ -37,6 +38,7 @@ _FORMATS = ("text", "json", "csv", "html")
 @options.semantics
 @options.fix_rules
 @options.INPUT_SHAPE
+@options.AIPP
 @options.OP_SPECS
 @options.MAX_MEMORY
 @click.option(
@@ -46,6 +48,7 @@ _FORMATS = ("text", "json", "csv", "html")
 )  # fmt: skip
 @click.option("--save-factors", type=click.Path(), metavar="FILE", help="Save refitted factors.")
 @click.option("--factors", type=_FILE, metavar="FILE", help="Estimate with saved factors.")
+@options.gear_choice
 @options.report_option(_FORMATS, "html has the graph, a timeline, a roofline and memory over time")
 @click.option("-o", "--output", type=click.Path(), help="File for the report.")
 @click.option(
@@ -60,6 +63,7 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     model: Path | None,
     socs: tuple[str, ...],
     input_shape: str,
+    aipp: Path | None,
     op_specs: Path | None,
     calibrate: Path | None,
     save_factors: str | None,
@@ -67,6 +71,7 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     form: str | None,
     output: str | None,
     trace: str | None,
+    gear: GearChoice | None,
     as_json: bool,
     **precision: Unpack[PrecisionChoice],
 ) -> None:
@@ -74,6 +79,9 @@ def profile(  # noqa: PLR0913  (one parameter an option)
 
     Nothing is run: figures come from the SoC's rates and the model's shapes, each with a range;
     docs/cost-model.md has the formulas. With --calibrate alone no MODEL is needed.
+
+    An offline model with gears gets a line for each gear, and the figures of the one that is named,
+    or else of the largest.
 
     Exit status: 0 done, 1 the model breaks a rule, 2 the command was called wrongly, 3 a file
     cannot be read or written.
@@ -94,7 +102,15 @@ def profile(  # noqa: PLR0913  (one parameter an option)
         _show_calibration(done, form)
         return
     found = profile_model(
-        model, socs, fit, done, input_shape=input_shape, op_specs=op_specs, **precision
+        model,
+        socs,
+        fit,
+        done,
+        gear,
+        input_shape=input_shape,
+        aipp=aipp,
+        op_specs=op_specs,
+        **precision,
     )
     if traced is not None:
         _write_trace(found, traced)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from atc_py.cli.console import print_diagnostics, print_json, print_tables
-from atc_py.cli.options import AS_JSON, MAX_MEMORY
+from atc_py.cli.options import AS_JSON, MAX_MEMORY, gear_choice
+
+if TYPE_CHECKING:
+    from atc_py.options.gears import GearChoice
 
 __all__ = ["run"]
 
@@ -66,6 +70,11 @@ _FOREIGN_TIMEOUT = 600.0
     "for `sim` and `ort` and 600 for others. With a limit the device runs in its own process.",
 )
 @click.option("--profile", is_flag=True, help="Show the time of each operator.")
+@click.option(
+    "--aipp-settings", type=click.Path(path_type=Path), metavar="FILE",
+    help="Settings of dynamic AIPP: protobuf text, an [aipp_op] section, or a parameter buffer.",
+)  # fmt: skip
+@gear_choice
 @MAX_MEMORY
 @AS_JSON
 @click.pass_context
@@ -82,9 +91,15 @@ def run(  # noqa: PLR0913  (one parameter an option)
     storage: str,
     timeout: float | None,
     profile: bool,
+    gear: GearChoice | None,
+    aipp_settings: Path | None,
     as_json: bool,
 ) -> None:
-    """Run MODEL, an offline model, on the simulated NPU."""
+    """Run MODEL, an offline model, on the simulated NPU.
+
+    One with gears runs the gear that is named, or the one that fits the shapes of the data, or,
+    without any, the largest.
+    """
     from atc_py.api import load
     from atc_py.options.output_paths import output_folder
     from atc_py.report.model.runs import run_json, run_tables
@@ -93,7 +108,7 @@ def run(  # noqa: PLR0913  (one parameter an option)
     if timeout is None and device not in _OWN_DEVICES:
         timeout = _FOREIGN_TIMEOUT
     folder = output_folder("--output", output)
-    options = RunOptions(inputs, seed, expect, tolerance, folder, profile)
+    options = RunOptions(inputs, seed, expect, tolerance, folder, profile, gear, aipp_settings)
     with load(model, device=device, storage=storage, timeout=timeout) as loaded:
         done = execute(loaded, options)
     findings = mismatches(done)

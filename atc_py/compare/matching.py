@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from atc_py.package.stored_types import TRANS_DATA
 from atc_py.results.layer_comparison import Alone
+from atc_py.results.picture_inputs import AIPP
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -91,6 +92,10 @@ class _Matcher:
         self._model = model
         self._sources = sources
         self._values = {port.tensor: port.name for port in model.inputs if port.name in set(inputs)}
+        for node in model.nodes:
+            if node.op == AIPP and node.inputs[0] in self._values:
+                # Pictures are no value of the original: what is made of them is its input.
+                self._values[node.outputs[0]] = self._values.pop(node.inputs[0])
         self._group = [self._group_of(node) for node in model.nodes]
         self._producer = {t: at for at, node in enumerate(model.nodes) for t in node.outputs}
         self._leaving = self._find_leaving()
@@ -101,6 +106,7 @@ class _Matcher:
         for at, node in enumerate(self._model.nodes):
             for position, tensor in enumerate(node.outputs):
                 name = self._value_of(at, position, tensor)
+                name = self._values.get(tensor) if node.op == AIPP else name
                 if name is None:
                     reason = "an intermediate step of one node of the original"
                     alone.append(Alone(node.name, node.op, reason))

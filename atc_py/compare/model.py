@@ -19,15 +19,20 @@ from atc_py.compare.targets import check_targets
 from atc_py.compare.trials import Compilation, Trial, Trials
 from atc_py.diag import Sink
 from atc_py.diag.codes import BAD_OPTION
-from atc_py.options.choices import CompareChoice, ConvertChoice, reject_unknown
+from atc_py.options.choices import (
+    CompareChoice,
+    ConvertChoice,
+    optional_path,
+    reject_unknown,
+)
 from atc_py.options.compile_options import AUTO
 from atc_py.package.reader import open_model
 from atc_py.results.cann_nodes import read_semantics
+from atc_py.results.picture_inputs import AIPP
 from atc_py.running.feeds import odd_feeds, read_feeds
-from atc_py.running.model import Port
+from atc_py.running.model import ports_of
 from atc_py.system.memory_limit import require_own_memory
 from atc_py.system.temp_folders import work_folder
-from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     import os
@@ -40,7 +45,6 @@ if TYPE_CHECKING:
     from atc_py.compare.own_errors import Suspect
     from atc_py.compare.paired_run import Feeds, Original
     from atc_py.package.reader import OfflineModel
-    from atc_py.package.schema import OmModel
     from atc_py.results.layer import OwnError
     from atc_py.results.layer_comparison import LayerComparison
 
@@ -73,6 +77,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     suggest_trials: int = TRIALS,
     histograms: bool = False,
     device: str = DEVICES[0],
+    aipp_settings: str | os.PathLike[str] | None = None,
     on_stage: Callable[[str], None] | None = None,
     **precision: Unpack[CompareChoice],
 ) -> LayerComparison:
@@ -80,7 +85,8 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
 
     Args:
         model: path of the .onnx file.
-        inputs: arrays by name, or `name=file` texts; others get random data that fit them.
+        inputs: arrays by name, or `name=file` texts; others get random data that fit them. Inputs that
+            AIPP reads take pictures: files of pictures, or their bytes.
         samples: how often both are run, each time on other random data.
         seed: seed of the first sample's random data; the next ones count on from it.
         soc: as in `convert`, and so are precision_mode, input_shape and op_specs.
@@ -92,6 +98,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
         suggest_trials: most compilations of the search.
         histograms: also sample every layer's values, for histograms of the worst ones.
         device: what runs the compiled model: `sim`, or `ort`, which is faster.
+        aipp_settings: file with the settings of dynamic AIPP; random pictures are taken whole without.
         on_stage: called with the name of each stage as it begins.
         **precision: ATC's finer controls, and rules that fix the model; see `CompareChoice`.
 
@@ -105,7 +112,8 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     chosen = cast("ConvertChoice", {"precision_mode": precision_mode, **precision})
     compilation = Compilation(Path(model), soc, input_shape, op_specs, chosen)
     with work_folder() as folder, _compiled_model(compilation, folder, on_stage) as package:
-        session = _Session(compilation, package, folder, inputs, samples, seed)
+        path = optional_path(aipp_settings)
+        session = _Session(compilation, package, folder, (inputs, path), (samples, seed))
         session.histograms, session.device, session.targets = histograms, device, targets or {}
         return session.suggested(suggest, suggest_trials, on_stage)
 
@@ -156,10 +164,19 @@ class _Session:
         compilation: Compilation,
         package: OfflineModel,
         folder: Path,
-        inputs: Mapping[str, Array] | Iterable[str],
-        samples: int,
-        seed: int,
+        data: tuple[Mapping[str, Array] | Iterable[str], Path | None],
+        draws: tuple[int, int],
     ) -> None:
+        """Prepare a comparison.
+
+        Args:
+            compilation: how the model is compiled.
+            package: the compiled model.
+            folder: where files go.
+            data: what the user feeds, and a file with settings of dynamic AIPP.
+            draws: the number of samples and the seed of random data.
+        """
+        (inputs, settings), (samples, seed) = data, draws
         self._compilation = compilation
         self._package = package
         self._folder = folder
@@ -167,12 +184,18 @@ class _Session:
             compilation.model, folder, compilation.precision.get("quant_bias", AUTO)
         )
         self._reference.bound = (compilation.precision.get("fix") or {}).get("bind", {})
-        self._ports = _ports(package.description)
+        self._ports = ports_of(package.description, package.description.inputs)
+        self._pictures = None
+        if any(node.op == AIPP for node in package.description.nodes):
+            from atc_py.compare.pictures import ComparedPictures
+
+            layout = compilation.precision.get("input_format", "NCHW")
+            self._pictures = ComparedPictures(package.description, layout)
         sink = Sink()
         if isinstance(inputs, Mapping):
             given = dict(inputs)
         else:
-            given = read_feeds(inputs, self._ports, sink)
+            given = self._read(tuple(inputs), settings, sink)
             sink.extend(odd_feeds(given))
         self.warnings = tuple(sink.diagnostics)
         if samples > 1 and len(given) == len(self._ports):
@@ -237,24 +260,35 @@ class _Session:
         """Pair the data of each sample with a run of the original on them."""
         if self._recorded is not None:
             return self._recorded
-        return ((feeds, ReferenceRun(self._reference, feeds)) for feeds in self._feeds())
+        reference = self._reference
+        return ((feeds, ReferenceRun(reference, self._originals(feeds))) for feeds in self._feeds())
 
     def _feeds(self) -> Iterator[Feeds]:
         """Make the data of each sample, the same each time."""
         given, samples, seed = self._drawn
-        return sample_feeds(self._reference, self._ports, given, samples, seed)
+        found = sample_feeds(self._reference, self._ports, given, samples, seed)
+        pictures = self._pictures
+        if pictures is None:
+            return found
+        return (pictures.drawn(each, given, seed + at) for at, each in enumerate(found))
+
+    def _read(self, texts: Sequence[str], settings: Path | None, sink: Sink) -> dict[str, Array]:
+        """Return the data of files; pictures and settings of AIPP as their inputs take them."""
+        if self._pictures is None and settings is None:
+            return read_feeds(texts, self._ports, sink)
+        from atc_py.running.picture_files import picture_feeds
+
+        return picture_feeds(self._package.description, texts, self._ports, settings, sink)
+
+    def _originals(self, feeds: Feeds) -> Feeds:
+        """Return what the original is fed for the feeds of the compiled model."""
+        return feeds if self._pictures is None else self._pictures.original(feeds)
 
     def _record(self) -> None:
         """Run the original on every sample and keep its values."""
         self._recorded = None
         folder = Path(mkdtemp(dir=self._folder))
         self._recorded = [
-            (feeds, Recording(self._reference, feeds, folder / f"sample{count}"))
+            (feeds, Recording(self._reference, self._originals(feeds), folder / f"sample{count}"))
             for count, feeds in enumerate(self._feeds())
         ]
-
-
-def _ports(model: OmModel) -> list[Port]:
-    """Return the inputs of the compiled model."""
-    tensors = [(port.name, model.tensors[port.tensor]) for port in model.inputs]
-    return [Port(name, DType(each.dtype), tuple(each.shape)) for name, each in tensors]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from atc_py.cost.reading import PlacedLaunch
     from atc_py.package.schema import OmModel, OmNode
 
-__all__ = ["Footprint", "KernelCost", "NetworkCost", "TimeRange", "network_cost"]
+__all__ = ["Footprint", "KernelCost", "NetworkCost", "TimeRange", "network_cost", "network_time"]
 
 
 class TimeRange(Result, frozen=True):
@@ -118,12 +118,7 @@ class NetworkCost(Result, frozen=True):
     @property
     def time(self) -> TimeRange:
         """Time of a run: the sums of the kernels' ends, as though all erred to one side."""
-        costs = [kernel.cost for kernel in self.kernels]
-        return TimeRange(
-            sum(cost.low for cost in costs),
-            sum(cost.expected for cost in costs),
-            sum(cost.high for cost in costs),
-        )
+        return _time([kernel.cost for kernel in self.kernels])
 
     @property
     def busy(self) -> dict[str, float]:
@@ -184,12 +179,32 @@ def network_cost(model: OmModel, fit: Fit | None = None) -> NetworkCost:
     placed = launches_of(model)
     makers = {tensor: at for at, launch in enumerate(placed) for tensor in launch.writes}
     kernels, start = [], 0.0
-    for launch in placed:
-        cost = estimate(launch.launch, soc, fit)
+    for launch, cost in zip(placed, _estimates(placed, soc, fit), strict=True):
         kernels.append(_kernel(model, launch, cost, start, makers))
         start += cost.expected
     count = sum(len(launch.launch.operations) for launch in placed)
     return NetworkCost(model.name, soc, tuple(kernels), _footprint(model, placed), fit, count)
+
+
+def network_time(model: OmModel) -> TimeRange:
+    """Estimate the time of a run on the model's own SoC, and nothing else of it."""
+    return _time(_estimates(launches_of(model), find_soc(model.soc), None))
+
+
+def _estimates(placed: Sequence[PlacedLaunch], soc: Soc, fit: Fit | None) -> list[Estimate]:
+    """Return the estimate of each launch; what equal launches do is one object."""
+    known = {id(launch.launch): launch.launch for launch in placed}
+    costs = {key: estimate(launch, soc, fit) for key, launch in known.items()}
+    return [costs[id(launch.launch)] for launch in placed]
+
+
+def _time(costs: Sequence[Estimate]) -> TimeRange:
+    """Return the sums of the kernels' ends."""
+    return TimeRange(
+        sum(cost.low for cost in costs),
+        sum(cost.expected for cost in costs),
+        sum(cost.high for cost in costs),
+    )
 
 
 def _kernel(

@@ -35,6 +35,9 @@ class Source(Enum):
     FED = "fed"
     RESULT = "result"
 
+    __hash__ = object.__hash__
+    """Members are single objects; Enum's own hash is a call of Python for each look-up."""
+
 
 class Tensor(msgspec.Struct, frozen=True):
     """A tensor's shape and element type, and what is stored of it.

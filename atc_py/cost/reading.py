@@ -16,7 +16,7 @@ from atc_py.tensor.dtypes import DType
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from atc_py.package.schema import OmAttribute, OmModel, OmNode
+    from atc_py.package.schema import OmAttribute, OmModel, OmNode, OmTensor
 
 __all__ = ["PlacedLaunch", "launches_of", "roots_of"]
 
@@ -53,7 +53,10 @@ def roots_of(model: OmModel) -> list[int]:
 
 
 def launches_of(model: OmModel) -> list[PlacedLaunch]:
-    """Return the launches of a model in order; nodes of one scope are one, and views are none."""
+    """Return the launches of a model in order; nodes of one scope are one, and views are none.
+
+    What equal launches of the model do is one object, and so are equal operations and tensors.
+    """
     reader = _Reader(model)
     groups = launch_positions(model.nodes).values()
     launched = [at for at in groups if not all(is_view(model.nodes[each].op) for each in at)]
@@ -66,7 +69,7 @@ def _present(node: OmNode) -> list[int]:
 
 
 class _Reader:
-    """Look-ups in a model that each launch needs."""
+    """Look-ups in a model that each launch needs, and what was made for those before."""
 
     def __init__(self, model: OmModel) -> None:
         self._model = model
@@ -78,13 +81,17 @@ class _Reader:
         for position, node in enumerate(model.nodes):
             for tensor in _present(node):
                 self._users.setdefault(tensor, []).append(position)
+        self._tensors = _types(model.tensors)
+        self._operations: dict[tuple[object, ...], Operation] = {}
+        self._transfers: dict[tuple[int, Source], Transfer] = {}
+        self._launches: dict[tuple[object, ...], LaunchGroup] = {}
 
     def launch(self, members: Sequence[int]) -> PlacedLaunch:
         """Return the launch of some nodes."""
         nodes = [self._model.nodes[position] for position in members]
         inside = set(members)
         made = {tensor for node in nodes for tensor in node.outputs}
-        operations, reads, seen = [], [], set()
+        operations, reads = [], {}
         touched: list[int] = []
         for node in nodes:
             touched += [*_present(node), *node.outputs]
@@ -93,26 +100,33 @@ class _Reader:
             operation = self._operation(node)
             operations.append(operation)
             for place, tensor in enumerate(node.inputs):
-                if tensor == _ABSENT or tensor in made or tensor in seen:
+                if tensor == _ABSENT or tensor in made or tensor in reads:
                     continue
-                seen.add(tensor)
-                read = bytes_read(operation, place, self._tensor(tensor))
-                reads.append((tensor, Transfer(read, self._source(tensor))))
+                read = bytes_read(operation, place, self._tensors[tensor])
+                reads[tensor] = self._transfer(read, tensor)
         writes = [tensor for tensor in dict.fromkeys(made) if self._leaves(tensor, inside)]
+        written = [self._transfer(self._tensors[tensor].nbytes, tensor) for tensor in writes]
         return PlacedLaunch(
-            LaunchGroup(
-                tuple(operations),
-                KernelEngine.AICPU
-                if nodes[0].engine == KernelEngine.AICPU.value
-                else KernelEngine.AICORE,
-                tuple(transfer for _, transfer in reads),
-                tuple(Transfer(self._tensor(t).nbytes, self._source(t)) for t in writes),
-            ),
+            self._group(nodes[0].engine, operations, list(reads.values()), written),
             tuple(members),
-            tuple(dict.fromkeys(self._roots[tensor] for tensor, _ in reads)),
-            tuple(dict.fromkeys(self._roots[tensor] for tensor in writes)),
+            tuple(dict.fromkeys([self._roots[tensor] for tensor in reads])),
+            tuple(dict.fromkeys([self._roots[tensor] for tensor in writes])),
             any(None in self._model.tensors[tensor].shape for tensor in touched),
         )
+
+    def _group(
+        self, engine: str, operations: list[Operation], *moved: list[Transfer]
+    ) -> LaunchGroup:
+        """Return a launch of operations and transfers, each of which is one object if equal."""
+        sides = operations, *moved
+        key = engine, *(tuple(map(id, side)) for side in sides)
+        known = self._launches.get(key)
+        if known is None:
+            on_aicpu = engine == KernelEngine.AICPU.value
+            unit = KernelEngine.AICPU if on_aicpu else KernelEngine.AICORE
+            known = LaunchGroup(tuple(operations), unit, *map(tuple, moved))
+            self._launches[key] = known
+        return known
 
     def _leaves(self, tensor: int, inside: set[int]) -> bool:
         """Return True if others than the nodes `inside` read a tensor, or the caller takes it."""
@@ -129,23 +143,39 @@ class _Reader:
         is_fed = tensor in self._fed or root in self._fed or root in self._shown
         return Source.FED if is_fed else Source.RESULT
 
-    def _tensor(self, position: int) -> Tensor:
-        """Return a tensor's type; a dim that only the run knows counts as 1."""
-        tensor = self._model.tensors[position]
-        stored = None if tensor.storage is None else _closed(stored_dims(tensor))
-        return Tensor(_closed(tensor.shape), DType(tensor.dtype), stored)
+    def _transfer(self, nbytes: int, tensor: int) -> Transfer:
+        """Return bytes of a tensor that are moved."""
+        key = nbytes, self._source(tensor)
+        return self._transfers.get(key) or self._transfers.setdefault(key, Transfer(*key))
 
     def _operation(self, node: OmNode) -> Operation:
         """Return a node as the cost model takes it."""
-        row = find_operator(node.op)
-        if row is None:
-            raise ValueError(f"no target operator is called {node.op!r}")
-        return Operation(
-            row,
-            tuple(None if tensor == _ABSENT else self._tensor(tensor) for tensor in node.inputs),
-            tuple(self._tensor(tensor) for tensor in node.outputs),
-            _attributes(node.attributes),
-        )
+        inputs = [None if tensor == _ABSENT else self._tensors[tensor] for tensor in node.inputs]
+        outputs = [self._tensors[tensor] for tensor in node.outputs]
+        attributes = _attributes(node.attributes)
+        key = node.op, attributes, tuple(map(id, inputs)), tuple(map(id, outputs))
+        known = self._operations.get(key)
+        if known is None:
+            row = find_operator(node.op)
+            if row is None:
+                raise ValueError(f"no target operator is called {node.op!r}")
+            known = Operation(row, tuple(inputs), tuple(outputs), attributes)
+            self._operations[key] = known
+        return known
+
+
+def _types(tensors: Iterable[OmTensor]) -> list[Tensor]:
+    """Return the type of each tensor; a dim that only the run knows counts as 1."""
+    known: dict[tuple[object, ...], Tensor] = {}
+    found = []
+    for tensor in tensors:
+        key = tensor.dtype, tensor.format, tuple(tensor.shape), tensor.storage
+        kind = known.get(key)
+        if kind is None:
+            stored = None if tensor.storage is None else _closed(stored_dims(tensor))
+            kind = known[key] = Tensor(_closed(tensor.shape), DType(tensor.dtype), stored)
+        found.append(kind)
+    return found
 
 
 def _closed(dims: Iterable[int | None]) -> tuple[int, ...]:

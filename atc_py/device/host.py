@@ -86,6 +86,8 @@ class _Device:
             self._backend.open()
         elif self._backend is not None and fields["ask"] == "load":
             package: OfflineModel = self._stack.enter_context(open_model(Path(fields["path"])))
+            if fields["gear"] is not None:
+                package = package.at_gear(fields["gear"])
             self._handle = load_stored(self._backend, package, fields["storage"])
         elif self._backend is not None and self._handle is not None:
             if fields["ask"] == "run":

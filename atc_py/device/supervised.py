@@ -147,7 +147,7 @@ class SupervisedBackend:
         if not isinstance(model, OfflineModel):
             raise DEVICE_FAILED.error("only a model that was read from a file can be sent")
         path = os.path.abspath(model.path)  # noqa: PTH100  (a link stays the link that it is)
-        self._ask({"ask": "load", "path": path, "storage": storage})
+        self._ask({"ask": "load", "path": path, "storage": storage, "gear": model.gear})
         return _Sent(model.description)
 
     def _ask(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -9,8 +10,8 @@ import msgspec
 from atc_py.diag import Place
 from atc_py.diag.codes import BROKEN_INVARIANT
 from atc_py.emit.cpp import C_TYPES, HOST_TYPES, identifier
-from atc_py.emit.joining import stored_operands, with_link
-from atc_py.emit.keys import KernelKey, PortKey, kernel_key, kernel_name
+from atc_py.emit.joining import places_read, stored_operands, with_link
+from atc_py.emit.keys import KernelKey, PortKey, compiled_numbers, kernel_key, kernel_name
 from atc_py.emit.plan import KernelFacts, Launch
 from atc_py.emit.ports import KernelPort
 from atc_py.emit.registry import family_of
@@ -19,7 +20,7 @@ from atc_py.system.structs import replace
 from atc_py.target import find_operator
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from atc_py.diag import AtcError
     from atc_py.ir import Graph, Node
@@ -59,40 +60,119 @@ def collect(graph: Graph, soc: Soc) -> list[Collected]:
     """
     kernels: dict[str, Collected] = {}
     taken: set[str] = set()
-    for facts, nodes in _launches(graph, soc):
-        text = facts.key.text()
+    for kernel, nodes in _launches(graph, soc):
+        text = kernel.text
         if text not in kernels:
-            name = kernel_name(facts.key, taken)
+            name = kernel_name(kernel.facts.key, taken)
             taken.add(name)
-            kernels[text] = Collected(name, facts, [])
+            kernels[text] = Collected(name, kernel.facts, [])
         kernels[text].launches.append(nodes)
     return list(kernels.values())
 
 
-def _launches(graph: Graph, soc: Soc) -> Iterator[tuple[KernelFacts, tuple[Node, ...]]]:
+def _launches(graph: Graph, soc: Soc) -> Iterator[tuple[_Kernel, tuple[Node, ...]]]:
     """Yield the nodes of each launch, and the kernel that they need."""
-    launching = {node: (row, engine) for node, row, engine in _launching(graph)}
+    alike = _nodes_alike(graph)
     scopes: dict[int, list[Node]] = {}
-    for node in launching:
+    for node in alike:
         scopes.setdefault(node.scope, []).append(node)
     done: set[Node] = set()
-    for node, (row, engine) in launching.items():
+    for node, likeness in alike.items():
         if node in done:
             continue
-        facts = _facts(kernel_key(node, row, engine, stored_operands(node, soc)), row)
-        family = family_of(facts)
-        if family.in_blocks and not family.fits(Launch(facts, node, soc)):
-            facts = replace(facts, key=replace(facts.key, by_rows=True))
+        if likeness.kernel is None:
+            likeness.kernel = _kernel(node, likeness, soc)
+        kernel = likeness.kernel
         nodes: tuple[Node, ...] = (node,)
         if node.scope:
             members = scopes[node.scope]
             for follower in members[members.index(node) + 1 :]:
-                longer = with_link(facts, nodes, follower, soc)
+                longer = kernel.longer(nodes, follower, alike[follower], soc)
                 if longer is None:
                     break
-                facts, nodes = longer, (*nodes, follower)
+                kernel, nodes = longer, (*nodes, follower)
         done.update(nodes)
-        yield facts, nodes
+        yield kernel, nodes
+
+
+class _Kernel:
+    """A kernel of a launch, and those that do one function more.
+
+    Attributes:
+        facts: the facts for its family.
+    """
+
+    def __init__(self, facts: KernelFacts) -> None:
+        self.facts = facts
+        self._longer: dict[tuple[object, ...], _Kernel | None] = {}
+
+    @cached_property
+    def text(self) -> str:
+        """Its key as text."""
+        return self.facts.key.text()
+
+    def longer(
+        self, nodes: Sequence[Node], follower: Node, likeness: _Likeness, soc: Soc
+    ) -> _Kernel | None:
+        """Return `with_link` from a cache, None where no kernel does what `follower` does as well.
+
+        A kernel has one head of one likeness and followers likewise, so that another follower of
+        the same likeness, which reads the results so far at the same places, makes the same kernel.
+        """
+        key = likeness, places_read(follower, nodes[-1].outputs[0])
+        if key not in self._longer:
+            facts = with_link(self.facts, nodes, follower, soc)
+            self._longer[key] = None if facts is None else _Kernel(facts)
+        return self._longer[key]
+
+
+class _Likeness(msgspec.Struct, eq=False):
+    """A set of nodes that are alike in all that kernels depend on.
+
+    Attributes:
+        row: of their operator.
+        engine: what executes them.
+        kernel: the kernel of each of them alone; None before it is asked for.
+    """
+
+    row: TargetOp
+    engine: Engine
+    kernel: _Kernel | None = None
+
+
+def _nodes_alike(graph: Graph) -> dict[Node, _Likeness]:
+    """Return the nodes that launch kernels, in order, each with its likeness.
+
+    Nodes are alike if operator, engine, attributes, the numbers that kernels are compiled for, and
+    the types of all operands and results are equal, and the same operands are constants.
+    """
+    alike: dict[Node, _Likeness] = {}
+    met: dict[tuple[object, ...], _Likeness | None] = {}
+    for node in graph.nodes:
+        row = find_operator(node.op)
+        if row is None:
+            raise _broken_invariant(node, f"no target operator is called {node.op!r}")
+        operands = [value and (value.type, value.const is None) for value in node.inputs]
+        results = [value.type for value in node.outputs]
+        attributes = *node.attributes.items(), *compiled_numbers(node, row)
+        key = node.op, node.engine, attributes, tuple(operands), tuple(results)
+        if key not in met:
+            engine = _launching_engine(node, row)
+            met[key] = None if engine is None else _Likeness(row, engine)
+        likeness = met[key]
+        if likeness is not None:
+            alike[node] = likeness
+    return alike
+
+
+def _kernel(node: Node, likeness: _Likeness, soc: Soc) -> _Kernel:
+    """Return the kernel of `node` alone."""
+    row = likeness.row
+    facts = _facts(kernel_key(node, row, likeness.engine, stored_operands(node, soc)), row)
+    family = family_of(facts)
+    if family.in_blocks and not family.fits(Launch(facts, node, soc)):
+        facts = replace(facts, key=replace(facts.key, by_rows=True))
+    return _Kernel(facts)
 
 
 def _facts(key: KernelKey, row: TargetOp) -> KernelFacts:
@@ -102,19 +182,15 @@ def _facts(key: KernelKey, row: TargetOp) -> KernelFacts:
     )
 
 
-def _launching(graph: Graph) -> Iterator[tuple[Node, TargetOp, Engine]]:
-    """Yield the nodes that launch kernels, with their rows and engines."""
-    for node in graph.nodes:
-        row = find_operator(node.op)
-        if row is None:
-            raise _broken_invariant(node, f"no target operator is called {node.op!r}")
-        if not row.launches_kernel or node.engine is Engine.LOCAL:
-            continue
-        if node.engine is None:
-            raise _broken_invariant(node, f"{node.op} reaches kernel emission without an engine")
-        if not (node.outputs and _fits_row(node, row)):
-            raise _broken_invariant(node, f"{node.op} has other operands than its row declares")
-        yield node, row, node.engine
+def _launching_engine(node: Node, row: TargetOp) -> Engine | None:
+    """Return the engine of a node; None where it launches no kernel."""
+    if not row.launches_kernel or node.engine is Engine.LOCAL:
+        return None
+    if node.engine is None:
+        raise _broken_invariant(node, f"{node.op} reaches kernel emission without an engine")
+    if not (node.outputs and _fits_row(node, row)):
+        raise _broken_invariant(node, f"{node.op} has other operands than its row declares")
+    return node.engine
 
 
 def _fits_row(node: Node, row: TargetOp) -> bool:

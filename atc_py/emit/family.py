@@ -31,6 +31,7 @@ class InputSample(msgspec.Struct, frozen=True):
         shapes: of all inputs of the node by position, None where absent.
         position: of the input among them.
         dtype: of the input.
+        results: shapes of the node's results.
     """
 
     op: str
@@ -38,6 +39,7 @@ class InputSample(msgspec.Struct, frozen=True):
     shapes: tuple[Shape | None, ...]
     position: int
     dtype: DType
+    results: tuple[Shape, ...] = ()
 
 
 class Family(ABC):

@@ -13,6 +13,7 @@ MODULES = {
     "Add": ("elementwise",),
     "Addcmul": ("elementwise",),
     "Adds": ("elementwise",),
+    "Aipp": ("preprocessing",),
     "ArgMaxD": ("along_axes",),
     "ArgMinD": ("along_axes",),
     "AscendAntiQuant": ("quant",),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from atc_py.ir import Node, Value
     from atc_py.target import Soc, TargetOp
 
-__all__ = ["stored_operands", "with_link"]
+__all__ = ["places_read", "stored_operands", "with_link"]
 
 
 def stored_operands(node: Node, soc: Soc) -> StorageChoice:
@@ -60,7 +60,7 @@ def with_link(
     types = [each.type for each in (*follower.present_inputs, *follower.outputs)]
     if row is None or len(follower.outputs) != 1 or any(each.is_open for each in types):
         return None
-    if {each.dtype for each in types} != {head.type.dtype} or not _is_sole_reader(follower, value):
+    if {each.dtype for each in types} != {head.type.dtype} or places_read(follower, value) is None:
         return None
     stored = stored_operands(follower, soc)
     if stored.output(0) != facts.outputs[0].storage:
@@ -87,19 +87,23 @@ def with_link(
     return longer if _can_apply_links(launch, family_of(facts)) else None
 
 
+def places_read(follower: Node, value: Value) -> tuple[bool, ...] | None:
+    """Return at which of its inputs `follower` reads `value` or a view of it in the launch.
+
+    None where it has no kernel with the node before it: `value` has another reader, or it reads it
+    nowhere, or an input is absent.
+    """
+    if len(value.consumers) != 1:
+        return None
+    places = tuple([_source_of_views(each) is value for each in follower.present_inputs])
+    return places if any(places) and len(places) == len(follower.inputs) else None
+
+
 def _can_apply_links(launch: Launch, before: Family) -> bool:
     """Return True if the kernel's family applies its links and addresses operands as `before` did."""
     family = family_of(launch.kernel)
     alike = family.in_blocks == before.in_blocks
     return alike and family.fuses(launch.kernel, launch.soc) and family.fits(launch)
-
-
-def _is_sole_reader(follower: Node, value: Value) -> bool:
-    """Return True if `follower` alone reads `value`, and has all its operands."""
-    if len(value.consumers) != 1:
-        return False
-    places = [_source_of_views(each) is value for each in follower.present_inputs]
-    return any(places) and len(places) == len(follower.inputs)
 
 
 def _source_of_views(value: Value) -> Value:

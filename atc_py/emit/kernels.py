@@ -20,7 +20,7 @@ from atc_py.system.json_text import format_json
 from atc_py.system.resources import templates_dir
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Hashable, Mapping
     from pathlib import Path
 
     from atc_py.emit.collect import Collected
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from atc_py.target import Soc
     from atc_py.tensor.storage import Storage
 
-__all__ = ["INDEX", "LEFT", "KernelSet", "emit_kernels"]
+__all__ = ["INDEX", "LEFT", "KernelSet", "SourceMemo", "emit_kernels"]
 
 INDEX = "kernels.json"
 """The list of kernels: their facts, their nodes, their tilings."""
@@ -59,13 +59,32 @@ class KernelSet(msgspec.Struct, frozen=True):
     workspace: int = 0
 
 
-def emit_kernels(graph: Graph, soc: Soc, templates: Path | None = None) -> KernelSet:
+class SourceMemo:
+    """Texts of kernels that do not depend on shapes, for several graphs on one SoC.
+
+    It is for atc-py's own templates; those of a user may look at the table of tilings.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, str] = {}
+
+    def text(self, key: Hashable, make: Callable[[], str]) -> str:
+        """Return the text that is known under a key, or is made now."""
+        if key not in self._known:
+            self._known[key] = make()
+        return self._known[key]
+
+
+def emit_kernels(
+    graph: Graph, soc: Soc, templates: Path | None = None, memo: SourceMemo | None = None
+) -> KernelSet:
     """Return kernels for the nodes of `graph`, which must have their engines, on `soc`.
 
     Args:
         graph: in phase typed or later.
         soc: what the tiling is computed for.
         templates: folder of kernel templates that replace or extend atc-py's own.
+        memo: texts of other graphs for the same SoC, and of later ones.
 
     Raises:
         AtcError: BAD_TEMPLATE; BROKEN_INVARIANT where a node has no engine or no operator row.
@@ -78,7 +97,7 @@ def emit_kernels(graph: Graph, soc: Soc, templates: Path | None = None) -> Kerne
     for kernel in kernels:
         written = _Written.of(kernel, soc)
         workspace = max([workspace, *(plan.workspace for plan in written.plans.values())])
-        texts = _texts(written, soc, folders)
+        texts = _texts(written, soc, folders, None if templates else memo)
         files.update(texts)
         listed.append(_entry(written, texts[f"{kernel.name}/{kernel.name}.cpp"]))
     if kernels:
@@ -132,12 +151,22 @@ class _Written(msgspec.Struct, frozen=True):
         return table_of(self.groups, self.plans, names)
 
 
-def _texts(written: _Written, soc: Soc, folders: tuple[Path, ...]) -> dict[str, str]:
+def _texts(
+    written: _Written, soc: Soc, folders: tuple[Path, ...], memo: SourceMemo | None
+) -> dict[str, str]:
     """Return the files of one kernel."""
     name = written.kernel.name
     context = _context(written, soc)
     stem = f"{name}/{name}"
-    source = render(folders, f"{written.family.template}.cpp{SUFFIX}", context)
+    template = f"{written.family.template}.cpp{SUFFIX}"
+    if memo is None:
+        source = render(folders, template, context)
+    else:
+        # Without the table, so that a template which looks at it fails rather than being kept.
+        fixed = {key: value for key, value in context.items() if key != "table"}
+        source = memo.text(
+            (name, written.facts.key.text()), lambda: render(folders, template, fixed)
+        )
     left = [line.strip() for line in source.splitlines() if LEFT in line]
     nodes = [node.name for node in written.kernel.nodes]
     page = {**context, "left": left, "nodes": nodes, "family": written.family.name}

@@ -29,6 +29,7 @@ __all__ = [
     "PortKey",
     "Reach",
     "attributes_of",
+    "compiled_numbers",
     "kernel_key",
     "kernel_name",
     "plain_value",
@@ -174,17 +175,18 @@ def kernel_key(node: Node, row: TargetOp, engine: Engine, stored: StorageChoice)
     while inputs and inputs[-1] is None:
         inputs.pop()
     outputs = tuple(_port(value.type, stored.output(at)) for at, value in enumerate(node.outputs))
-    attributes = (*attributes_of(node, row), *_compiled_numbers(node, row))
+    attributes = (*attributes_of(node, row), *compiled_numbers(node, row))
     return KernelKey(node.op, engine, tuple(inputs), outputs, attributes)
 
 
-def _compiled_numbers(node: Node, row: TargetOp) -> tuple[tuple[str, AttrValue], ...]:
+def compiled_numbers(node: Node, row: TargetOp) -> tuple[tuple[str, AttrValue], ...]:
     """Return the numbers of constants that kernels are compiled for, by the operands' names."""
-    return tuple(
-        (operand.name, tuple(int(each) for each in value.const.numpy().reshape(-1)))
-        for operand, value in zip(row.inputs, node.inputs, strict=False)
-        if operand.compiled and value is not None and value.const is not None
-    )
+    found = []
+    for operand, value in zip(row.inputs, node.inputs, strict=False):
+        if operand.compiled and value is not None and value.const is not None:
+            numbers = value.const.numpy().reshape(-1)
+            found.append((operand.name, tuple(int(each) for each in numbers)))
+    return tuple(found)
 
 
 def kernel_name(key: KernelKey, taken: Collection[str] = ()) -> str:

@@ -66,7 +66,11 @@ _Choice = tuple[int, tuple[str, ...]]
 
 
 class Fixer:
-    """Applies rules to one file."""
+    """Applies rules to one file.
+
+    Attributes:
+        looked_around: whether a rule that was tried has looked at more than its node.
+    """
 
     def __init__(
         self,
@@ -86,6 +90,7 @@ class Fixer:
             start: the file folded and checked with these conditions and that list, without inputs
                 that are bound; None where that is still to be done.
         """
+        self.looked_around = False
         self._file = file
         self._start = start
         self._conditions = conditions
@@ -322,11 +327,15 @@ class Fixer:
         room = MOST_NODES - len(writer.nodes)
         around = Surroundings(writer.graph, self._makers, self._file.tensors, room, self._readers)
 
+        sites: list[Site] = []
+
         def open_site() -> Site:
-            return Site(node, opset, writer.fresh, self._ranges, work, around)
+            sites.append(Site(node, opset, writer.fresh, self._ranges, work, around))
+            return sites[-1]
 
         misfits: list[Misfit] = []
         forms = fitting_forms(node, rules, open_site, misfits)
+        self.looked_around = self.looked_around or any(each.looked_around for each in sites)
         unfit += [Unfit(rule, node, reason) for rule, reason in misfits if reason.en]
         if not forms:
             return False

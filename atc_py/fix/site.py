@@ -51,7 +51,8 @@ class Site:
     Attributes:
         node: the node.
         work: the node with its graphs; None where a node is only restated.
-        around: the graph around it; None where a node is only restated.
+        looked_around: whether the rule has asked for more than the node: its graph, or the makers and
+            ranges of its inputs.
         opset: the version of ONNX's operators at which new nodes are written.
         made: the new nodes, producers first.
         consts: data of new constants by name.
@@ -80,11 +81,12 @@ class Site:
             work: the node with its graphs.
             around: the graph around it.
         """
-        self.around = around
+        self.looked_around = False
+        self._surroundings = around
         self.computes_in: DType | None = None
         self.absorbed: tuple[ValueReader, ...] = ()
         self.beside: tuple[WorkNode, ...] = ()
-        self._ranges = ranges
+        self._known_ranges = ranges
         self.work = work
         self.node = node
         self.opset = opset
@@ -93,6 +95,18 @@ class Site:
         self._fresh = fresh
 
     # Facts --------------------------------------------------------------------------------------
+
+    @property
+    def around(self) -> Surroundings | None:
+        """The graph around the node; None where a node is only restated."""
+        self.looked_around = True
+        return self._surroundings
+
+    @property
+    def _ranges(self) -> Ranges | None:
+        """Ranges of the model's integers, and the makers of its values."""
+        self.looked_around = True
+        return self._known_ranges
 
     def tensor(self, position: int) -> SourceTensor | None:
         """Return the input at `position`; None if it is absent."""

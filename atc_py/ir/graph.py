@@ -131,14 +131,25 @@ class Graph:
     def sort(self) -> None:
         """Put producers before consumers and else keep the order; new nodes move to their users.
 
+        Most passes leave them in order, which one look at each node finds.
+
         Raises:
             CycleError: the graph has a cycle; a ValueError.
         """
-        self.nodes = producers_first(self.nodes, _producers)
+        if not self._is_sorted():
+            self.nodes = producers_first(self.nodes, _producers)
+
+    def _is_sorted(self) -> bool:
+        """Return True if every node is there once, and after the nodes whose results it uses."""
+        before: set[Node | None] = {None}
+        for node in self.nodes:
+            for value in node.present_inputs:
+                if value.producer not in before:
+                    return False
+            before.add(node)
+        return len(before) == len(self.nodes) + 1
 
 
-def _producers(node: Node) -> Iterator[Node]:
-    """Yield the nodes whose results `node` uses."""
-    for value in node.present_inputs:
-        if value.producer is not None:
-            yield value.producer
+def _producers(node: Node) -> list[Node]:
+    """Return the nodes whose results `node` uses."""
+    return [value.producer for value in node.present_inputs if value.producer is not None]

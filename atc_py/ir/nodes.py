@@ -27,6 +27,9 @@ __all__ = ["AttrValue", "Engine", "Node", "Origin", "Return", "Value"]
 AttrValue: TypeAlias = bool | int | float | str | DType | tuple[int, ...] | tuple[float, ...]
 """Value of an attribute; sequences are tuples so that attributes compare and hash."""
 
+_Use: TypeAlias = "tuple[Node, int]"
+"""A node and the position among its inputs."""
+
 
 class Engine(Enum):
     """Engine of a node; LOCAL nodes (Reshape, Unsqueeze ...) launch no kernel."""
@@ -34,6 +37,9 @@ class Engine(Enum):
     AICORE = "aicore"
     AICPU = "aicpu"
     LOCAL = "local"
+
+    __hash__ = object.__hash__
+    """Members are single objects; Enum's own hash is a call of Python for each look-up."""
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -67,17 +73,35 @@ class Value:
         self.type = type
         self.const = const
         self.producer: Node | None = None
-        self._uses: dict[tuple[Node, int], None] = {}
+        self._uses: _Use | dict[_Use, None] | None = None
 
     @property
-    def uses(self) -> tuple[tuple[Node, int], ...]:
+    def uses(self) -> tuple[_Use, ...]:
         """List (user, input position) of every use; the graph's `Return` node is a user, too."""
-        return tuple(self._uses)
+        held = self._uses
+        if held is None:
+            return ()
+        return (held,) if isinstance(held, tuple) else tuple(held)
+
+    @property
+    def use_count(self) -> int:
+        """Number of uses (constant time)."""
+        held = self._uses
+        if held is None:
+            return 0
+        return 1 if isinstance(held, tuple) else len(held)
+
+    def has_use(self, node: Node, position: int) -> bool:
+        """Return True if the use as input `position` of `node` is recorded (constant time)."""
+        held = self._uses
+        if isinstance(held, dict):
+            return (node, position) in held
+        return held == (node, position)
 
     @property
     def is_used(self) -> bool:
         """True if a node reads this value or the graph returns it (constant time)."""
-        return bool(self._uses)
+        return self._uses is not None
 
     @property
     def is_output(self) -> bool:
@@ -86,7 +110,7 @@ class Value:
         It tells why a value must stay. To find out whether somebody reads a value, or one node
         alone, ask for `is_used`, `uses` or `consumers`: outputs are among them.
         """
-        return any(isinstance(user, Return) for user, _ in self._uses)
+        return any(isinstance(user, Return) for user, _ in self.uses)
 
     @property
     def consumers(self) -> tuple[Node, ...]:
@@ -95,12 +119,39 @@ class Value:
         The graph's `Return` node is among them where the graph returns the value: a value with
         one consumer has no other reader.
         """
-        return tuple(dict.fromkeys(node for node, _ in self._uses))
+        held = self._uses
+        if held is None:
+            return ()
+        if isinstance(held, tuple):
+            return held[:1]
+        return tuple(dict.fromkeys([node for node, _ in held]))
 
     def replace_by(self, other: Value) -> None:
         """Replace this value by `other` in every use, outputs of the graph included."""
         for node, position in self.uses:
             node.set_input(position, other)
+
+    def _add_use(self, node: Node, position: int) -> None:
+        """Record a use after the others; most values have one, which needs no dict."""
+        held = self._uses
+        if held is None:
+            self._uses = node, position
+            return
+        if isinstance(held, tuple):
+            held = self._uses = {held: None}
+        held[node, position] = None
+
+    def _drop_use(self, node: Node, position: int) -> None:
+        """Forget a use, which must be recorded."""
+        held = self._uses
+        if isinstance(held, dict):
+            del held[node, position]
+            if not held:
+                self._uses = None
+        elif held == (node, position):
+            self._uses = None
+        else:
+            raise KeyError((node, position))
 
     def __repr__(self) -> str:
         return f"%{self.name} : {self.type}"
@@ -140,7 +191,7 @@ class Node:
         for value in self.outputs:
             value.producer = self
         self._inputs: list[Value | None] = []
-        self.set_inputs(inputs)
+        self._take(inputs)
 
     @property
     def inputs(self) -> tuple[Value | None, ...]:
@@ -155,7 +206,10 @@ class Node:
     @property
     def present_inputs(self) -> tuple[Value, ...]:
         """The inputs that are there."""
-        return tuple([value for value in self._inputs if value is not None])
+        inputs = self._inputs
+        if None in inputs:
+            return tuple([value for value in inputs if value is not None])
+        return tuple(inputs)  # type: ignore[arg-type]  # no None among them
 
     @property
     def output(self) -> Value:
@@ -170,17 +224,15 @@ class Node:
         """Put `value` at `position`, which must exist."""
         old = self._inputs[position]
         if old is not None:
-            del old._uses[self, position]  # noqa: SLF001  (a node and its values keep uses together)
+            old._drop_use(self, position)  # noqa: SLF001  (a node and its values keep uses together)
         self._inputs[position] = value
         if value is not None:
-            value._uses[self, position] = None  # noqa: SLF001
+            value._add_use(self, position)  # noqa: SLF001
 
     def set_inputs(self, inputs: Sequence[Value | None]) -> None:
         """Replace all inputs."""
         self.drop_inputs()
-        self._inputs = [None] * len(inputs)
-        for position, value in enumerate(inputs):
-            self.set_input(position, value)
+        self._take(inputs)
 
     def append_input(self, value: Value) -> None:
         """Add `value` after the last input."""
@@ -189,9 +241,17 @@ class Node:
 
     def drop_inputs(self) -> None:
         """Drop all inputs, as a node must before it leaves its graph."""
-        for position in range(len(self._inputs)):
-            self.set_input(position, None)
+        for position, value in enumerate(self._inputs):
+            if value is not None:
+                value._drop_use(self, position)  # noqa: SLF001
         self._inputs = []
+
+    def _take(self, inputs: Sequence[Value | None]) -> None:
+        """Take inputs where there are none."""
+        self._inputs = list(inputs)
+        for position, value in enumerate(self._inputs):
+            if value is not None:
+                value._add_use(self, position)  # noqa: SLF001
 
     def __repr__(self) -> str:
         outputs = ", ".join(f"%{value.name}" for value in self.outputs)

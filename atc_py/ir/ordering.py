@@ -36,7 +36,12 @@ def producers_first(items: Iterable[T], needs: Callable[[T], Iterable[T]]) -> li
     done: set[T] = set()
     ordered: list[T] = []
     for root in items:
-        _place(root, needs, done, ordered)
+        if root not in done:
+            if done.issuperset(needs(root)):
+                done.add(root)
+                ordered.append(root)
+            else:
+                _place(root, needs, done, ordered)
     return ordered
 
 

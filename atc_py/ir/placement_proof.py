@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from atc_py.ir.placement import PlacedNode, Placement
 
-__all__ = ["prove"]
+__all__ = ["peak", "prove"]
 
 
 def prove(placement: Placement) -> Proof:
@@ -42,6 +42,12 @@ def prove(placement: Placement) -> Proof:
     widest = sweep.widest()
     faults = (*sweep.misplaced(), *sweep.overlaps(), *sweep.missized(widest))
     return Proof(faults, widest, sweep.nbytes())
+
+
+def peak(placement: Placement) -> tuple[Moment, dict[int, int]]:
+    """Return the widest moment of a sound placement, and bytes of each tensor in the arena."""
+    sweep = _Sweep(placement)
+    return sweep.widest(), sweep.nbytes()
 
 
 def _is_power_of_two(number: int) -> bool:

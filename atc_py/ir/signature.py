@@ -20,8 +20,7 @@ __all__ = [
     "AttributeRow",
     "OperandRow",
     "OperatorRow",
-    "check_attributes",
-    "check_operands",
+    "Signature",
 ]
 
 
@@ -90,10 +89,57 @@ class OperatorRow(Protocol):
         ...
 
 
-def check_operands(node: Node, row: OperatorRow) -> Iterator[str]:
-    """Return the faults in the number of operands of `node` and in absent inputs."""
-    yield from _check_side("input", node.inputs, row.inputs, row.input_at)
-    yield from _check_side("output", node.outputs, row.outputs, row.output_at)
+class Signature:
+    """The row of an operator, as many nodes are held to it.
+
+    Attributes:
+        row: the row.
+    """
+
+    def __init__(self, row: OperatorRow) -> None:
+        self.row = row
+        self._attributes = {attribute.name: attribute for attribute in row.attributes}
+        self._required = [each.name for each in row.attributes if each.default is None]
+        self._counts: dict[tuple[int, int], bool] = {}
+
+    def faults(self, node: Node) -> list[str]:
+        """Return the faults of a node of this operator."""
+        operands = [] if self.has_operands(node) else list(self._operand_faults(node))
+        return operands + self._attribute_faults(node)
+
+    def has_operands(self, node: Node) -> bool:
+        """Return True if the operands of `node` are right in number and none is missing.
+
+        Where no input is absent, it depends on their numbers alone, whose answer is kept.
+        """
+        inputs = node.inputs
+        if None in inputs:
+            return not any(self._operand_faults(node))
+        counts = len(inputs), len(node.outputs)
+        known = self._counts.get(counts)
+        if known is None:
+            known = self._counts[counts] = not any(self._operand_faults(node))
+        return known
+
+    def _operand_faults(self, node: Node) -> Iterator[str]:
+        """Yield the faults in the number of operands of `node` and in absent inputs."""
+        row = self.row
+        yield from _check_side("input", node.inputs, row.inputs, row.input_at)
+        yield from _check_side("output", node.outputs, row.outputs, row.output_at)
+
+    def _attribute_faults(self, node: Node) -> list[str]:
+        """Return the faults in the attributes of `node`."""
+        found, given = [], node.attributes
+        for name, value in given.items():
+            attribute = self._attributes.get(name)
+            if attribute is None:
+                allowed = ", ".join(self._attributes) or "none"
+                found.append(f"{node.op} has no attribute {name}; it has {allowed}")
+            elif not ATTRIBUTE_TYPES[attribute.type](value):
+                message = f"attribute {name} must be of type {attribute.type}, found {value!r}"
+                found.append(message)
+        missing = [name for name in self._required if name not in given]
+        return found + [f"attribute {name} must be given" for name in missing]
 
 
 def _check_side(
@@ -113,21 +159,6 @@ def _check_side(
         value = values[position] if position < len(values) else None
         if operand is not None and not operand.optional and value is None:
             yield f"{side} {position} ({operand.name}) is absent and not optional"
-
-
-def check_attributes(node: Node, row: OperatorRow) -> Iterator[str]:
-    """Return the faults in the attributes of `node`."""
-    known = {attribute.name: attribute for attribute in row.attributes}
-    for name, value in node.attributes.items():
-        attribute = known.get(name)
-        if attribute is None:
-            allowed = ", ".join(known) or "none"
-            yield f"{node.op} has no attribute {name}; it has {allowed}"
-        elif not ATTRIBUTE_TYPES[attribute.type](value):
-            yield f"attribute {name} must be of type {attribute.type}, found {value!r}"
-    for attribute in row.attributes:
-        if attribute.default is None and attribute.name not in node.attributes:
-            yield f"attribute {attribute.name} must be given"
 
 
 def _is_int(value: object) -> bool:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from atc_py.system.structs import replace
 from atc_py.tensor.formats import Format
 from atc_py.tensor.shapes import Dims, Shape, closed_shape, element_count
 from atc_py.tensor.storage import Storage, stored_shape
@@ -81,15 +80,15 @@ class TensorType(msgspec.Struct, frozen=True):
 
     def with_dtype(self, dtype: DType) -> TensorType:
         """Return the same shape, format and storage with another dtype."""
-        return replace(self, dtype=dtype)
+        return TensorType(dtype, self.dims, self.format, self.storage)
 
     def with_format(self, fmt: Format) -> TensorType:
         """Return the same dtype, shape and storage in another format."""
-        return replace(self, format=fmt)
+        return TensorType(self.dtype, self.dims, fmt, self.storage)
 
     def with_storage(self, storage: Storage | None) -> TensorType:
         """Return the same tensor in another storage; None for row by row."""
-        return replace(self, storage=storage)
+        return TensorType(self.dtype, self.dims, self.format, storage)
 
     def __str__(self) -> str:
         dims = ",".join("?" if dim is None else str(dim) for dim in self.dims)

@@ -18,8 +18,7 @@ from atc_py.ir.signature import (
     AttributeRow,
     OperandRow,
     OperatorRow,
-    check_attributes,
-    check_operands,
+    Signature,
 )
 from atc_py.ir.structure import (
     Finding,
@@ -29,16 +28,18 @@ from atc_py.ir.structure import (
     check_order,
     check_producers,
     check_uses,
+    is_sound,
 )
 from atc_py.tensor.formats import Format
 from atc_py.tensor.storage import why_impossible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from atc_py.diag import Diagnostic
     from atc_py.ir.graph import Graph
     from atc_py.ir.nodes import Node, Value
+    from atc_py.ir.types import TensorType
 
 __all__ = ["AttributeRow", "OperandRow", "OperatorRow", "Rules", "verify_graph"]
 
@@ -83,12 +84,13 @@ def verify_graph(graph: Graph, rules: Rules) -> None:
     Raises:
         AtcError: one BROKEN_INVARIANT for each violation; their places are the source nodes.
     """
+    subject = _Subject(graph, rules)
     found = [
         _diagnostic(finding)
         for phase, checks in _CHECKS.items()
         if phase <= graph.phase
         for check in checks
-        for finding in check(graph, rules)
+        for finding in check(subject)
     ]
     if not found and graph.phase >= Phase.PLACED:
         found = [_diagnostic(finding) for finding in rules.unsound_places(graph)]
@@ -108,94 +110,123 @@ def _diagnostic(finding: Finding) -> Diagnostic:
     return BROKEN_INVARIANT.diagnostic(f"{node.op} {node.name!r}: {message}", place=place)
 
 
-def _check_structure(graph: Graph, _rules: Rules) -> Iterator[Finding]:
+class _Subject:
+    """A graph that is checked, and what several checks ask about it.
+
+    Attributes:
+        graph: the graph, which does not change meanwhile.
+        rules: facts about the target.
+        values: every value that the graph can reach, each once.
+        types: their types: far fewer, so that checks ask about types and then for values.
+        signatures: the signature of each operator in the graph; None for one that does not exist.
+        unfit: nodes that `_check_signatures` found without their row or operands.
+    """
+
+    def __init__(self, graph: Graph, rules: Rules) -> None:
+        self.graph = graph
+        self.rules = rules
+        self.values = tuple(dict.fromkeys([*graph.values(), *graph.outputs]))
+        self.types = {value.type for value in self.values}
+        rows = {op: rules.rows(op) for op in {node.op for node in graph.nodes}}
+        self.signatures = {op: None if row is None else Signature(row) for op, row in rows.items()}
+        self.unfit: set[Node] = set()
+
+    def values_of(self, types: Collection[TensorType]) -> Iterable[Value]:
+        """Return the values that have one of `types`."""
+        return [value for value in self.values if value.type in types] if types else ()
+
+
+def _check_structure(subject: _Subject) -> Iterator[Finding]:
     """Yield the SSA rules."""
+    if is_sound(subject.graph):
+        return
     for check in _STRUCTURE:
-        yield from check(graph)
+        yield from check(subject.graph)
 
 
-def _check_signatures(graph: Graph, rules: Rules) -> Iterator[Finding]:
+def _check_signatures(subject: _Subject) -> Iterator[Finding]:
     """Yield faults of nodes whose operator, operands or attributes the target lacks."""
-    for node in graph.nodes:
-        row = rules.rows(node.op)
-        if row is None:
+    for node in subject.graph.nodes:
+        signature = subject.signatures[node.op]
+        if signature is None:
+            subject.unfit.add(node)
             yield node, f"the target has no operator {node.op}"
             continue
-        for message in (*check_operands(node, row), *check_attributes(node, row)):
+        if not signature.has_operands(node):
+            subject.unfit.add(node)
+        for message in signature.faults(node):
             yield node, message
 
 
-def _check_types(graph: Graph, _rules: Rules) -> Iterator[Finding]:
+def _check_types(subject: _Subject) -> Iterator[Finding]:
     """Yield faults of negative dims and of constants that contradict their type.
 
     Only what nodes compute may have open dims.
     """
-    fed = set(graph.inputs)
-    for value in _all_values(graph):
-        node = _node_at(value)
-        if any(dim is not None and dim < 0 for dim in value.type.dims):
-            yield node, f"dims of %{value.name} must be at least 0, found {value.type}"
-        if value.type.is_open and value in fed:
+    negative = {kind for kind in subject.types if any(dim and dim < 0 for dim in kind.dims)}
+    for value in subject.values_of(negative):
+        message = f"dims of %{value.name} must be at least 0, found {value.type}"
+        yield _node_at(value), message
+    for value in subject.graph.inputs:
+        if value.type.is_open:
             yield None, f"dims of the input %{value.name} must be known, found {value.type}"
+    for value in subject.values:
         if value.const is None:
             continue
         data = value.const.dtype, tuple(value.const.shape)
         if data != (value.type.dtype, value.type.dims):
             text = f"{data[0].value}[{','.join(map(str, data[1]))}]"
-            yield node, f"constant %{value.name} is declared as {value.type}, its data are {text}"
+            message = f"constant %{value.name} is declared as {value.type}, its data are {text}"
+            yield _node_at(value), message
 
 
-def _check_engines(graph: Graph, rules: Rules) -> Iterator[Finding]:
+def _check_engines(subject: _Subject) -> Iterator[Finding]:
     """Yield nodes without an engine, or with dtypes that their engine does not take."""
-    for node in graph.nodes:
-        row = rules.rows(node.op)
+    for node in subject.graph.nodes:
         if node.engine is None:
-            yield node, f"a node of phase {graph.phase.label} must have an engine, found none"
-        elif row is not None and not any(check_operands(node, row)):
-            message = rules.dtypes_ok(node)
+            phase = subject.graph.phase.label
+            yield node, f"a node of phase {phase} must have an engine, found none"
+        elif node not in subject.unfit:
+            message = subject.rules.dtypes_ok(node)
             if message is not None:
                 yield node, message
 
 
-def _check_formats(graph: Graph, _rules: Rules) -> Iterator[Finding]:
+def _check_formats(subject: _Subject) -> Iterator[Finding]:
     """Yield values whose format names another number of axes."""
-    for value in _all_values(graph):
-        rank = _RANKS.get(value.type.format)
-        if rank is not None and value.type.rank != rank:
-            name = value.type.format.value
-            message = f"%{value.name} must have {rank} axes in format {name}, found {value.type}"
-            yield _node_at(value), message
-
-
-def _check_storage(graph: Graph, _rules: Rules) -> Iterator[Finding]:
-    """Yield values whose storage does not accept their type."""
-    for value in _all_values(graph):
+    wrong = {kind for kind in subject.types if kind.rank != _RANKS.get(kind.format, kind.rank)}
+    for value in subject.values_of(wrong):
         kind = value.type
-        if kind.storage is None:
-            continue
-        reason = why_impossible(kind.dims, kind.format, kind.storage)
-        if reason is not None:
-            message = f"%{value.name} of type {kind} cannot be stored so: {reason}"
-            yield _node_at(value), message
+        axes = f"{_RANKS[kind.format]} axes in format {kind.format.value}"
+        yield _node_at(value), f"%{value.name} must have {axes}, found {kind}"
 
 
-def _check_conversions(graph: Graph, rules: Rules) -> Iterator[Finding]:
+def _check_storage(subject: _Subject) -> Iterator[Finding]:
+    """Yield values whose storage does not accept their type."""
+    reasons = {
+        kind: why_impossible(kind.dims, kind.format, kind.storage)
+        for kind in subject.types
+        if kind.storage is not None
+    }
+    wrong = {kind: reason for kind, reason in reasons.items() if reason is not None}
+    for value in subject.values_of(wrong):
+        kind = value.type
+        message = f"%{value.name} of type {kind} cannot be stored so: {wrong[kind]}"
+        yield _node_at(value), message
+
+
+def _check_conversions(subject: _Subject) -> Iterator[Finding]:
     """Yield faults of operands not stored as taken, and of outputs not stored in rows."""
-    for node in graph.nodes:
-        message = rules.storage_ok(node)
+    for node in subject.graph.nodes:
+        message = subject.rules.storage_ok(node)
         if message is not None:
             yield node, message
-    for value in graph.outputs:
+    for value in subject.graph.outputs:
         if value.type.storage is not None:
             yield (
                 value.producer,
                 f"the output %{value.name} must be stored row by row, found {value.type}",
             )
-
-
-def _all_values(graph: Graph) -> dict[Value, None]:
-    """Return every value that the graph can reach, each once."""
-    return dict.fromkeys([*graph.values(), *graph.outputs])
 
 
 def _node_at(value: Value) -> Node | None:
@@ -223,7 +254,7 @@ _STRUCTURE = (
     check_interface,
 )
 
-_Check: TypeAlias = "Callable[[Graph, Rules], Iterator[Finding]]"
+_Check: TypeAlias = "Callable[[_Subject], Iterator[Finding]]"
 
 _CHECKS: dict[Phase, tuple[_Check, ...]] = {
     Phase.LOWERED: (_check_structure, _check_signatures, _check_types),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from atc_py.device.sim.execution.program import Step
     from atc_py.device.sim.node import TensorFacts
+    from atc_py.tensor.shapes import Shape
 
 __all__ = ["SampledLaunch", "SampledNode", "case_of"]
 
@@ -107,11 +108,18 @@ def _input_data(step: Step, position: int, generator: np.random.Generator) -> ND
     facts = node.required(position)
     shapes = tuple(None if each is None else each.shape for each in node.inputs)
     for family in families_of(node.op)[:1]:  # those of one operator draw alike
-        sample = InputSample(node.op, node.attributes, shapes, position, facts.dtype)
+        sample = InputSample(
+            node.op, node.attributes, shapes, position, facts.dtype, _known_shapes(node.outputs)
+        )
         found = family.draw(sample, generator)
         if found is not None:
             return np.asarray(found, facts.dtype.numpy, order="C")
     return _plain_values(facts.dtype, facts.shape, generator)
+
+
+def _known_shapes(tensors: tuple[TensorFacts, ...]) -> tuple[Shape, ...]:
+    """Return the shapes of tensors, none where one is open."""
+    return () if any(each.is_open for each in tensors) else tuple(each.shape for each in tensors)
 
 
 def _plain_values(

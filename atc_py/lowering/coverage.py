@@ -19,15 +19,15 @@ __all__ = ["not_lowered"]
 
 def not_lowered(nodes: Iterable[SourceNode], path: str, specs: Library) -> list[Diagnostic]:
     """Return one finding for each listed operator among `nodes` that cannot be lowered."""
-    found: dict[tuple[str, str], list[SourceNode]] = {}
-    listed: dict[tuple[str, str], OpSpec] = {}
+    by_operator: dict[tuple[str, str], list[SourceNode]] = {}
     for node in nodes:
-        key = node.domain, node.op_type
-        spec = specs.find(node.op_type, node.domain)
-        if spec is not None and not can_lower(node.op_type, node.domain, specs):
-            listed[key] = spec
-            found.setdefault(key, []).append(node)
-    return [_finding(listed[key], views, path) for key, views in found.items()]
+        by_operator.setdefault((node.domain, node.op_type), []).append(node)
+    found = []
+    for (domain, op_type), views in by_operator.items():
+        spec = specs.find(op_type, domain)
+        if spec is not None and not can_lower(op_type, domain, specs):
+            found.append(_finding(spec, views, path))
+    return found
 
 
 def _finding(spec: OpSpec, views: list[SourceNode], path: str) -> Diagnostic:

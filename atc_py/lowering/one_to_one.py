@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_SPEC
 from atc_py.ir import ConstData
-from atc_py.ir.signature import check_attributes, check_operands
+from atc_py.ir.signature import Signature
 from atc_py.target import find_operator
 
 if TYPE_CHECKING:
@@ -43,17 +44,24 @@ def _hold_against_row(spec: OpSpec, target: Target, node: Node) -> None:
     Raises:
         AtcError: BAD_SPEC with what does not fit.
     """
-    row = find_operator(target.op)
-    if row is None:
+    signature = _signature(target.op)
+    if signature is None:
         faults = [f"there is no target operator {target.op}"]
     else:
-        faults = [*check_operands(node, row), *check_attributes(node, row)]
+        faults = signature.faults(node)
     if faults:
         raise BAD_SPEC.error(
             f"target {target.op} of {spec.op} does not fit: {faults[0]}",
             place=Place(spec.file_name),
             help="docs/target.md lists the target operators with their operands and attributes",
         )
+
+
+@cache
+def _signature(op: str) -> Signature | None:
+    """Return the signature of a target operator, or None where there is none of this name."""
+    row = find_operator(op)
+    return None if row is None else Signature(row)
 
 
 def _renamed(spec: OpSpec, target: Target, b: Builder) -> dict[str, AttrValue]:

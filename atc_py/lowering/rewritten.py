@@ -65,6 +65,8 @@ def _stand_ins(spec: OpSpec, node: SourceNode) -> Mapping[SourceTensor, SourceTe
         if value.dtype in row.carried:
             carriers[row.name] = row.carried[value.dtype]
             found[value] = _carried(value, carriers[row.name])
+    if not carriers:
+        return found
     for value, row in _operands(spec.outputs, node, node.outputs):
         if row.same_as in carriers:
             found[value] = _carried(value, carriers[row.same_as])

@@ -20,7 +20,8 @@ from atc_py.options.compile_options import (
     Semantics,
 )
 from atc_py.options.fix_rules import FixRules
-from atc_py.options.input_shapes import parse_input_shapes
+from atc_py.options.gears import GearKind, Gears, one_kind, parse_gears
+from atc_py.options.input_shapes import parse_gear_shapes, parse_input_shapes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -34,6 +35,7 @@ __all__ = [
     "PrecisionChoice",
     "PrecisionSettings",
     "RuleChoice",
+    "chosen_gears",
     "chosen_list",
     "chosen_mode",
     "chosen_rules",
@@ -56,6 +58,8 @@ class PrecisionSettings(TypedDict, total=False):
         input_fp16_nodes: inputs that are fed as float16, joined by `;`.
         output_type: `FP32` or another for all outputs, or `node:index:TYPE` joined by `;`.
         op_precision_mode: file of implementation modes by operator and node.
+        implementations: the same for operators alone, as text, `Operator=mode` joined by `;`; the
+            file counts more.
         allow_hf32: True or False for all float32 products of the cube; None, the default, for HF32
             in convolutions alone. It matters on SoCs whose cube has HF32.
         is_weight_clip: clamp weights that become narrower to finite values.
@@ -75,6 +79,7 @@ class PrecisionSettings(TypedDict, total=False):
     input_fp16_nodes: str
     output_type: str
     op_precision_mode: str | os.PathLike[str] | None
+    implementations: str
     allow_hf32: bool | None
     is_weight_clip: bool
     only_atc_passes: bool
@@ -143,10 +148,14 @@ class CompareChoice(PrecisionSettings, total=False):
     """Options of `compare_model` that it hands to the compilation.
 
     Attributes:
-        fix: as in `ConvertChoice`.
+        fix: as in `ConvertChoice`, and so are the others.
+        aipp: inputs that it is for take pictures; the original gets what AIPP makes of them.
+        input_format: what the axes of inputs are.
     """
 
     fix: RuleChoice | None
+    aipp: str | os.PathLike[str] | None
+    input_format: str
 
 
 class ConvertChoice(PrecisionChoice, total=False):
@@ -161,6 +170,21 @@ class ConvertChoice(PrecisionChoice, total=False):
         enable_small_channel: store filters of at most four channels with four for each tap.
         fix: compile the model in the form that `fix_model` would write; None, the default, as it is.
             The mapping has the rules, see `RuleChoice`; an empty one stands for their defaults.
+        out_nodes: the results that become the outputs, in order: names of tensors, or `node:index`,
+            joined by `;`. Empty, the default, for the model's own outputs.
+        input_format: `NCHW`, the default, `NHWC`, `NCDHW` or `ND`: what the axes of inputs are. It
+            labels them for AIPP and for gears of image sizes; data are never moved.
+        batch_sizes: gears of batch sizes, such as `"1,2,4"` or `[1, 2, 4]`: numbers that take the
+            place of -1 on axis 0 of inputs.
+        image_sizes: gears of image sizes, such as `"320,320;640,640"` or `[(320, 320), (640, 640)]`:
+            heights and widths that take the places of -1.
+        dims: gears of any dims, such as `"1,16;2,32"`: numbers that take the places of -1 in the
+            order of `input_shape`. Of the three one may be given.
+        replace_shapes: the dims of `input_shape` count also where the model fixes others, as they do
+            with ATC; by default they are refused.
+        atc_cmdline: command line of `atc` that the offline model records, as mode 6 shows it.
+        aipp: file of AIPP configurations in ATC's format: inputs that they are for take pictures,
+            which the device turns into what the network takes.
     """
 
     disable_pass: Iterable[str]
@@ -170,6 +194,14 @@ class ConvertChoice(PrecisionChoice, total=False):
     disable_reuse_memory: bool
     enable_small_channel: bool
     fix: RuleChoice | None
+    out_nodes: str
+    input_format: str
+    batch_sizes: str | Iterable[int]
+    image_sizes: str | Iterable[Iterable[int]]
+    dims: str | Iterable[Iterable[int]]
+    replace_shapes: bool
+    atc_cmdline: str
+    aipp: str | os.PathLike[str] | None
 
 
 def reject_unknown(function: str, given: Mapping[str, object], known: type) -> None:
@@ -228,6 +260,7 @@ def precision_options(given: PrecisionSettings) -> PrecisionOptions:
         input_fp16_nodes=given.get("input_fp16_nodes", ""),
         output_type=given.get("output_type", ""),
         op_precision_mode=optional_path(given.get("op_precision_mode")),
+        implementations=given.get("implementations", ""),
         allow_hf32=given.get("allow_hf32"),
         is_weight_clip=given.get("is_weight_clip", True),
         only_atc_passes=given.get("only_atc_passes", False),
@@ -303,3 +336,33 @@ def input_shapes(given: str | Mapping[str, Sequence[int]]) -> dict[str, Shape]:
     if isinstance(given, str):
         return parse_input_shapes(given) if given else {}
     return {name: tuple(int(dim) for dim in shape) for name, shape in given.items()}
+
+
+def chosen_gears(choice: ConvertChoice, given: str | Mapping[str, Sequence[int]]) -> Gears | None:
+    """Return the gears that one of three options lists, for inputs of the shapes given.
+
+    Raises:
+        AtcError: OPTIONS_EXCLUDE where several do; BAD_OPTION and BAD_INPUT_SHAPE for values without
+            meaning.
+    """
+    texts = {
+        GearKind.BATCH: _gear_text(choice.get("batch_sizes", ""), ","),
+        GearKind.IMAGE: _gear_text(choice.get("image_sizes", ""), ";"),
+        GearKind.DIMS: _gear_text(choice.get("dims", ""), ";"),
+    }
+    found = one_kind(texts)
+    if found is None:
+        return None
+    if not isinstance(given, str):
+        given = ";".join(f"{name}:{_gear_text(dims, ',')}" for name, dims in given.items())
+    shapes = parse_gear_shapes(given) if given else {}
+    return parse_gears(*found, shapes, choice.get("input_format", ""))
+
+
+def _gear_text(given: str | Iterable[int | Iterable[int]], separator: str) -> str:
+    """Return gears as text; numbers and lists of numbers are joined."""
+    if isinstance(given, str):
+        return given
+    return separator.join(
+        str(each) if isinstance(each, int) else ",".join(map(str, each)) for each in given
+    )

@@ -10,6 +10,9 @@ import msgspec
 
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.options.fix_rules import FixRules
+from atc_py.options.gears import Gears
+from atc_py.options.input_format import InputFormat
+from atc_py.options.out_nodes import OutNode
 from atc_py.system.structs import Result
 from atc_py.tensor.shapes import Shape
 
@@ -133,6 +136,7 @@ class PrecisionOptions(Result, frozen=True):
         input_fp16_nodes: names of inputs that are fed as float16, joined by `;`.
         output_type: a dtype for all outputs, or `node:index:TYPE` joined by `;`.
         op_precision_mode: file of implementation modes by operator and node, or None.
+        implementations: `Operator=mode` joined by `;`, where the file says nothing.
         allow_hf32: whether all float32 products of the cube round to HF32; None for the defaults.
         is_weight_clip: whether weights that become narrower are clamped to finite values.
         only_atc_passes: whether rewrites that no known pass of ATC does are left out.
@@ -148,6 +152,7 @@ class PrecisionOptions(Result, frozen=True):
     input_fp16_nodes: str = ""
     output_type: str = ""
     op_precision_mode: Path | None = None
+    implementations: str = ""
     allow_hf32: bool | None = None
     is_weight_clip: bool = True
     only_atc_passes: bool = False
@@ -213,6 +218,13 @@ class CompileOptions(Result, frozen=True):
         reuse_memory: whether values may share addresses in the device's memory.
         small_channel: whether filters of at most four channels are stored with four for each tap.
         fix: the rules by which the model is fixed before it is compiled, or None.
+        out_nodes: the results that become the model's outputs, in order; empty for its own.
+        input_format: the layout that inputs of images are in; it labels them and moves no data.
+        gears: the lists of shapes that the model is compiled for, which has no `input_shapes` then;
+            None for one shape.
+        replace_shapes: whether `input_shapes` count also where the model fixes other dims, as with ATC.
+        atc_cmdline: command line of `atc` that the offline model records; empty for none.
+        aipp: file of AIPP configurations, which make pictures of inputs, or None.
     """
 
     soc: str = "sim"
@@ -229,3 +241,9 @@ class CompileOptions(Result, frozen=True):
     reuse_memory: bool = True
     small_channel: bool = False
     fix: FixRules | None = None
+    out_nodes: tuple[OutNode, ...] = ()
+    input_format: InputFormat = InputFormat.NCHW
+    gears: Gears | None = None
+    replace_shapes: bool = False
+    atc_cmdline: str = ""
+    aipp: Path | None = None

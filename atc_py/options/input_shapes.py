@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from atc_py.diag import Place
+from atc_py.diag import AtcFault, Place
 from atc_py.diag.codes import BAD_INPUT_SHAPE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from atc_py.diag import AtcError
-    from atc_py.tensor.shapes import Shape
+    from atc_py.tensor.shapes import Dims, Shape
 
-__all__ = ["INPUT_SHAPE_PLACE", "ShapeAdvice", "format_input_shapes", "parse_input_shapes"]
+__all__ = [
+    "INPUT_SHAPE_PLACE",
+    "ShapeAdvice",
+    "format_input_shapes",
+    "parse_gear_shapes",
+    "parse_input_shapes",
+]
 
 INPUT_SHAPE_PLACE = Place(field="--input-shape")
 """Place of diagnostics about the text."""
 
 _FORM = 'write --input-shape "name:1,3,224,224", several inputs joined by `;`, a scalar as "name:"'
+_SAMPLE = '"input_name1:n1,c1,h1,w1"'
+_OPEN = "-1"
 _LARGEST = 2**31 - 1
 
 
@@ -47,15 +55,35 @@ def parse_input_shapes(text: str) -> dict[str, Shape]:
         AtcError: BAD_INPUT_SHAPE for an entry without colon or name, a name given twice, or an
             dim that is not a whole number in [1, 2147483647].
     """
-    shapes: dict[str, Shape] = {}
+    return _parsed(text, lambda dim, name: _dim(dim, name, text))
+
+
+def parse_gear_shapes(text: str) -> dict[str, Dims]:
+    """Return the shapes that `text` gives, with None for each -1, whose place a gear takes.
+
+    Raises:
+        AtcError: BAD_INPUT_SHAPE as `parse_input_shapes` does, and for a range such as `1~8`.
+    """
+    if "~" in text:
+        raise _error(f"--input-shape {text!r} has a range, which gears exclude", AtcFault("E10040"))
+    return _parsed(text, lambda dim, name: None if dim == _OPEN else _dim(dim, name, text))
+
+
+_D = TypeVar("_D")
+
+
+def _parsed(text: str, dim_of: Callable[[str, str], _D]) -> dict[str, tuple[_D, ...]]:
+    """Return the dims of each input, each read by `dim_of` from its text and the input's name."""
+    shapes: dict[str, tuple[_D, ...]] = {}
     for entry in text.split(";"):
         name, colon, dims = (part.strip() for part in entry.rpartition(":"))
         if not colon or not name:
-            raise _error(f"{entry.strip()!r} is not of the form `name:dims`")
+            reason = f"{entry.strip()!r} is not of the form `name:dims`"
+            raise _error(reason, AtcFault("E10002", (text, reason, _SAMPLE)))
         if name in shapes:
             raise _error(f"the shape of input {name!r} is given twice")
         parts = dims.split(",") if dims else []
-        shapes[name] = tuple(_dim(part.strip(), name) for part in parts)
+        shapes[name] = tuple(dim_of(part.strip(), name) for part in parts)
     return shapes
 
 
@@ -64,18 +92,30 @@ def format_input_shapes(shapes: Mapping[str, Shape]) -> str:
     return ";".join(f"{name}:{','.join(map(str, shape))}" for name, shape in shapes.items())
 
 
-def _dim(text: str, name: str) -> int:
-    """Return one dim of input `name`."""
-    plain = text.isascii() and text.isdigit() and len(text.lstrip("0")) <= len(str(_LARGEST))
-    dim = int(text) if plain else 0
+def _dim(text: str, name: str, whole: str) -> int:
+    """Return one dim of input `name` in the text `whole`."""
+    plain = text.isascii() and text.isdigit()
+    fits = plain and len(text.lstrip("0")) <= len(str(_LARGEST))
+    dim = int(text) if fits else 0
     if not 1 <= dim <= _LARGEST:
         shown = text if len(text) <= len("-2147483648") else f"{text[:10]}..."
-        raise _error(
+        message = (
             f"dims of input {name!r} must be whole numbers in [1, {_LARGEST}], found {shown!r}"
         )
+        raise _error(message, _dim_fault(shown, whole, message))
     return dim
 
 
-def _error(message: str) -> AtcError:
+def _dim_fault(dim: str, whole: str, reason: str) -> AtcFault:
+    """Return ATC's code for a dim without a number, too large, or not positive."""
+    digits = dim.removeprefix("-")
+    if not digits.isascii() or not digits.removesuffix("...").isdigit():
+        return AtcFault("E10002", (whole, reason, _SAMPLE))
+    if digits.endswith("...") or int(digits) > _LARGEST:
+        return AtcFault("E10013", (dim, "input_shape"))
+    return AtcFault("E10011", (whole, dim))
+
+
+def _error(message: str, atc: AtcFault | None = None) -> AtcError:
     """Return a finding about the text, with the right form as help."""
-    return BAD_INPUT_SHAPE.error(message, place=INPUT_SHAPE_PLACE, help=_FORM)
+    return BAD_INPUT_SHAPE.error(message, place=INPUT_SHAPE_PLACE, help=_FORM, atc=atc)

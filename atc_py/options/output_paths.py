@@ -14,7 +14,7 @@ from atc_py.diag.codes import BAD_OPTION, CANNOT_WRITE
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["default_output", "output_folder", "report_output", "rewritten_output"]
+__all__ = ["default_output", "file_output", "output_folder", "report_output", "rewritten_output"]
 
 _SUFFIX = ".om"
 _NO_NAMES = {"", ".", ".."}
@@ -150,6 +150,29 @@ def report_output(option: str, given: str, inputs: Iterable[Path]) -> Path:
             f"{option} {path} is a model that is to be checked",
             place=Place(str(path)),
             help="give another name; the model would be lost",
+        )
+    return path
+
+
+def file_output(given: str | os.PathLike[str], inputs: Iterable[Path], example: str) -> Path:
+    """Return the file that the user names with -o for what is made of the files `inputs`.
+
+    Raises:
+        AtcError: BAD_OPTION for a text that names no file and for one of the inputs, CANNOT_WRITE
+            if the path exists and is not a regular file.
+    """
+    if _names_no_file(os.fspath(given)):
+        raise BAD_OPTION.error(
+            f"the output {os.fspath(given)!r} names no file",
+            help=f"give a file name such as {example}",
+        )
+    path = Path(given)
+    _refuse_no_file(path, f"give the name of a file, such as {example}")
+    if any(_is_same(path, each) for each in inputs):
+        raise BAD_OPTION.error(
+            f"the output {path} is a file that is read",
+            place=Place(str(path)),
+            help="give another name with -o; the file would be lost",
         )
     return path
 

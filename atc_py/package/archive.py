@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ArchiveWriter"]
 
+_AT_ONCE = 1 << 16
+"""Bytes up to which a member is put together before its header: going back takes two calls."""
+
 
 class ArchiveWriter:
     """An archive that is being written; members stand in the order in which they are added.
@@ -30,6 +33,7 @@ class ArchiveWriter:
         self.members: dict[str, OmMember] = {}
         self._file = file
         self._entries: list[Entry] = []
+        self._end = 0
 
     def add(self, name: str, size: int, pieces: Iterable[bytes | memoryview]) -> OmMember:
         """Add a member of `size` bytes; a piece may be freed when the next one is requested.
@@ -39,15 +43,30 @@ class ArchiveWriter:
         """
         if not is_safe_member(name) or name in self.members:
             raise ValueError(f"{name!r} cannot be a member's name, or is one already")
-        entry = Entry(name, size, 0, self._entries[-1].end if self._entries else 0)
-        self._file.write(local_header(entry))
         digests = _Digests()
-        for piece in pieces:
-            digests.update(piece)
-            self._file.write(piece)
+        entry = Entry(name, size, 0, self._end)
+        if size <= _AT_ONCE:
+            data = bytearray()
+            for piece in pieces:
+                data += piece
+            digests.update(data)
+            entry = replace(entry, crc=digests.crc)
+            header = local_header(entry)
+            self._file.write(header + data)
+        else:
+            header = local_header(entry)
+            self._file.write(header)
+            for piece in pieces:
+                digests.update(piece)
+                self._file.write(piece)
+            entry = replace(entry, crc=digests.crc)
+            self._patch(entry)
         if digests.size != size:
             raise ValueError(f"{name} has {digests.size} bytes, promised {size}")
-        return self._close_member(replace(entry, crc=digests.crc), digests)
+        self._end += len(header) + size
+        self._entries.append(entry)
+        member = self.members[name] = OmMember(size, digests.sha256.hexdigest())
+        return member
 
     def add_bytes(self, name: str, data: bytes) -> OmMember:
         """Add a member with `data`; for documents and texts.
@@ -57,21 +76,24 @@ class ArchiveWriter:
         """
         return self.add(name, len(data), (data,))
 
+    def take_back(self) -> None:
+        """Take the last member out again; the next one stands in its place."""
+        entry = self._entries.pop()
+        del self.members[entry.name]
+        self._file.seek(entry.offset)
+
     def finish(self, digest: str) -> int:
         """Write the directory, with the digest of the description; the size of the archive."""
         tail = directory(self._entries, digest)
         self._file.write(tail)
-        return self._entries[-1].end + len(tail)
+        self._file.truncate()
+        return self._end + len(tail)
 
-    def _close_member(self, entry: Entry, digests: _Digests) -> OmMember:
+    def _patch(self, entry: Entry) -> None:
         """Put the CRC, known only now, into the header that stands before the data."""
         self._file.seek(entry.offset)
         self._file.write(local_header(entry))
         self._file.seek(entry.end)
-        self._entries.append(entry)
-        member = OmMember(entry.size, digests.sha256.hexdigest())
-        self.members[entry.name] = member
-        return member
 
 
 class _Digests:
@@ -84,7 +106,7 @@ class _Digests:
         self.crc = 0
         self.sha256 = hashlib.sha256()
 
-    def update(self, piece: bytes | memoryview) -> None:
+    def update(self, piece: bytes | bytearray | memoryview) -> None:
         """Take one more piece."""
         self.size += len(piece)
         self.crc = zlib.crc32(piece, self.crc)

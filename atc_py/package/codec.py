@@ -9,8 +9,9 @@ import msgspec
 
 from atc_py.diag import Place
 from atc_py.diag.codes import NOT_OM, OM_CONTENT, OM_VERSION
+from atc_py.package.gears_schema import GEARS_VERSION, OmIndex
 from atc_py.package.names import MODEL, REPORT
-from atc_py.package.schema import FORMAT, READ_VERSIONS, OmModel
+from atc_py.package.schema import FORMAT, FORMAT_VERSION, READ_VERSIONS, OmModel
 from atc_py.system.json_text import MAX_DEPTH, is_deep
 from atc_py.system.struct_types import ready_for_threads
 
@@ -19,7 +20,14 @@ if TYPE_CHECKING:
 
     from atc_py.package.schema import OmAttribute, OmNode
 
-__all__ = ["decode_model", "decode_report", "encode_model", "encode_report"]
+__all__ = [
+    "decode_description",
+    "decode_gear",
+    "decode_report",
+    "encode_index",
+    "encode_model",
+    "encode_report",
+]
 
 _T = TypeVar("_T")
 
@@ -31,7 +39,7 @@ class _Probe(msgspec.Struct):
     format_version: int
 
 
-ready_for_threads(_Probe, OmModel)
+ready_for_threads(_Probe, OmModel, OmIndex)
 
 
 def encode_model(model: OmModel) -> bytes:
@@ -40,13 +48,18 @@ def encode_model(model: OmModel) -> bytes:
     return msgspec.json.encode(msgspec.structs.replace(model, nodes=nodes), order="deterministic")
 
 
+def encode_index(index: OmIndex) -> bytes:
+    """Return JSON of the description of a model with gears."""
+    return msgspec.json.encode(index, order="deterministic")
+
+
 def encode_report(report: Mapping[str, object]) -> bytes:
     """Encode a report as JSON, byte for byte reproducible; NaN and infinity become null."""
     return msgspec.json.encode(dict(report), order="deterministic")
 
 
-def decode_model(data: bytes, file: str) -> OmModel:
-    """Return the description in `data`, the `model.json` of `file`.
+def decode_description(data: bytes, file: str) -> OmModel | OmIndex:
+    """Return the description in `data`, the `model.json` of `file`; an index where it has gears.
 
     Raises:
         AtcError: NOT_OM, OM_VERSION, or OM_CONTENT where it does not follow the schema.
@@ -59,29 +72,54 @@ def decode_model(data: bytes, file: str) -> OmModel:
             place=place,
             help="convert the ONNX model with `atc-py convert`",
         )
+    if probe.format_version == GEARS_VERSION:
+        return _decode(data, OmIndex, place)
     if probe.format_version not in READ_VERSIONS:
-        known = " and ".join(f"version {version}" for version in READ_VERSIONS)
+        known = " and ".join(f"version {version}" for version in (*READ_VERSIONS, GEARS_VERSION))
         raise OM_VERSION.error(
             f"{file} has version {probe.format_version} of the format; this atc-py reads {known}",
             place=place,
             help="convert the ONNX model again with this atc-py, or use the one that wrote it",
         )
+    return _decoded_model(data, place)
+
+
+def decode_gear(data: bytes, file: str, member: str) -> OmModel:
+    """Return the description in `data`, the member with the graph of a gear.
+
+    Raises:
+        AtcError: OM_CONTENT where it does not follow the schema, or is of another format.
+    """
+    place = Place(file=file, field=member)
+    model = _decoded_model(data, place)
+    if (model.format, model.format_version) != (FORMAT, FORMAT_VERSION):
+        raise OM_CONTENT.error(
+            f"{member} must be a description of version {FORMAT_VERSION}, "
+            f"found {model.format!r}, version {model.format_version}",
+            place=place,
+            help="convert the ONNX model again",
+        )
+    return model
+
+
+def _decoded_model(data: bytes, place: Place) -> OmModel:
+    """Return the description of one graph."""
     model = _decode(data, OmModel, place)
     nodes = [_with_nonfinite(node, place) for node in model.nodes]
     return msgspec.structs.replace(model, nodes=nodes)
 
 
-def decode_report(data: bytes, file: str) -> dict[str, object]:
-    """Return the report in `data`, the `report.json` of `file`.
+def decode_report(data: bytes, file: str, member: str = REPORT) -> dict[str, object]:
+    """Return the report in `data`, the `report.json` of `file`, or the one of a gear.
 
     Raises:
         AtcError: OM_CONTENT where it is not a JSON object, or is nested too deeply.
     """
-    place = Place(file=file, field=REPORT)
+    place = Place(file=file, field=member)
     report = _decode(data, dict[str, object], place)
     if is_deep(report):
         raise OM_CONTENT.error(
-            f"{REPORT} is nested more than {MAX_DEPTH} times",
+            f"{member} is nested more than {MAX_DEPTH} times",
             place=place,
             help="convert the ONNX model again",
         )

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from atc_py.diag import Sink
+    from atc_py.package.gears_schema import OmIndex
     from atc_py.package.records import Entry
     from atc_py.package.schema import OmModel, OmNode, OmTensor
 
@@ -73,7 +74,9 @@ def check_names(entries: Iterable[Entry], file: str, sink: Sink) -> None:
             report.add(name, f"the archive must have a member {name}; it has none")
 
 
-def check_members(model: OmModel, entries: Iterable[Entry], file: str, sink: Sink) -> None:
+def check_members(
+    model: OmModel | OmIndex, entries: Iterable[Entry], file: str, sink: Sink
+) -> None:
     """Compare the list of members with the archive: the same names and sizes."""
     report = _Reporter(file, sink)
     present = {entry.name: entry.size for entry in entries if entry.name != MODEL}

@@ -9,7 +9,7 @@ from atc_py.diag.codes import OM_PLAN
 from atc_py.ir import Engine
 from atc_py.ir.memory_plan import Home
 from atc_py.ir.placement import PlacedNode, PlacedTensor, Placement
-from atc_py.ir.placement_proof import prove
+from atc_py.ir.placement_proof import peak, prove
 from atc_py.package.schema import OmMemory
 from atc_py.package.stored import stored_dims
 from atc_py.package.stored_types import storage_of
@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from atc_py.diag import Sink
     from atc_py.ir import Graph, Value
     from atc_py.ir.memory_plan import Spot
-    from atc_py.ir.placement import Proof
+    from atc_py.ir.placement import Moment, Proof
     from atc_py.package.schema import OmModel, OmNode
+    from atc_py.tensor.shapes import Dims
 
-__all__ = ["check_memory", "describe_memory", "proof_of"]
+__all__ = ["check_memory", "describe_memory", "peak_of", "proof_of"]
 
 _SPOTS: dict[str, Home] = {home.value: home for home in Home}
 _SINCE = 2
@@ -85,28 +86,34 @@ def _faults(model: OmModel, memory: OmMemory) -> Iterator[tuple[str, str]]:
 
 def proof_of(model: OmModel, memory: OmMemory) -> Proof:
     """Return the proof of a description's plan, whose places must be known ones."""
+    return prove(_placement(model, memory))
+
+
+def peak_of(model: OmModel, memory: OmMemory) -> tuple[Moment, dict[int, int]]:
+    """Return the widest moment of a sound plan, and bytes of each tensor in the arena."""
+    return peak(_placement(model, memory))
+
+
+def _placement(model: OmModel, memory: OmMemory) -> Placement:
+    """Return the plan of a description as a placement."""
     outputs = {port.tensor for port in model.outputs}
     fed = {port.tensor for port in model.inputs}
-    tensors = [
-        PlacedTensor(
-            tensor.name,
-            stored_dims(tensor),
-            _itemsize(tensor.dtype),
-            _spot(memory.places[position]),
-            Home.WEIGHTS if tensor.member is not None else Home.INPUT if position in fed else None,
-            position in outputs,
-            str(storage_of(tensor) or ""),
-        )
-        for position, tensor in enumerate(model.tensors)
-    ]
+    known: dict[tuple[object, ...], tuple[Dims, int, str]] = {}
+    tensors = []
+    for position, tensor in enumerate(model.tensors):
+        key = tensor.dtype, tensor.format, tuple(tensor.shape), tensor.storage
+        stored = known.get(key)
+        if stored is None:
+            itemsize = DType(tensor.dtype).itemsize
+            stored = known[key] = stored_dims(tensor), itemsize, str(storage_of(tensor) or "")
+        dims, itemsize, storage = stored
+        fixed = Home.INPUT if position in fed else None
+        source = fixed if tensor.member is None else Home.WEIGHTS
+        spot, returned = _spot(memory.places[position]), position in outputs
+        tensors.append(PlacedTensor(tensor.name, dims, itemsize, spot, source, returned, storage))
     nodes = [_placed_node(node) for node in model.nodes]
     sizes = memory.alignment, memory.arena, memory.lower_bound, memory.padding
-    return prove(Placement(tensors, nodes, *sizes))
-
-
-def _itemsize(dtype: str) -> int:
-    """Return bytes of an element."""
-    return DType(dtype).itemsize
+    return Placement(tensors, nodes, *sizes)
 
 
 def _spot(place: int | str) -> Spot:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 
 __all__ = [
+    "GEARS",
     "KERNELS",
     "MODEL",
     "REPORT",
     "WEIGHTS",
+    "gear_member",
     "is_safe_member",
     "kernel_member",
     "weight_member",
@@ -18,6 +20,7 @@ MODEL = "model.json"
 REPORT = "report.json"
 WEIGHTS = "weights/"
 KERNELS = "kernels/"
+GEARS = "gears/"
 
 _LONGEST = 255
 _LONGEST_STEM = 80
@@ -43,3 +46,8 @@ def is_safe_member(name: str) -> bool:
     starts with a dot or a plus.
     """
     return len(name) <= _LONGEST and all(_PART.fullmatch(part) for part in name.split("/"))
+
+
+def gear_member(gear: int, name: str) -> str:
+    """Return the member of gear `gear` that stands for member `name` of a model of one shape."""
+    return f"{GEARS}{gear:03d}/{name}"

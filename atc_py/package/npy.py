@@ -69,6 +69,9 @@ def array_chunks(array: npt.NDArray[np.generic]) -> Iterator[memoryview]:
     elif dtype is DType.INT4:
         target = np.dtype(np.int8)
         array = array.astype(np.int8)
+    if 0 < array.nbytes <= CHUNK and array.dtype == target and array.flags.c_contiguous:
+        yield array.reshape(-1).view(np.uint8).data  # nditer takes ten times as long to make
+        return
     pieces = np.nditer(  # type: ignore[call-overload]  # numpy's stub lacks the flag `contig`
         [array],
         flags=["external_loop", "buffered", "zerosize_ok"],

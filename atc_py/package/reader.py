@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag import Place
 from atc_py.diag.codes import NOT_OM, OM_CONTENT
+from atc_py.package.gears_schema import GEARS_VERSION
 from atc_py.package.npy import npy_header, view_array
-from atc_py.package.verify import Verified, verify
+from atc_py.package.verify import VerifiedFile, verify
 from atc_py.system.input_files import check_name, check_regular, read_refusal
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import closed_shape
@@ -30,26 +31,43 @@ __all__ = ["OfflineModel", "open_model"]
 class OfflineModel:
     """An offline model whose every byte has been verified; made by `open_model`.
 
+    One with gears is the model of its largest gear; `at_gear` returns those of the others.
+
     Attributes:
         path: the file, as it was named.
+        gears: the lists of shapes that it holds graphs for; None where it has one shape.
+        gear: position of the gear whose graph this is; None where it has one shape.
         description: what `model.json` says.
         report: what `report.json` says.
         members: size in bytes of each archive member, in the file's order.
     """
 
-    def __init__(self, path: Path, data: mmap.mmap, verified: Verified) -> None:
-        """Make a model of a mapped file and its verified contents."""
+    def __init__(
+        self, path: Path, data: mmap.mmap, file: VerifiedFile, gear: int | None = None
+    ) -> None:
+        """Make a model of a mapped file and its verified contents, those of one gear."""
         self.path = path
+        self.gears = file.gears
+        if gear is None and file.gears is not None:
+            gear = file.gears.largest
+        self.gear = gear
+        verified = file.models[gear or 0]
         self.description = verified.description
         self.report = verified.report
         self.members = {name: entry.size for name, entry in verified.entries.items()}
         self._data = data
+        self._file = file
         self._entries = verified.entries
         self._types = {
             tensor.member: (DType(tensor.dtype), closed_shape(tuple(tensor.shape)))
             for tensor in self.description.tensors
             if tensor.member is not None
         }
+
+    @property
+    def format_version(self) -> int:
+        """Version of the file's format."""
+        return self.description.format_version if self.gears is None else GEARS_VERSION
 
     def array(self, member: str) -> npt.NDArray[np.generic]:
         """Return the data of a constant, read-only and not copied; it stays valid after `close`.
@@ -62,6 +80,16 @@ class OfflineModel:
         dtype, shape = self._types[member]
         start = self._entries[member].data_offset + len(npy_header(dtype, shape))
         return view_array(self._data, start, dtype, shape)
+
+    def at_gear(self, gear: int) -> OfflineModel:
+        """Return the model of one gear, which ends with this one.
+
+        Raises:
+            ValueError: there is no such gear.
+        """
+        if self.gears is None or gear not in range(len(self.gears.gears)):
+            raise ValueError(f"{self.path} has no gear {gear}")
+        return self if gear == self.gear else OfflineModel(self.path, self._data, self._file, gear)
 
     def text(self, member: str) -> str:
         """Return a member as text.

@@ -11,6 +11,7 @@ from typing import TypeAlias
 import msgspec
 
 __all__ = [
+    "ATC_CMDLINE",
     "FIXED",
     "FORMAT",
     "FORMAT_VERSION",
@@ -25,6 +26,9 @@ __all__ = [
     "OmStorage",
     "OmTensor",
 ]
+
+ATC_CMDLINE = "atc_cmdline"
+"""Option that has the command line of the `atc` that wrote the model, arguments joined by spaces."""
 
 FIXED = "fix"
 """Option that is recorded where rules rewrote the source model before it was compiled."""

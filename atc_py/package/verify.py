@@ -5,14 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from atc_py.diag import Place, Sink
 from atc_py.diag.codes import OM_CONTENT
-from atc_py.package.codec import decode_model, decode_report
+from atc_py.options.gears import Gears
+from atc_py.package.codec import decode_description, decode_gear, decode_report
 from atc_py.package.content import check_description, check_members, check_names
+from atc_py.package.gears_content import (
+    check_agreement,
+    checked_gears,
+    fed_shapes,
+    names_of_gear,
+)
 from atc_py.package.integrity import damaged_headers, damaged_members, read_directory
 from atc_py.package.memory_check import check_memory
 from atc_py.package.names import MODEL, REPORT
 from atc_py.package.npy import npy_header
+from atc_py.package.schema import OmModel
 from atc_py.package.stored_types import check_storage
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import closed_shape, element_count, format_shape
@@ -22,18 +32,20 @@ if TYPE_CHECKING:
     from mmap import mmap
 
     from atc_py.diag import Diagnostic
+    from atc_py.package.gears_schema import OmIndex
     from atc_py.package.records import Entry
-    from atc_py.package.schema import OmModel, OmTensor
+    from atc_py.package.schema import OmTensor
 
-__all__ = ["Verified", "verify"]
+__all__ = ["Verified", "VerifiedFile", "verify"]
 
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """Contents of a sound file.
+    """Contents of a sound file, or of one gear of it.
 
     Attributes:
-        entries: the members by name, in the file's order.
+        entries: the members by name, in the file's order; those of a gear have the names that they
+            would have in a model of its shape alone.
         description: the decoded `model.json`.
         report: the decoded `report.json`.
     """
@@ -43,16 +55,69 @@ class Verified:
     report: dict[str, object]
 
 
-def verify(data: mmap, file: str) -> Verified:
+@dataclass(frozen=True, slots=True)
+class VerifiedFile:
+    """A sound file.
+
+    Attributes:
+        models: what it holds for each gear; one where it has no gears.
+        gears: its gears, or None.
+        entries: all its members.
+    """
+
+    models: tuple[Verified, ...]
+    gears: Gears | None
+    entries: Mapping[str, Entry]
+
+
+def verify(data: mmap, file: str) -> VerifiedFile:
     """Check the bytes by their digests, then the description for contradictions.
 
     Raises:
         AtcError: every finding of the first stage that has any: NOT_OM, OM_VERSION, OM_MEMBER,
             OM_CONTENT or OM_PLAN.
     """
-    entries, model = _sound_members(data, file)
+    entries, description = _sound_members(data, file)
+    if isinstance(description, OmModel):
+        sink = Sink()
+        check_members(description, entries.values(), file, sink)
+        _check_graph(data, entries, description, file, sink)
+        report = decode_report(entries[REPORT].data_in(data), file)
+        return VerifiedFile((Verified(entries, description, report),), None, entries)
     sink = Sink()
-    check_members(model, entries.values(), file, sink)
+    check_members(description, entries.values(), file, sink)
+    sink.raise_errors()
+    gears = checked_gears(description, file)
+    models = tuple(
+        _verified_gear(data, entries, description, gear, file)
+        for gear in range(len(description.gears.gears))
+    )
+    descriptions = [each.description for each in models]
+    check_agreement(gears, descriptions, description, file)
+    gears = Gears(gears.kind, gears.shapes, gears.gears, fed_shapes(descriptions))
+    return VerifiedFile(models, gears, entries)
+
+
+def _verified_gear(
+    data: mmap, entries: Mapping[str, Entry], index: OmIndex, gear: int, file: str
+) -> Verified:
+    """Return what a file has for one of its gears, checked as a model of its own."""
+    row = index.gears.gears[gear]
+    model = decode_gear(entries[row.model].data_in(data), file, row.model)
+    names = names_of_gear(index, model, gear)
+    own = {name: index.members[real] for name, real in names.items() if name != MODEL}
+    model = replace(model, members=own)
+    place = f"{file}, gear {gear}"
+    sink = Sink()
+    _check_graph(data, entries, model, place, sink)
+    report = decode_report(entries[row.report].data_in(data), file, row.report)
+    return Verified({name: entries[real] for name, real in names.items()}, model, report)
+
+
+def _check_graph(
+    data: mmap, entries: Mapping[str, Entry], model: OmModel, file: str, sink: Sink
+) -> None:
+    """Check the graph of a description; the sink may have findings about its members."""
     check_description(model, file, sink)
     sink.raise_errors()
     check_storage(model, file, sink)
@@ -60,10 +125,9 @@ def verify(data: mmap, file: str) -> Verified:
     check_memory(model, file, sink)
     sink.extend(_disagreeing_weights(data, entries, model, file))
     sink.raise_errors()
-    return Verified(entries, model, decode_report(entries[REPORT].data_in(data), file))
 
 
-def _sound_members(data: mmap, file: str) -> tuple[dict[str, Entry], OmModel]:
+def _sound_members(data: mmap, file: str) -> tuple[dict[str, Entry], OmModel | OmIndex]:
     """Return members and description after checking all bytes against their digests."""
     sink = Sink()
     listed, digest = read_directory(data, file)
@@ -75,11 +139,11 @@ def _sound_members(data: mmap, file: str) -> tuple[dict[str, Entry], OmModel]:
     if damaged_model:
         sink.extend(damaged_model)
         sink.raise_errors()
-    model = decode_model(entries[MODEL].data_in(data), file)
-    digests = {name: member.sha256 for name, member in model.members.items()}
+    description = decode_description(entries[MODEL].data_in(data), file)
+    digests = {name: member.sha256 for name, member in description.members.items()}
     sink.extend(damaged_members(data, listed, digests, file))
     sink.raise_errors()
-    return entries, model
+    return entries, description
 
 
 def _disagreeing_weights(

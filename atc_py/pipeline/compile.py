@@ -1,4 +1,7 @@
-"""The stages of compilation in order: from an ONNX file to an offline model."""
+"""The stages of compilation in order: from an ONNX file to an offline model.
+
+It has more than 400 lines: a function for each stage, which are read together.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,11 @@ from atc_py import __version__
 from atc_py.check.evaluate import check_view
 from atc_py.check.findings import Standing
 from atc_py.check.refusal import RulesBrokenError
-from atc_py.cost.network import network_cost
+from atc_py.cost.network import network_time
 from atc_py.diag.codes import ASSUMED_KERNELS, CANNOT_WRITE, SMALL_CHANNEL_WITHOUT_EFFECT
 from atc_py.emit.kernels import emit_kernels
 from atc_py.emit.writing import write_kernels
+from atc_py.frontend.reading.chosen_ends import with_user_ends
 from atc_py.frontend.reading.history import history
 from atc_py.frontend.reading.read import read_model
 from atc_py.ir.launches import launch_positions
@@ -27,7 +31,7 @@ from atc_py.lowering.lower import lower_model
 from atc_py.lowering.restated import restated
 from atc_py.options.compile_options import Semantics
 from atc_py.package.contents import PackageContents
-from atc_py.package.schema import FIXED
+from atc_py.package.schema import ATC_CMDLINE, FIXED
 from atc_py.package.writer import write_model
 from atc_py.passes.base import PassContext
 from atc_py.passes.fusion.record import PassFusions
@@ -48,6 +52,7 @@ from atc_py.results.memory_facts import memory_facts
 from atc_py.source import form_of
 from atc_py.spec import specifications
 from atc_py.system.atomic_files import atomic_write
+from atc_py.system.collector import few_collections
 from atc_py.system.structs import replace
 from atc_py.target import find_soc, is_view
 
@@ -57,19 +62,31 @@ if TYPE_CHECKING:
 
     from atc_py.check.evaluate import Checked
     from atc_py.check.findings import ModelCheck
-    from atc_py.emit.kernels import KernelSet
+    from atc_py.diag import Diagnostic
+    from atc_py.emit.kernels import KernelSet, SourceMemo
+    from atc_py.frontend.folding.fold import FoldMemo
     from atc_py.frontend.reading.onnx_file import OnnxFile
     from atc_py.ir import Graph
     from atc_py.options.compile_options import CompileOptions
     from atc_py.passes.manager import PassRun
     from atc_py.passes.precision.controls import Controls
+    from atc_py.pipeline.preprocessing import PictureConfigs
     from atc_py.results.fixed_nodes import FixedNode
     from atc_py.source import SourceModel
+    from atc_py.spec import Library
     from atc_py.target import Soc
 
-__all__ = ["compile_model"]
+__all__ = [
+    "CommonGround",
+    "CompiledGraph",
+    "StageClock",
+    "common_ground",
+    "compile_graph",
+    "compile_model",
+]
 
 
+@few_collections()
 def compile_model(
     model: Path,
     output: Path,
@@ -82,65 +99,164 @@ def compile_model(
     Raises:
         AtcError: with every finding of the failing stage; a file at `output` is then unchanged.
     """
-    soc = _soc(options)
-    specs = specifications(options.op_specs, options.precision.operator_list)
-    switches = _switches(options)
-    clock = _Clock(on_stage)
+    clock = StageClock(on_stage)
+    ground = common_ground(options)
     with clock.stage("read"):
-        file = read(model)
-    judge = judge_of(options, soc, specs)
-    file, options, fixed = _fixed(file, options, judge, clock)
-    file, semantics = _with_semantics(file, options, judge, clock)
-    with misfits_explained(file, options.input_shapes, judge):
-        checked, source, controls = _checked_source(file, options, judge, clock)
-    with clock.stage("lower"):
-        graph = lower_model(source, specs)
-    with clock.stage("passes"):
-        context = _pass_context(checked.check, soc, options, controls)
-        passed = _run_passes(graph, context, options, switches)
-    with clock.stage("emit"):
-        kernels = _emit(graph, soc, options)
-    facts = _facts(source, graph, kernels, passed, options, checked.check)
-    facts = replace(facts, fixed=fixed, semantics=semantics)
-    contents = _contents(kernels, facts)
-    with clock.stage("rehearse"):
-        rehearse(graph, contents, str(model))
+        file = with_user_ends(read(model), options)
+    compiled = compile_graph(file, options, ground, clock)
     with clock.stage("package"):
-        written = write_model(graph, output, contents)
+        written = write_model(compiled.graph, output, compiled.contents)
     with clock.stage("estimate"):
-        needs = memory_facts(written.description), network_cost(written.description).time
+        needs = memory_facts(written.description), network_time(written.description)
     return Conversion(
         model,
         output,
-        checked.check,
-        facts,
-        tuple(clock.stages),
+        compiled.check,
+        compiled.facts,
+        clock.stages,
         written.weight_bytes,
         written.file_bytes,
-        tuple(passed.context.sink.diagnostics),
+        compiled.warnings,
         *needs,
     )
 
 
-class _Clock:
-    """Keeps the time of each stage."""
+class CommonGround(msgspec.Struct, frozen=True):
+    """Data that all compilations of one file with the same options share.
+
+    Attributes:
+        soc: the SoC that is compiled for.
+        specs: the specifications.
+        switches: the passes that the user switched off.
+        judge: judges the file with other dims.
+        memo: constants that folding made of constants.
+        sources: texts of kernels.
+        pictures: the configurations of inputs that take pictures, or None.
+    """
+
+    soc: Soc
+    specs: Library
+    switches: Switches
+    judge: Judge
+    memo: FoldMemo | None = None
+    sources: SourceMemo | None = None
+    pictures: PictureConfigs | None = None
+
+
+class CompiledGraph(msgspec.Struct, frozen=True):
+    """A graph that went through all stages, and was not written yet.
+
+    Attributes:
+        graph: the graph.
+        contents: what is written with it.
+        facts: what compilation made of the model.
+        check: the findings of the check against the operator list.
+        warnings: what passes found that does not stop the conversion.
+    """
+
+    graph: Graph
+    contents: PackageContents
+    facts: Facts
+    check: ModelCheck
+    warnings: tuple[Diagnostic, ...]
+
+
+def common_ground(
+    options: CompileOptions, memo: FoldMemo | None = None, sources: SourceMemo | None = None
+) -> CommonGround:
+    """Return what the options say of every compilation, and what several compilations share.
+
+    Raises:
+        AtcError: an option or a file that it names has no meaning.
+    """
+    soc = _soc(options)
+    specs = specifications(options.op_specs, options.precision.operator_list)
+    judge = judge_of(options, soc, specs)
+    switches, pictures = _switches(options), _pictures(options)
+    return CommonGround(soc, specs, switches, judge, memo, sources, pictures)
+
+
+def compile_graph(
+    file: OnnxFile, options: CompileOptions, ground: CommonGround, clock: StageClock
+) -> CompiledGraph:
+    """Compile a file that was read, with one shape for each input; nothing is written.
+
+    Raises:
+        AtcError: with every finding of the failing stage.
+    """
+    soc, judge = ground.soc, ground.judge
+    file, options, fixed = _fixed(file, options, judge, clock)
+    file, semantics = _with_semantics(file, options, judge, clock)
+    with misfits_explained(file, options.input_shapes, judge):
+        checked, source, controls = _checked_source(file, options, ground, clock)
+    with clock.stage("lower"):
+        graph = lower_model(source, ground.specs)
+        doubts = _with_pictures(graph, ground, controls)
+    with clock.stage("passes"):
+        context = _pass_context(checked.check, soc, options, controls)
+        context.sink.extend(doubts)
+        passed = _run_passes(graph, context, options, ground.switches)
+    with clock.stage("emit"):
+        kernels = _emit(graph, soc, options, ground.sources)
+    facts = _facts(source, graph, kernels, passed, options, checked.check)
+    facts = replace(facts, fixed=fixed, semantics=semantics)
+    contents = _contents(kernels, facts, options)
+    with clock.stage("rehearse"):
+        rehearse(graph, contents, str(file.path))
+    warnings = tuple(passed.context.sink.diagnostics)
+    return CompiledGraph(graph, contents, facts, checked.check, warnings)
+
+
+class StageClock:
+    """Keeps the time of each stage, summed up where it runs several times.
+
+    Attributes:
+        prefix: what stands before the names of stages where they are announced.
+    """
 
     def __init__(self, on_stage: Callable[[str], None] | None) -> None:
-        self.stages: list[Stage] = []
+        self.prefix = ""
+        self._seconds: dict[str, float] = {}
         self._on_stage = on_stage
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """The stages that ran, in the order of their first runs."""
+        return tuple(Stage(*each) for each in self._seconds.items())
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         """Time the block as stage `name`."""
         if self._on_stage is not None:
-            self._on_stage(name)
+            self._on_stage(f"{self.prefix}{name}")
         started = time.perf_counter()
         yield
-        self.stages.append(Stage(name, time.perf_counter() - started))
+        taken = time.perf_counter() - started
+        self._seconds[name] = self._seconds.get(name, 0.0) + taken
+
+
+def _pictures(options: CompileOptions) -> PictureConfigs | None:
+    """Return the configurations of inputs that take pictures, None without any."""
+    if options.aipp is None:
+        return None
+    from atc_py.pipeline.preprocessing import read_preprocessing
+
+    return read_preprocessing(options.aipp, options)
+
+
+def _with_pictures(
+    graph: Graph, ground: CommonGround, controls: Controls
+) -> tuple[Diagnostic, ...]:
+    """Insert what makes features of pictures; return warnings about the configurations."""
+    if ground.pictures is None:
+        return ()
+    from atc_py.pipeline.preprocessing import add_preprocessing
+
+    return add_preprocessing(graph, ground.pictures, ground.soc, controls.fp16_inputs)
 
 
 def _fixed(
-    file: OnnxFile, options: CompileOptions, judge: Judge, clock: _Clock
+    file: OnnxFile, options: CompileOptions, judge: Judge, clock: StageClock
 ) -> tuple[OnnxFile, CompileOptions, tuple[FixedNode, ...] | None]:
     """Return the file in the form that rules give it; inputs that are bound have no dims."""
     rules, shapes = options.fix, options.input_shapes
@@ -156,7 +272,7 @@ def _fixed(
 
 
 def _with_semantics(
-    file: OnnxFile, options: CompileOptions, judge: Judge, clock: _Clock
+    file: OnnxFile, options: CompileOptions, judge: Judge, clock: StageClock
 ) -> tuple[OnnxFile, CannSemantics | None]:
     """Return the file with the deviations of a generation of CANN written out, and a record.
 
@@ -173,13 +289,17 @@ def _with_semantics(
 
 
 def _checked_source(
-    file: OnnxFile, options: CompileOptions, judge: Judge, clock: _Clock
+    file: OnnxFile, options: CompileOptions, ground: CommonGround, clock: StageClock
 ) -> tuple[Checked, SourceModel, Controls]:
     """Check the file; return its source in the form that is compiled, and the user's controls."""
+    judge = ground.judge
     with clock.stage("fold"):
         suggest = partial(advise, file, options.input_shapes, judge)
         folded = file.fold(
-            options.input_shapes, quant_bias=options.precision.quant_bias, suggest=suggest
+            options.input_shapes,
+            quant_bias=options.precision.quant_bias,
+            suggest=suggest,
+            memo=ground.memo,
         )
     with clock.stage("check"):
         view = folded.source
@@ -276,9 +396,9 @@ def _pass_context(
     )
 
 
-def _emit(graph: Graph, soc: Soc, options: CompileOptions) -> KernelSet:
+def _emit(graph: Graph, soc: Soc, options: CompileOptions, sources: SourceMemo | None) -> KernelSet:
     """Render the kernels, let the memory plan know their workspace, copy them to a folder."""
-    kernels = emit_kernels(graph, soc, options.templates)
+    kernels = emit_kernels(graph, soc, options.templates, sources)
     if graph.memory is not None:
         graph.memory = replace(graph.memory, workspace=kernels.workspace)
     if options.kernels is not None:
@@ -340,21 +460,23 @@ def _counts_by_name(names: Iterator[str]) -> dict[str, int]:
     return dict(sorted(Counter(names).items()))
 
 
-def _contents(kernels: KernelSet, facts: Facts) -> PackageContents:
+def _contents(kernels: KernelSet, facts: Facts, options: CompileOptions) -> PackageContents:
     """Return what goes into the offline model beside the graph."""
     return PackageContents(
         producer=f"atc-py {__version__}",
         soc=facts.soc,
-        options=_recorded_options(facts),
+        options=_recorded_options(facts, options),
         kernels=kernels.files,
         kernel_of=kernels.kernel_of,
         report=facts.as_json(),
     )
 
 
-def _recorded_options(facts: Facts) -> dict[str, str]:
-    """Return the options that decide what the offline model computes."""
+def _recorded_options(facts: Facts, given: CompileOptions) -> dict[str, str]:
+    """Return the options that decide what the offline model computes, and atc's command line."""
     options = {"precision_mode": facts.precision_mode}
+    if given.atc_cmdline:
+        options[ATC_CMDLINE] = given.atc_cmdline
     if facts.fixed is not None:
         options[FIXED] = "rules"
     if facts.semantics is not None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.options.choices import (
     ConvertChoice,
+    chosen_gears,
     chosen_mode,
     chosen_rules,
     input_shapes,
@@ -15,6 +16,8 @@ from atc_py.options.choices import (
     reject_unknown,
 )
 from atc_py.options.compile_options import CompileOptions
+from atc_py.options.input_format import InputFormat
+from atc_py.options.out_nodes import parse_out_nodes
 from atc_py.options.output_paths import default_output, output_folder
 from atc_py.system.structs import replace
 
@@ -67,7 +70,12 @@ def convert(  # noqa: PLR0913  (the options of the tool's main job)
         templates=optional_path(templates),
         op_specs=optional_path(op_specs),
     )
-    return compile_model(Path(model), default_output(Path(model), output), options, on_stage)
+    target = default_output(Path(model), output)
+    if options.gears is not None:
+        from atc_py.pipeline.gears import compile_gears
+
+        return compile_gears(Path(model), target, options, options.gears, on_stage)
+    return compile_model(Path(model), target, options, on_stage)
 
 
 def compile_options(
@@ -83,10 +91,11 @@ def compile_options(
         AtcError: an option has no meaning.
     """
     rules = choice.get("fix")
+    gears = chosen_gears(choice, input_shape)
     return CompileOptions(
         soc=soc,
         precision_mode=chosen_mode(choice),
-        input_shapes=input_shapes(input_shape),
+        input_shapes={} if gears is not None else input_shapes(input_shape),
         disabled_passes=frozenset(choice.get("disable_pass", ())),
         fusion_switch_file=optional_path(choice.get("fusion_switch_file")),
         dump_ir=output_folder("dump_ir", choice.get("dump_ir")),
@@ -95,4 +104,10 @@ def compile_options(
         small_channel=choice.get("enable_small_channel", False),
         precision=precision_options(choice),
         fix=None if rules is None else chosen_rules(function, rules),
+        out_nodes=parse_out_nodes(choice.get("out_nodes", "")),
+        input_format=InputFormat.chosen(choice.get("input_format", InputFormat.NCHW.value)),
+        gears=gears,
+        replace_shapes=choice.get("replace_shapes", False),
+        atc_cmdline=choice.get("atc_cmdline", ""),
+        aipp=optional_path(choice.get("aipp")),
     )

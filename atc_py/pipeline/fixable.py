@@ -51,8 +51,7 @@ def with_fixes(
     """
     if check.faults:
         return check
-    start = None if known is None else Start.of(known.survey.folded, known.checked)
-    check = _with_deviations(check, file, judge, shapes, start)
+    check = _with_deviations(check, file, judge, shapes, known)
     errors = [each for each in check.findings if each.standing is Standing.ERROR]
     if not errors:
         return check
@@ -67,7 +66,7 @@ def with_fixes(
     if refused.isdisjoint(fixable):
         return check
     rules = FixRules(for_precision=False)
-    fixer = Fixer(file, judge.conditions, judge.specs, rules, start)
+    fixer = Fixer(file, judge.conditions, judge.specs, rules, _start(known))
     plain = _Outcome.of(fixer.fix(shapes, tidy=False))
     best, values = plain, {} if known is None else deciding_values(known.model)
     if values and plain.left:
@@ -98,12 +97,17 @@ def _with_advice(
     return replace(check, findings=findings, fix=advice)
 
 
+def _start(known: Judgment | None) -> Start | None:
+    """Return a folded and checked file as what fixing starts from."""
+    return None if known is None else Start.of(known.survey.folded, known.checked)
+
+
 def _with_deviations(
     check: ModelCheck,
     file: OnnxFile,
     judge: Judge,
     shapes: Mapping[str, Shape],
-    start: Start | None,
+    known: Judgment | None,
 ) -> ModelCheck:
     """Return a check whose deviations of CANN name the rules that remove them.
 
@@ -112,32 +116,74 @@ def _with_deviations(
         file: the file.
         judge: the operator list and the generation.
         shapes: dims of inputs that the model leaves open, by name.
-        start: the file folded and checked; None where that is still to be done.
+        known: the file folded and checked; None where that is still to be done.
     """
-    rows = {each.fingerprint: _deviation_of(each) for each in check.findings if each.certainty}
-    if not any(rows.values()):
+    deviations = [_deviation_of(each) if each.certainty else "" for each in check.findings]
+    if not any(deviations):
         return check
-    from atc_py.fix.engine import Fixer
     from atc_py.fix.registry import load_rules
 
     removed = {name for rule in load_rules().values() for name in rule.deviations}
-    if removed.isdisjoint(rows.values()):
+    if removed.isdisjoint(deviations):
         return check
-    rules = FixRules(for_precision=False, for_cann=True)
-    found = Fixer(file, judge.conditions, judge.specs, rules, start).fix(shapes, tidy=False)
-    if not found.settled:
+    remedies = _remedies(file, judge, shapes, known)
+    if remedies is None:
         return check
-    left = {(each.place.node, each.rule) for each in found.after.check.findings if each.certainty}
-    names: dict[tuple[int | None, str], dict[str, None]] = defaultdict(dict)
-    for applied in found.applied:
-        names[applied.node.index, applied.node.name][applied.rule.name] = None
     findings = []
-    for each in check.findings:
-        place = each.place
-        fixed = rows.get(each.fingerprint) and (place.node, each.rule) not in left
-        by = tuple(names[place.node, place.node_name or ""]) if fixed else ()
-        findings.append(replace(each, fixed_by=by) if fixed else each)
+    for each, deviation in zip(check.findings, deviations, strict=True):
+        by = remedies.remedy(each) if deviation else None
+        findings.append(each if by is None else replace(each, fixed_by=by))
     return replace(check, findings=tuple(findings))
+
+
+def _remedies(
+    file: OnnxFile, judge: Judge, shapes: Mapping[str, Shape], known: Judgment | None
+) -> _Remedies | None:
+    """Return the rules that remove deviations of a file; None where they undo each other."""
+    from atc_py.fix.by_kind import fixed_by_kind
+    from atc_py.fix.engine import Fixer
+
+    rules = FixRules(for_precision=False, for_cann=True)
+    if known is not None:
+        folded = known.survey.folded, known.checked
+        kinds = fixed_by_kind(file, judge.conditions, judge.specs, rules, folded)
+        if kinds is not None:
+            return _Remedies.of(kinds.found, kinds.first)
+    fixer = Fixer(file, judge.conditions, judge.specs, rules, _start(known))
+    found = fixer.fix(shapes, tidy=False)
+    return _Remedies.of(found) if found.settled else None
+
+
+class _Remedies(msgspec.Struct, frozen=True):
+    """Deviations that are left after fixing, and rules that removed others.
+
+    Attributes:
+        left: positions of nodes, and the rules that they still break.
+        rules: by position and name of the nodes that were rewritten.
+        first: of a model of which one node of each kind was fixed, the position of that node.
+    """
+
+    left: frozenset[tuple[int | None, str]]
+    rules: Mapping[_Node, tuple[str, ...]]
+    first: Mapping[int, int] | None = None
+
+    @classmethod
+    def of(cls, found: Fixed, first: Mapping[int, int] | None = None) -> _Remedies:
+        """Return what fixing a model, or one node of each kind of it, has removed."""
+        findings = (each for each in found.after.check.findings if each.certainty)
+        left = frozenset((each.place.node, each.rule) for each in findings)
+        rules: dict[_Node, dict[str, None]] = defaultdict(dict)
+        for applied in found.applied:
+            name = "" if first is not None else applied.node.name
+            rules[applied.node.index, name][applied.rule.name] = None
+        return cls(left, {node: tuple(names) for node, names in rules.items()}, first)
+
+    def remedy(self, finding: Finding) -> tuple[str, ...] | None:
+        """Return the rules that remove a deviation; None where it stays."""
+        node, name = finding.place.node, finding.place.node_name or ""
+        if self.first is not None and node is not None:
+            node, name = self.first[node], ""
+        return None if (node, finding.rule) in self.left else self.rules.get((node, name), ())
 
 
 def _deviation_of(finding: Finding) -> str:

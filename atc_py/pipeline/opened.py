@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from atc_py.diag.codes import NO_SUCH_GEAR
 from atc_py.package.foreign import is_onnx
 from atc_py.system.temp_folders import work_folder
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from atc_py.options.gears import GearChoice
     from atc_py.package.reader import OfflineModel
 
 __all__ = ["is_offline", "opened_model"]
@@ -21,23 +23,31 @@ _HEAD = 1 << 16
 
 
 @contextmanager
-def opened_model(path: Path, **options: Any) -> Iterator[OfflineModel]:
+def opened_model(
+    path: Path, gear: GearChoice | None = None, **options: Any
+) -> Iterator[OfflineModel]:
     """Open the offline model `path`; an ONNX model is compiled to a temporary one.
 
     Args:
         path: an offline model, or an ONNX model.
+        gear: the gear to open a model with gears at; None for the largest.
         options: as `atc_py.convert` takes them; without meaning for an offline model.
 
     Raises:
-        AtcError: the file cannot be read or compiled.
+        AtcError: the file cannot be read or compiled; NO_SUCH_GEAR for a gear that it does not have.
     """
     from atc_py.package.reader import open_model
     from atc_py.pipeline.convert import convert
 
     if is_offline(path):
         with open_model(path) as model:
-            yield model
+            yield model if gear is None else model.at_gear(gear.position_in(model.gears))
         return
+    if gear is not None:
+        raise NO_SUCH_GEAR.error(
+            f"{gear.option} names a gear of an offline model, but {path} is an ONNX model",
+            help="give the gear's dims with --input-shape",
+        )
     with work_folder() as folder:
         compiled = folder / "model.om"
         convert(path, compiled, **options)

@@ -13,7 +13,7 @@ from atc_py.diag import AtcError, ExitCode
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.pipeline.opened import opened_model
 from atc_py.results.cann_nodes import read_semantics
-from atc_py.results.profile import Profile, SocProfile
+from atc_py.results.profile import GearCost, Profile, SocProfile
 from atc_py.target import find_soc
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from atc_py.cost.calibration import Calibration
     from atc_py.cost.estimate import Fit
+    from atc_py.options.gears import GearChoice
     from atc_py.package.reader import OfflineModel
 
 __all__ = ["calibration_of", "fit_of", "profile_model"]
@@ -64,6 +65,7 @@ def profile_model(
     socs: Sequence[str] = (),
     fit: Fit | None = None,
     calibration: Calibration | None = None,
+    gear: GearChoice | None = None,
     **options: Any,
 ) -> Profile:
     """Estimate what a model costs.
@@ -73,6 +75,7 @@ def profile_model(
         socs: names of SoCs; empty for the generic device, or the offline model's own.
         fit: refitted factors, or None for the built-in ones.
         calibration: where they come from, for the report.
+        gear: the gear of an offline model with gears; None for the largest.
         **options: as `atc_py.convert` takes them; without meaning for an offline model.
 
     Raises:
@@ -80,6 +83,7 @@ def profile_model(
             an offline model is for another SoC.
     """
     path = Path(path)
+    options["gear"] = gear
     names = list(dict.fromkeys(find_soc(name).name for name in socs or (_DEFAULT,)))
     named = bool(socs)
     if len(names) == 1:
@@ -103,7 +107,22 @@ def _model_on_soc(
             _check(model)
         cost = network_cost(model.description, fit)
         semantics = read_semantics(model.report, str(path))
-        return SocProfile(cost.soc.name, cost, semantics=semantics)
+        gears = _gear_costs(model, fit)
+        return SocProfile(cost.soc.name, cost, semantics=semantics, gears=gears)
+
+
+def _gear_costs(model: OfflineModel, fit: Fit | None) -> tuple[GearCost, ...]:
+    """Return the cost of every gear; nothing for a model of one shape."""
+    if model.gears is None:
+        return ()
+    return tuple(
+        GearCost(
+            values,
+            dict(model.gears.fed_shapes_of(at)),
+            network_cost(model.at_gear(at).description, fit),
+        )
+        for at, values in enumerate(model.gears.gears)
+    )
 
 
 def _model_or_refusals(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from atc_py.device.sim.execution.loading import build_program
+from atc_py.device.sim.execution.loading import check_model
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_NODE
 from atc_py.package.describe import describe
@@ -50,7 +50,7 @@ def rehearse(graph: Graph, contents: PackageContents, model: str) -> None:
     members = {value: weight_member(i, value.name) for i, value in enumerate(graph.constants())}
     draft = _Draft(describe(graph, contents, members), {m: v for v, m in members.items()})
     try:
-        build_program(draft)
+        check_model(draft)
     except AtcError as error:
         found = (_source_finding(each, draft.description, model) for each in error.diagnostics)
         raise AtcError(*found) from error

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from atc_py.check.alike import content_key
 from atc_py.check.condition_words import joined, mode_words, soc_words
 from atc_py.check.findings import Finding, Standing
 from atc_py.check.specimens import compiled_nodes
@@ -34,7 +35,7 @@ from atc_py.source import form_of
 from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Sequence
 
     from atc_py.check.evaluate import Checked
     from atc_py.diag import Diagnostic
@@ -93,7 +94,9 @@ class TrialCompilation(msgspec.Struct, frozen=True):
         missing = not_lowered(view.all_nodes, str(view.path), self.specs)
         refused: Sequence[Diagnostic] = [*survey.input_faults, *missing]
         kinds = compiled_nodes(view)
-        masked = set(_with_infinities(view)) & {at for positions in kinds for at in positions}
+        masked = set(_with_infinities(view))
+        if masked:
+            masked &= {at for positions in kinds for at in positions}
         firsts = {positions[0] for positions in kinds}
         one_of_each = [] if refused else sorted(firsts | masked)
         compiled = self._compile_nodes(survey, checked, one_of_each)
@@ -197,14 +200,17 @@ class _Compiled(msgspec.Struct, frozen=True):
 
 def _with_infinities(view: SourceModel) -> Iterator[int]:
     """Yield the positions of nodes that read infinities from constants."""
-    found: dict[str, bool] = {}
+    found: dict[Hashable, bool] = {}
     for position, node in enumerate(view.nodes):
+        if node.op_type in _OF_CUBE:
+            continue
         for tensor in node.inputs:
-            if tensor is None or tensor.const is None or node.op_type in _OF_CUBE:
+            if tensor is None or tensor.const is None:
                 continue
-            if tensor.name not in found:
-                found[tensor.name] = bool(count_infinities(tensor.const))
-            if found[tensor.name]:
+            key = content_key(tensor.const)
+            if key not in found:
+                found[key] = bool(count_infinities(tensor.const))
+            if found[key]:
                 yield position
 
 

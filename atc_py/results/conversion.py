@@ -17,7 +17,7 @@ from atc_py.results.memory_facts import MemoryFacts
 from atc_py.source import BiasConvention, Outcome
 from atc_py.system.structs import Result
 
-__all__ = ["Conversion", "Facts", "PassEffect", "Stage"]
+__all__ = ["Conversion", "Facts", "GearFacts", "PassEffect", "Stage"]
 
 
 class Stage(Result, frozen=True):
@@ -100,6 +100,31 @@ class Facts(Result, frozen=True):
         }
 
 
+class GearFacts(Result, frozen=True):
+    """Figures of one gear of a model with gears.
+
+    Attributes:
+        values: its numbers.
+        shapes: of the inputs.
+        nodes: of its graph.
+        memory: its need of device memory.
+    """
+
+    values: tuple[int, ...]
+    shapes: Mapping[str, tuple[int, ...]]
+    nodes: int
+    memory: MemoryFacts | None
+
+    def as_json(self) -> dict[str, object]:
+        """Return the figures as JSON values."""
+        return {
+            "gear": list(self.values),
+            "inputs": {name: list(shape) for name, shape in self.shapes.items()},
+            "nodes": self.nodes,
+            "memory": None if self.memory is None else self.memory.as_json(),
+        }
+
+
 class Conversion(Result, frozen=True):
     """Record of a conversion.
 
@@ -114,6 +139,7 @@ class Conversion(Result, frozen=True):
         warnings: what passes found that does not stop the conversion.
         memory: the model's need of device memory.
         time: the estimated time of a run, in seconds.
+        gears: of a model with gears, their figures; facts, memory and time are those of the largest.
     """
 
     model: Path
@@ -126,6 +152,7 @@ class Conversion(Result, frozen=True):
     warnings: tuple[Diagnostic, ...] = ()
     memory: MemoryFacts | None = None
     time: TimeRange | None = None
+    gears: tuple[GearFacts, ...] = ()
 
     def as_json(self) -> dict[str, object]:
         """Return everything, as JSON values; seconds are floats."""
@@ -142,6 +169,7 @@ class Conversion(Result, frozen=True):
             "file_bytes": self.file_bytes,
             "memory": None if self.memory is None else self.memory.as_json(),
             "estimated_time": None if self.time is None else msgspec.structs.asdict(self.time),
+            "gears": [each.as_json() for each in self.gears],
         }
 
 

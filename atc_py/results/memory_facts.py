@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.package.memory_check import proof_of
+from atc_py.package.memory_check import peak_of
 from atc_py.package.stored import stored_nbytes
 from atc_py.package.stored_types import storage_of
 from atc_py.system.structs import Result
@@ -113,8 +113,8 @@ def memory_facts(model: OmModel) -> MemoryFacts | None:
     memory = model.memory
     if memory is None:
         return None
-    proof = proof_of(model, memory)
-    at = proof.widest.node
+    widest, nbytes = peak_of(model, memory)
+    at = widest.node
     node = model.nodes[at] if at >= 0 else None
     places = memory.places
     return MemoryFacts(
@@ -126,14 +126,13 @@ def memory_facts(model: OmModel) -> MemoryFacts | None:
         workspace=memory.workspace,
         alignment=memory.alignment,
         reuse=memory.reuse,
-        shared=len(proof.nbytes),
+        shared=len(nbytes),
         on_chip=places.count("chip"),
         at_run=places.count("run"),
         node="" if node is None else node.name,
         op="" if node is None else node.op,
         tensors=tuple(
-            _arena_tensor(model, memory, position, proof.nbytes[position])
-            for position in proof.widest.tensors
+            _arena_tensor(model, memory, position, nbytes[position]) for position in widest.tensors
         ),
         padding=memory.padding,
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from atc_py.cost.calibration import Calibration
@@ -13,7 +14,22 @@ if TYPE_CHECKING:
     from atc_py.diag import Diagnostic
     from atc_py.results.cann_nodes import CannSemantics
 
-__all__ = ["Profile", "SocProfile"]
+__all__ = ["GearCost", "Profile", "SocProfile"]
+
+
+@dataclass(frozen=True, slots=True)
+class GearCost:
+    """Cost of one gear of an offline model with gears.
+
+    Attributes:
+        values: its numbers.
+        shapes: of the inputs.
+        cost: what its graph costs.
+    """
+
+    values: tuple[int, ...]
+    shapes: Mapping[str, tuple[int, ...]]
+    cost: NetworkCost
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +41,14 @@ class SocProfile:
         cost: what the model costs there, or None where it does not compile for it.
         refusals: why it does not.
         semantics: the nodes that compute what a generation of CANN makes of them, None without any.
+        gears: the cost of every gear of an offline model with gears; `cost` is that of one of them.
     """
 
     soc: str
     cost: NetworkCost | None
     refusals: tuple[Diagnostic, ...] = ()
     semantics: CannSemantics | None = None
+    gears: tuple[GearCost, ...] = ()
 
     @property
     def verdict(self) -> str:

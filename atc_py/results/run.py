@@ -55,6 +55,7 @@ class Run:
         nodes: time of each node, if requested.
         warnings: what is odd about the data and the outputs.
         semantics: the nodes that compute what a generation of CANN makes of them, None without any.
+        gear: the numbers of the gear that ran; None for a model of one shape.
     """
 
     seconds: float
@@ -64,3 +65,4 @@ class Run:
     nodes: tuple[NodeTime, ...] = ()
     warnings: tuple[Diagnostic, ...] = ()
     semantics: CannSemantics | None = None
+    gear: tuple[int, ...] | None = None

@@ -13,22 +13,25 @@ from atc_py.diag import Place, Sink
 from atc_py.diag.codes import BAD_OPTION, CANNOT_WRITE, NOT_FINITE, OUTPUT_MISMATCH
 from atc_py.package.npy import array_chunks, npy_header
 from atc_py.results.comparison import compare, explained_share
+from atc_py.results.picture_inputs import AIPP
 from atc_py.results.run import Run
 from atc_py.running.feeds import count_odd_values, odd_feeds, random_feeds, read_feeds
+from atc_py.running.gears import gear_of_feeds
 from atc_py.system.atomic_files import atomic_write
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import format_shape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import numpy as np
     import numpy.typing as npt
 
     from atc_py.diag import Diagnostic
+    from atc_py.options.gears import GearChoice
     from atc_py.results.comparison import Comparison
-    from atc_py.running.model import Model
+    from atc_py.running.model import Model, Port
 
     Array = npt.NDArray[np.generic]
 
@@ -46,6 +49,8 @@ class RunOptions:
         tolerance: largest error as a share of the output's range; None for the model's own.
         output: folder for the outputs, or None.
         profile: whether to keep the time of each node.
+        gear: the gear that the user names, of a model with gears.
+        aipp_settings: file with the settings of dynamic AIPP, or None.
     """
 
     inputs: tuple[str, ...] = ()
@@ -54,6 +59,8 @@ class RunOptions:
     tolerance: float | None = None
     output: Path | None = None
     profile: bool = False
+    gear: GearChoice | None = None
+    aipp_settings: Path | None = None
 
 
 def execute(model: Model, options: RunOptions) -> Run:
@@ -61,14 +68,15 @@ def execute(model: Model, options: RunOptions) -> Run:
 
     Raises:
         AtcError: data cannot be read or does not fit, the device failed, or an output cannot be
-            saved. Outputs that differ from the expected ones do not raise; see
+            saved; NO_SUCH_GEAR where data or options fit no gear. Outputs that differ from the expected ones do not raise; see
             `mismatches`.
     """
-    tolerance = _tolerance(model, options)
     sink = Sink()
-    feeds = read_feeds(options.inputs, model.inputs, sink)
+    model, feeds, gear = _model_and_feeds(model, options, sink)
+    tolerance = _tolerance(model, options)
     expected = read_feeds(options.expect, model.outputs, sink)
     sink.extend(odd_feeds(feeds))
+    feeds = _with_settings(model, options, feeds)
     if options.seed is not None:
         feeds = {**random_feeds(model.inputs, options.seed), **feeds}
     started = time.perf_counter()
@@ -81,9 +89,55 @@ def execute(model: Model, options: RunOptions) -> Run:
     files = {} if options.output is None else _save(outputs, options.output)
     nodes = tuple(model.profile()) if options.profile else ()
     sink.extend(_not_finite(feeds, outputs))
-    return Run(
-        seconds, outputs, files, comparisons, nodes, tuple(sink.diagnostics), model.semantics
-    )
+    warnings = tuple(sink.diagnostics)
+    return Run(seconds, outputs, files, comparisons, nodes, warnings, model.semantics, gear)
+
+
+def _model_and_feeds(
+    model: Model, options: RunOptions, sink: Sink
+) -> tuple[Model, dict[str, Array], tuple[int, ...] | None]:
+    """Return the model, or that of the gear, what is fed to it, and the numbers of the gear."""
+    gears = model.gears
+    if gears is None or model.shape_data is None:
+        if options.gear is not None:
+            options.gear.position_in(None)
+        return model, _given(model, model.inputs, options, sink), None
+    chosen = None if options.gear is None else options.gear.position_in(gears)
+    one = model if chosen is None else model.at_gear(chosen)
+    given = _given(one, (*one.inputs, model.shape_data), options, sink)
+    position, feeds = gear_of_feeds(gears, given, chosen)
+    return model.at_gear(position), feeds, gears.gears[position]
+
+
+def _given(
+    model: Model, ports: Sequence[Port], options: RunOptions, sink: Sink
+) -> dict[str, Array]:
+    """Return the data that the user gives; pictures and settings of AIPP as their inputs take them.
+
+    A model with gears is asked for those of its largest.
+    """
+    path, nodes = options.aipp_settings, model.description.nodes
+    if path is None and not any(node.op == AIPP for node in nodes):
+        return read_feeds(options.inputs, ports, sink)
+    from atc_py.running.picture_files import picture_feeds
+
+    return picture_feeds(model.description, options.inputs, ports, path, sink)
+
+
+def _with_settings(model: Model, options: RunOptions, feeds: dict[str, Array]) -> dict[str, Array]:
+    """Return feeds with the settings of dynamic AIPP: with random data, those of whole pictures.
+
+    Raises:
+        AtcError: BAD_AIPP for pictures that do not fit; MISSING_RUN_INPUT where there are none.
+    """
+    if not model.takes_settings:
+        return feeds
+    from atc_py.running.pictures import require_settings, whole_picture_settings
+
+    if options.seed is not None:
+        return {**whole_picture_settings(model.description), **feeds}
+    require_settings(model.description, feeds)
+    return feeds
 
 
 def _tolerance(model: Model, options: RunOptions) -> Callable[[str, Array], float]:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from atc_py.diag import AtcError, Place, Sink
-from atc_py.diag.codes import ARRAY_OF_OTHER_NAME, BAD_RUN_INPUT, INPUT_NOT_FINITE
+from atc_py.diag.codes import (
+    ARRAY_OF_OTHER_NAME,
+    BAD_RUN_INPUT,
+    INPUT_NOT_FINITE,
+    NO_SUCH_GEAR,
+)
 from atc_py.running.array_files import broken_file, is_raw_pair, read_npy, read_npz
 from atc_py.system.input_files import opened
 from atc_py.system.memory_limit import require_memory
@@ -23,6 +29,7 @@ if TYPE_CHECKING:
 
     from atc_py.diag import Diagnostic
     from atc_py.running.model import Port
+    from atc_py.tensor.shapes import Dims
 
     Array = npt.NDArray[np.generic]
 
@@ -196,6 +203,7 @@ def _port(name: str | None, ports: Sequence[Port], path: Path) -> Port:
     """Return the port called `name`, or the only one."""
     if name is not None:
         return next(port for port in ports if port.name == name)
+    ports = [port for port in ports if not port.hidden]
     if len(ports) != 1:
         names = ", ".join(port.name for port in ports)
         raise BAD_RUN_INPUT.error(
@@ -226,7 +234,8 @@ def _pick_all(
     unknown = sorted(set(arrays) - set(names))
     if not unknown:
         return dict(arrays)
-    if len(arrays) > 1 or len(ports) > 1:
+    names = [port.name for port in ports if not port.hidden]
+    if len(arrays) > 1 or len(names) > 1:
         raise BAD_RUN_INPUT.error(
             f"{path} has arrays for names that the model does not have: {_joined_names(unknown)}",
             place=Place(str(path)),
@@ -262,7 +271,12 @@ def _with_stated_dtype(array: Array, port: Port, path: Path) -> Array:
 
 
 def _load_raw(path: Path, port: Port) -> Array:
-    """Return a raw file of little-endian elements, as long as the port's type says."""
+    """Return a raw file of little-endian elements, as long as the port's type says.
+
+    Of pictures whose settings come with the run it may be shorter, and has one axis then.
+    """
+    if port.gears:
+        port = replace(port, shape=_shape_by_size(path, port), gears=())
     if None in port.shape:
         raise BAD_RUN_INPUT.error(
             f"{path} has no shape, and only the run knows that of {port.name}, "
@@ -276,6 +290,8 @@ def _load_raw(path: Path, port: Port) -> Array:
         # One byte more than wanted tells a file that is too long; a device never ends.
         data = file.read(wanted + 1)
         size = max(len(data), os.fstat(file.fileno()).st_size)
+    if port.partial and 0 < len(data) < wanted:
+        return np.frombuffer(data, port.dtype.numpy)
     if len(data) != wanted:
         raise BAD_RUN_INPUT.error(
             f"{port.name} takes {wanted} bytes ({port.dtype.value} {format_shape(port.shape)}), "
@@ -284,6 +300,29 @@ def _load_raw(path: Path, port: Port) -> Array:
             help="arrays with a shape and a dtype are saved as .npy, .npz or .pb",
         )
     return np.frombuffer(data, port.dtype.numpy).reshape(closed_shape(port.shape))
+
+
+def _shape_by_size(path: Path, port: Port) -> Dims:
+    """Return the shape of the one gear of a port that takes as many bytes as a raw file has."""
+    sizes = {
+        shape: element_count(closed_shape(shape)) * port.dtype.itemsize
+        for shape in port.gears
+        if None not in shape
+    }
+    with opened(path) as file:
+        size = os.fstat(file.fileno()).st_size
+    fitting = [shape for shape, wanted in sizes.items() if wanted == size]
+    if len(fitting) == 1:
+        return fitting[0]
+    listed = ", ".join(
+        f"{wanted} ({format_shape(shape)})" for shape, wanted in list(sizes.items())[:_MOST_NAMES]
+    )
+    which = "several gears take" if fitting else "no gear takes"
+    raise NO_SUCH_GEAR.error(
+        f"{path}, which is read as raw bytes, has {size}, and {which} as many for {port.name}",
+        place=Place(str(path)),
+        help=f"bytes of the gears: {listed}; name the gear with --gear where sizes do not decide",
+    )
 
 
 def _unknown_name(name: str, ports: Sequence[Port], path: str) -> AtcError:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from threading import Lock
 from typing import TYPE_CHECKING, final
 
 from atc_py.diag.codes import BAD_RUN_INPUT
+from atc_py.options.gears import SHAPE_DATA, GearChoice
 from atc_py.results.cann_nodes import read_semantics
+from atc_py.running.gears import gear_of_feeds
 from atc_py.system.structs import Result
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Dims
@@ -20,30 +23,42 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from atc_py.device.backend import DeviceBackend, NodeProfile
+    from atc_py.options.gears import Gears
+    from atc_py.package.reader import OfflineModel
     from atc_py.package.schema import OmModel, OmPort
     from atc_py.results.cann_nodes import CannSemantics
 
-__all__ = ["Model", "Port"]
+__all__ = ["Model", "Port", "ports_of"]
 
 
 class Port(Result, frozen=True):
     """A model input or output: its name, element type and shape.
 
-    A dim of an output is None where only the run knows it.
+    A dim of an output is None where only the run knows it, and one of any port where the gear
+    decides; `gears` has the shapes in each gear then. A `hidden` one takes data under its name alone.
+    `partial` says that data may have fewer bytes than the shape: pictures whose settings come with
+    a run.
     """
 
     name: str
     dtype: DType
     shape: Dims
+    gears: tuple[Dims, ...] = ()
+    hidden: bool = False
+    partial: bool = False
 
 
 @final
 class Model:
     """An offline model on a device; use it in a `with` block or call `close`.
 
+    One with gears loads each gear when it first runs.
+
     Attributes:
         inputs: what `run` takes.
         outputs: what `run` returns.
+        gears: the lists of shapes that it runs with; None where it has one shape.
+        shape_data: the input that ATC appends to a model with gears, which may be fed and need not.
     """
 
     def __init__(
@@ -52,15 +67,34 @@ class Model:
         device: str = "sim",
         storage: str = "logical",
         timeout: float | None = None,
+        package: OfflineModel | None = None,
     ) -> None:
+        """Open an offline model.
+
+        Args:
+            path: the file.
+            device: name of the back end.
+            storage: how the device keeps tensors.
+            timeout: seconds that each of its answers may take, None in this process.
+            package: one gear of a file that is open already, and that somebody else closes.
+        """
         from atc_py.device.backend import load_stored
         from atc_py.device.supervised import backend_for
         from atc_py.package.reader import open_model
 
         self._choice = device, storage, timeout
         self._inherited: list[DeviceBackend] = []
+        self._own = package is None
+        self._loaded: dict[int, Model] = {}
+        self._loading = Lock()
+        self._last: Model | None = None
         self._backend = backend_for(device, timeout)
-        self._package = open_model(path)
+        self._package = open_model(path) if package is None else package
+        self.gears: Gears | None = self._package.gears if package is None else None
+        self.shape_data = None if self.gears is None else _shape_data(self.gears)
+        if self.gears is not None:
+            self.inputs, self.outputs = _joined_ports(self._package, self.gears)
+            return
         try:
             self._backend.open()
             self._handle = load_stored(self._backend, self._package, storage)
@@ -68,8 +102,8 @@ class Model:
             self.close()
             raise
         description = self._package.description
-        self.inputs = _ports(description, description.inputs)
-        self.outputs = _ports(description, description.outputs)
+        self.inputs = ports_of(description, description.inputs)
+        self.outputs = ports_of(description, description.outputs)
 
     @property
     def description(self) -> OmModel:
@@ -77,17 +111,27 @@ class Model:
         return self._package.description
 
     @property
+    def takes_settings(self) -> bool:
+        """True if an input holds the settings of AIPP for a run, and another bytes of pictures."""
+        return any(port.partial for port in self.inputs)
+
+    @property
     def semantics(self) -> CannSemantics | None:
         """The nodes that compute what a generation of CANN makes of them, None without any."""
         return read_semantics(self._package.report, str(self._package.path))
 
     def run(
-        self, inputs: Mapping[str, npt.NDArray[np.generic]]
+        self, inputs: Mapping[str, npt.NDArray[np.generic]], gear: int | None = None
     ) -> dict[str, npt.NDArray[np.generic]]:
-        """Run once; arrays must have the dtypes and shapes of `inputs`.
+        """Run once; arrays must have the dtypes and shapes of `inputs`, or of one gear.
+
+        Args:
+            inputs: arrays by name; of a model with gears perhaps `shape_data`, too.
+            gear: position of the gear; None to go by what is fed.
 
         Raises:
-            AtcError: an input is missing or does not fit, or the device failed.
+            AtcError: an input is missing or does not fit, or the device failed; NO_SUCH_GEAR where
+                what is fed fits no gear.
         """
         given: object = inputs
         if not isinstance(given, Mapping):
@@ -95,7 +139,34 @@ class Model:
                 f"inputs must be a mapping of names to arrays, found {type(given).__name__}",
                 help=f"the model's inputs are {', '.join(port.name for port in self.inputs)}",
             )
-        return self._backend.run(self._handle, inputs)
+        if self.takes_settings:
+            from atc_py.running.pictures import filled
+
+            inputs = filled(self.description, inputs)
+        if self.gears is None:
+            if gear is not None:
+                GearChoice("gear", None, (gear,)).position_in(None)
+            return self._backend.run(self._handle, inputs)
+        position, feeds = gear_of_feeds(self.gears, inputs, gear)
+        self._last = self.at_gear(position)
+        return self._last.run(feeds)
+
+    def at_gear(self, gear: int) -> Model:
+        """Return the model of one gear, on the same kind of device; it closes with this one.
+
+        Raises:
+            ValueError: there is no such gear.
+            AtcError: as the constructor does, of the device.
+        """
+        with self._loading:
+            if gear not in self._loaded:
+                self._loaded[gear] = self.separate_gear(gear)
+            return self._loaded[gear]
+
+    def separate_gear(self, gear: int) -> Model:
+        """Return the model of one gear, which its caller closes; it needs this one's file."""
+        package = self._package.at_gear(gear)
+        return Model(package.path, *self._choice, package)
 
     def reload(self) -> None:
         """Load the model again in a process that was forked, where it has neither threads nor locks.
@@ -108,6 +179,10 @@ class Model:
         from atc_py.device.backend import load_stored
         from atc_py.device.supervised import backend_for
 
+        for each in self._loaded.values():
+            each.reload()
+        if self.gears is not None:
+            return
         device, storage, timeout = self._choice
         self._inherited.append(self._backend)
         self._backend = backend_for(device, timeout)
@@ -116,14 +191,19 @@ class Model:
 
     def profile(self) -> Sequence[NodeProfile]:
         """Return the time of each node in the last run."""
+        if self.gears is not None:
+            return () if self._last is None else self._last.profile()
         return self._backend.profile(self._handle)
 
     def close(self) -> None:
         """Release the device and the file."""
         try:
+            for each in self._loaded.values():
+                each.close()
             self._backend.close()
         finally:
-            self._package.close()
+            if self._own:
+                self._package.close()
 
     def __enter__(self) -> Model:
         return self
@@ -137,10 +217,46 @@ class Model:
         self.close()
 
 
-def _ports(description: OmModel, ports: Sequence[OmPort]) -> tuple[Port, ...]:
+def ports_of(description: OmModel, ports: Sequence[OmPort]) -> tuple[Port, ...]:
     """Return the ports with the types of their tensors."""
-    tensors = description.tensors
+    tensors, dynamic = description.tensors, _pictures_with_settings(description)
     return tuple(
-        Port(port.name, DType(tensors[port.tensor].dtype), tuple(tensors[port.tensor].shape))
+        Port(
+            port.name,
+            DType(tensors[port.tensor].dtype),
+            tuple(tensors[port.tensor].shape),
+            partial=port.tensor in dynamic,
+        )
         for port in ports
     )
+
+
+def _pictures_with_settings(description: OmModel) -> frozenset[int]:
+    """Return the tensors of pictures whose settings come with a run."""
+    nodes = (node for node in description.nodes if node.op == "Aipp" and len(node.inputs) > 1)
+    return frozenset(node.inputs[0] for node in nodes)
+
+
+def _shape_data(gears: Gears) -> Port:
+    """Return the input that chooses a gear by its numbers."""
+    return Port(SHAPE_DATA, DType.INT32, (len(gears.gears[0]),), hidden=True)
+
+
+def _joined_ports(package: OfflineModel, gears: Gears) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
+    """Return inputs and outputs of a model with gears, with None for dims that gears decide."""
+    models = [package.at_gear(gear).description for gear in range(len(gears.gears))]
+    inputs = zip(*(ports_of(each, each.inputs) for each in models), strict=True)
+    outputs = zip(*(ports_of(each, each.outputs) for each in models), strict=True)
+    return tuple(map(_joined, inputs)), tuple(map(_joined, outputs))
+
+
+def _joined(ports: tuple[Port, ...]) -> Port:
+    """Return a port of all gears, given that of each."""
+    dims = tuple(
+        found[0] if len(set(found)) == 1 else None
+        for found in zip(*(port.shape for port in ports), strict=True)
+    )
+    shapes = tuple(port.shape for port in ports)
+    first = ports[0]
+    gears = shapes if None in dims else ()
+    return Port(first.name, first.dtype, dims, gears, partial=first.partial)

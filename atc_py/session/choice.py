@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from atc_py.device.guarded import find_guarded
-from atc_py.diag import AtcError
-from atc_py.diag.codes import BAD_OPTION
+from atc_py.diag import AtcError, Place
+from atc_py.diag.codes import BAD_OPTION, SESSION_UNSUPPORTED
 from atc_py.options.choices import ConvertChoice, optional_path, reject_unknown
 from atc_py.pipeline.convert import compile_options
 from atc_py.session.errors import load_error, session_error
@@ -19,6 +19,7 @@ from atc_py.system.structs import replace
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from atc_py.options.compile_options import CompileOptions
     from atc_py.session.source import SessionSource
 
 __all__ = ["SessionChoice", "SessionKeywords", "own_options"]
@@ -107,7 +108,22 @@ class SessionChoice:
         try:
             options = compile_options("InferenceSession", self.convert, self.soc, self.input_shape)
             options = replace(options, op_specs=optional_path(self.op_specs))
+            _require_own_inputs(options)
             find_guarded(self.device)
             return source_of(self.model, options, self.device, self.weights_folder)
         except AtcError as error:
             raise load_error(error) from error
+
+
+def _require_own_inputs(options: CompileOptions) -> None:
+    """Refuse AIPP: a program feeds the inputs that the ONNX model declares.
+
+    Raises:
+        AtcError: SESSION_UNSUPPORTED.
+    """
+    if options.aipp is not None:
+        raise SESSION_UNSUPPORTED.error(
+            "a session of an ONNX model has the model's own inputs, which AIPP replaces by pictures",
+            place=Place(field="aipp"),
+            help="convert the model with `aipp`, and open the offline model",
+        )

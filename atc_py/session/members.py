@@ -150,7 +150,9 @@ ARGUMENTS = (
         "keep_memory", SUPPORTED, "bytes that they may need; a quarter of the limit by default"
     ),
     MemberRow(
-        "precision_mode, fix, ...", SUPPORTED, "all other options of `convert`, see `ConvertChoice`"
+        "precision_mode, fix, ...",
+        SUPPORTED,
+        "all other options of `convert` but `aipp`, see `ConvertChoice`",
     ),
 )
 """Arguments of the constructor."""

@@ -239,4 +239,6 @@ class SourceModel(msgspec.Struct, frozen=True, eq=False):
     @property
     def all_nodes(self) -> tuple[SourceNode, ...]:
         """Every node, those of branches after their own."""
+        if not any(node.branches for node in self.nodes):
+            return self.nodes
         return tuple(each for node in self.nodes for each in node.with_inner)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from atc_py.target import rows
@@ -30,12 +30,14 @@ def operators() -> tuple[TargetOp, ...]:
     return tuple(row for _, row in sorted(_by_name().items()))
 
 
+@lru_cache(maxsize=1024)
 def find_operator(name: str) -> TargetOp | None:
     """Return the row of the operator called `name`, or None; of listed modules it imports one."""
     module = MODULES.get(name)
     return (_unlisted_rows() if module is None else _rows_of(module)).get(name)
 
 
+@lru_cache(maxsize=1024)
 def is_view(op: str) -> bool:
     """Return True if operator `op` shows its first input's data and launches no kernel."""
     row = find_operator(op)

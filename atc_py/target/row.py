@@ -176,6 +176,10 @@ class TargetOp(msgspec.Struct, frozen=True):
     passes: float | None = None
     picks: bool = False
 
+    def __hash__(self) -> int:
+        """Return the hash of the name: equal rows have one, and hashing all facts takes long."""
+        return hash(self.name)
+
     @property
     def layout(self) -> Layout:
         """Storage formats that its AI Core kernel takes."""
@@ -245,6 +249,11 @@ class TargetOp(msgspec.Struct, frozen=True):
     def attribute(self, name: str) -> Attribute | None:
         """Return the attribute called `name`, or None."""
         return next((row for row in self.attributes if row.name == name), None)
+
+    @property
+    def reads_numbers(self) -> bool:
+        """True if it reads one of its inputs as numbers."""
+        return any(operand.value_depend for operand in self.inputs)
 
     def numbers_at(self, count: int) -> tuple[int, ...]:
         """Return positions of those of `count` inputs that the operator reads as numbers."""

@@ -154,6 +154,10 @@ class Soc(msgspec.Struct, frozen=True, kw_only=True):
     gm_align: int = 512
     gm_padding: int = 0
 
+    def __hash__(self) -> int:
+        """Return the hash of the name: equal SoCs have one, and hashing all facts takes long."""
+        return hash(self.name)
+
     def has(self, resource: Resource | None) -> bool:
         """Return True if this SoC has what a dtype column needs."""
         if resource is None:

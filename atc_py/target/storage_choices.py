@@ -70,6 +70,16 @@ ROWS = StorageChoice()
 _Choices: TypeAlias = tuple[StorageChoice, ...]
 
 
+_KNOWN: dict[tuple[object, ...], _Choices] = {}
+"""Choices by all that rules read of a node: four passes ask, and the nodes of a model are alike.
+
+Rules read operator, engine, attributes, and of operands and results dtype, dims, format and
+whether they are constants: never names, data, or the storage that was chosen.
+"""
+
+_MOST_KNOWN = 4096
+
+
 def storage_choices(node: StoredNode, soc: Soc) -> tuple[StorageChoice, ...]:
     """Return the storages with which the kernel of `node` may work on `soc`, at least one choice.
 
@@ -77,6 +87,26 @@ def storage_choices(node: StoredNode, soc: Soc) -> tuple[StorageChoice, ...]:
     a dtype that no TransData of the SoC takes. A node that may be stored row by row is in blocks
     only where TransData converts each of its values both ways.
     """
+    operands = tuple([None if value is None else _facts(value) for value in node.inputs])
+    results = tuple([_facts(value) for value in node.outputs])
+    attributes = tuple(node.attributes.items())
+    key = soc, node.op, node.on_aicpu, attributes, operands, results
+    found = _KNOWN.get(key)
+    if found is None:
+        if len(_KNOWN) >= _MOST_KNOWN:
+            _KNOWN.clear()
+        found = _KNOWN[key] = _choices(node, soc)
+    return found
+
+
+def _facts(value: StoredValue) -> tuple[object, ...]:
+    """Return what rules read of an operand or result."""
+    kind = value.type
+    return kind.dtype, kind.dims, kind.format, value.const is None
+
+
+def _choices(node: StoredNode, soc: Soc) -> _Choices:
+    """Return the choices by the rule of the operator's layout."""
     row = find_operator(node.op)
     if row is None or node.on_aicpu:
         return (ROWS,)
@@ -117,9 +147,9 @@ def chosen_storages(node: StoredNode, soc: Soc) -> StorageChoice | None:
     A node without a choice may also be stored row by row as a whole: that is how graphs stay in
     which no storage is chosen.
     """
-    given = tuple(value.type.storage for value in node.outputs)
+    given = [value.type.storage for value in node.outputs]
     for choice in storage_choices(node, soc):
-        if all(choice.output(at) == storage for at, storage in enumerate(given)):
+        if given == [choice.output(at) for at in range(len(given))]:
             return choice
     return ROWS if not any(given) else None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -65,20 +66,12 @@ class DType(Enum):
         Raises:
             UnknownDTypeError: arrays of that type cannot be tensors (objects, strings, complex).
         """
-        return cls.parse(dtype.name)
+        return _of_numpy(dtype)
 
     @property
     def numpy(self) -> np.dtype[Any]:
         """The numpy dtype in native byte order; bfloat16 and int4 come from ml_dtypes."""
-        import numpy as np
-
-        if self in {DType.BFLOAT16, DType.INT4}:
-            import ml_dtypes
-
-            extended: np.dtype[Any] = np.dtype(getattr(ml_dtypes, self.value))
-            return extended
-        dtype: np.dtype[Any] = np.dtype(self.value)
-        return dtype
+        return _numpy_of(self)
 
     @property
     def itemsize(self) -> int:
@@ -104,6 +97,26 @@ class DType(Enum):
     def is_integer(self) -> bool:
         """True for the signed and unsigned integers; bool is neither float nor integer."""
         return _FACTS[self].kind in {"int", "uint"}
+
+
+@cache
+def _of_numpy(dtype: np.dtype[Any]) -> DType:
+    """Return the dtype of numpy's one, which is asked for each constant of a model."""
+    return DType.parse(dtype.name)
+
+
+@cache
+def _numpy_of(dtype: DType) -> np.dtype[Any]:
+    """Return numpy's dtype."""
+    import numpy as np
+
+    if dtype in {DType.BFLOAT16, DType.INT4}:
+        import ml_dtypes
+
+        extended: np.dtype[Any] = np.dtype(getattr(ml_dtypes, dtype.value))
+        return extended
+    found: np.dtype[Any] = np.dtype(dtype.value)
+    return found
 
 
 _FACTS = {

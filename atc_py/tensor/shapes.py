@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -63,7 +63,7 @@ def closed_shape(dims: Dims) -> Shape:
     """
     if None in dims:
         raise OpenShapeError(f"the shape {format_shape(dims)} has open dims")
-    return cast("Shape", tuple(dims))
+    return tuple(dims)  # type: ignore[arg-type]  # no None among them
 
 
 def normalize_axis(axis: int, rank: int) -> int:

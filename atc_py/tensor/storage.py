@@ -7,6 +7,7 @@ dims of a tensor keep their meaning, storage says only where its elements are.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -169,8 +170,12 @@ def stored_shape(dims: Dims, origin: Format, storage: Storage | None, dtype: DTy
     Raises:
         ImpossibleStorageError: `why_impossible` has a reason.
     """
-    if storage is None:
-        return dims
+    return dims if storage is None else _blocked_shape(dims, origin, storage, dtype)
+
+
+@lru_cache(maxsize=4096)
+def _blocked_shape(dims: Dims, origin: Format, storage: Storage, dtype: DType) -> Dims:
+    """Return `stored_shape` in blocks; tensors of a model are alike, and each is asked often."""
     reason = why_impossible(dims, origin, storage)
     if reason is not None:
         raise ImpossibleStorageError(reason)

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper
 
-from tests.bench.models import IR_VERSION, deep_network
+from tests.bench.model_builder import ModelBuilder
+from tests.bench.models import deep_network
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
 __all__ = ["SHAPES"]
 
-OPSET = 13
 FUNCTIONS = ("Sigmoid", "Neg", "Tanh", "Abs")
 DIMS = (1, 8)
 
 
 def elementwise_chain(nodes: int) -> onnx.ModelProto:
     """Return functions of each element one after the other, which become launches of many."""
-    model = _Model(DIMS)
+    model = ModelBuilder(DIMS)
     for at in range(nodes):
         model.add(FUNCTIONS[at % len(FUNCTIONS)])
     return model.finished([model.last])
@@ -30,7 +30,7 @@ def elementwise_chain(nodes: int) -> onnx.ModelProto:
 
 def softmax_chain(nodes: int) -> onnx.ModelProto:
     """Return kernels one after the other of which no two become one launch."""
-    model = _Model(DIMS)
+    model = ModelBuilder(DIMS)
     for _ in range(nodes):
         model.add("Softmax", axis=-1)
     return model.finished([model.last])
@@ -38,7 +38,7 @@ def softmax_chain(nodes: int) -> onnx.ModelProto:
 
 def fan_out(nodes: int) -> onnx.ModelProto:
     """Return a value that half of the nodes read, each with a constant; one node joins them."""
-    model = _Model(DIMS)
+    model = ModelBuilder(DIMS)
     head = model.add("Softmax", axis=-1)
     parts = [
         model.add("Softmax", model.add("Mul", head, model.constant([float(at + 2)])), axis=-1)
@@ -49,7 +49,7 @@ def fan_out(nodes: int) -> onnx.ModelProto:
 
 def residual_sums(nodes: int) -> onnx.ModelProto:
     """Return one early value that every second node adds again."""
-    model = _Model(DIMS)
+    model = ModelBuilder(DIMS)
     head = model.add("Softmax", axis=-1)
     for _ in range((nodes - 1) // 2):
         model.add("Add", model.add("Softmax", axis=-1), head)
@@ -58,7 +58,7 @@ def residual_sums(nodes: int) -> onnx.ModelProto:
 
 def many_constants(nodes: int) -> onnx.ModelProto:
     """Return every node reads a constant vector of its own."""
-    model = _Model(DIMS)
+    model = ModelBuilder(DIMS)
     for at in range(nodes):
         constant = model.constant(np.full(DIMS[-1], 1 + at % 7 / 8, np.float32))
         model.add(("Add", "Mul")[at % 2], model.last, constant)
@@ -67,7 +67,7 @@ def many_constants(nodes: int) -> onnx.ModelProto:
 
 def many_outputs(nodes: int) -> onnx.ModelProto:
     """Return a chain of sums with constants of which every result is returned."""
-    model = _Model(DIMS)
+    model = ModelBuilder(DIMS)
     outputs = [
         model.add("Add", model.last, model.constant(np.full(DIMS, at / 8))) for at in range(nodes)
     ]
@@ -76,7 +76,7 @@ def many_outputs(nodes: int) -> onnx.ModelProto:
 
 def convolutions(nodes: int) -> onnx.ModelProto:
     """Return conv, BatchNormalization and Relu, one after the other."""
-    model = _Model((1, 4, 4, 4))
+    model = ModelBuilder((1, 4, 4, 4))
     norm = [np.full(4, number, np.float32) for number in (1.0, 0.1, 0.0, 1.0)]
     for at in range(nodes // 3):
         kernel = model.constant(np.full((4, 4, 1, 1), 0.25 + at % 5 / 64, np.float32))
@@ -88,7 +88,7 @@ def convolutions(nodes: int) -> onnx.ModelProto:
 
 def views(nodes: int) -> onnx.ModelProto:
     """Return transposes and reshapes between functions, most of which cancel."""
-    model = _Model((2, 4))
+    model = ModelBuilder((2, 4))
     flat, whole = model.constant(np.array([8])), model.constant(np.array([2, 4]))
     for _ in range(nodes // 6):
         model.add("Transpose", perm=[1, 0])
@@ -102,7 +102,7 @@ def views(nodes: int) -> onnx.ModelProto:
 
 def foldable(nodes: int) -> onnx.ModelProto:
     """Return arithmetic of constants, nine nodes of ten, which is done at compile time."""
-    model = _Model(DIMS)
+    model = ModelBuilder(DIMS)
     for at in range(nodes // 10):
         folded = model.constant(np.full(DIMS[-1], float(at % 9), np.float32))
         for _ in range(9):
@@ -114,7 +114,7 @@ def foldable(nodes: int) -> onnx.ModelProto:
 
 def equal_nodes(nodes: int) -> onnx.ModelProto:
     """Return nodes that compute one and the same, which becomes one."""
-    model = _Model(DIMS)
+    model = ModelBuilder(DIMS)
     parts = [model.add("Sigmoid", "x") for _ in range(nodes - 1)]
     return model.finished([model.add("Concat", *parts, axis=0)])
 
@@ -122,7 +122,7 @@ def equal_nodes(nodes: int) -> onnx.ModelProto:
 def parts_of_one(nodes: int) -> onnx.ModelProto:
     """Return one Split of as many results as there are nodes after it."""
     count = nodes - 2
-    model = _Model((1, count))
+    model = ModelBuilder((1, count))
     names = [f"part{at}" for at in range(count)]
     model.nodes.append(helper.make_node("Split", ["x"], names, axis=1))
     parts = [model.add("Tanh", name) for name in names]
@@ -131,7 +131,7 @@ def parts_of_one(nodes: int) -> onnx.ModelProto:
 
 def quantized_layers(nodes: int) -> onnx.ModelProto:
     """Return integer products between QuantizeLinear and DequantizeLinear, one after the other."""
-    model = _Model(DIMS)
+    model = ModelBuilder(DIMS)
     scale, zero = model.constant(np.float32(0.05)), model.constant(np.int8(0))
     for at in range(nodes // 5):
         weights = model.constant(np.full((DIMS[-1],) * 2, 1 + at % 5, np.int8))
@@ -144,7 +144,7 @@ def quantized_layers(nodes: int) -> onnx.ModelProto:
 
 def constant_outputs(nodes: int) -> onnx.ModelProto:
     """Return results that are known before the run, beside one that is not."""
-    model = _Model(DIMS)
+    model = ModelBuilder(DIMS)
     outputs = [
         model.add("Neg", model.constant(np.full(DIMS, float(at % 9)))) for at in range(nodes - 1)
     ]
@@ -176,51 +176,3 @@ SHAPES: dict[str, Callable[[int], onnx.ModelProto]] = {
     )
 }
 """A function from the number of nodes to a model of about that many, by what is large in it."""
-
-
-class _Model:
-    """A model in the making.
-
-    Attributes:
-        nodes: what was added.
-        last: the result added last; at first the input.
-        spine: a result to come back to; the input until it is set.
-    """
-
-    def __init__(self, dims: Sequence[int]) -> None:
-        self.nodes: list[onnx.NodeProto] = []
-        self.last = self.spine = "x"
-        self._dims = dims
-        self._constants: list[onnx.TensorProto] = []
-
-    def constant(self, array: Any) -> str:
-        """Return a new initializer; floats are float32."""
-        found = np.asarray(array)
-        if found.dtype.kind == "f":
-            found = found.astype(np.float32)
-        self._constants.append(numpy_helper.from_array(found, f"c{len(self._constants)}"))
-        return self._constants[-1].name
-
-    def add(self, op: str, *inputs: str, **attributes: Any) -> str:
-        """Return a new node on `inputs`, or on the last result."""
-        self.last = f"v{len(self.nodes)}"
-        self.nodes.append(
-            helper.make_node(op, inputs or [self._before()], [self.last], **attributes)
-        )
-        return self.last
-
-    def finished(self, outputs: Sequence[str]) -> onnx.ModelProto:
-        """Return the model that returns `outputs`, of dims that their makers know."""
-        graph = helper.make_graph(
-            self.nodes,
-            "grown",
-            [helper.make_tensor_value_info("x", TensorProto.FLOAT, self._dims)],
-            [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs],
-            self._constants,
-        )
-        opset = helper.make_opsetid("", OPSET)
-        return helper.make_model(graph, opset_imports=[opset], ir_version=IR_VERSION)
-
-    def _before(self) -> str:
-        """Return the result added last but one, while `last` is already the new one's name."""
-        return f"v{len(self.nodes) - 1}" if self.nodes else "x"

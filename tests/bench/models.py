@@ -1,4 +1,4 @@
-"""Models for the benchmarks, with random weights: a ResNet-50 and a wide network of 400 MB."""
+"""Models for the benchmarks, with random weights: light networks, a wide and a deep one."""
 
 from __future__ import annotations
 
@@ -195,7 +195,6 @@ def main() -> None:
     """Write the benchmark's models to the folder that the command line names."""
     folder = Path(sys.argv[1])
     onnx.save(randomised_light("resnet50"), folder / "resnet50.onnx")
-    onnx.save(wide_network(), folder / "wide400.onnx")
     onnx.save(deep_network(), folder / "deep.onnx")
 
 

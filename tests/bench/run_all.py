@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING
 
 from tests.bench.checking import checking
 from tests.bench.comparing import comparing
+from tests.bench.converting import converting
 from tests.bench.emitting import emitting
 from tests.bench.exporting import exporting
 from tests.bench.growing import growing
 from tests.bench.integers import integers
-from tests.bench.measuring import MIB, ROUNDS, cheapest, measure, say, say_costs
+from tests.bench.measuring import say
 from tests.bench.networks import networks
 from tests.bench.one_core import one_core
 from tests.bench.planning import planning
@@ -32,28 +33,14 @@ if TYPE_CHECKING:
 RUNS = 10
 BLOCKS = 7
 
-OPENVINO = """
-import sys, openvino
-openvino.save_model(openvino.convert_model(sys.argv[1]), sys.argv[2] + ".xml")
-"""
-
-ONNXRUNTIME = """
-import sys, onnxruntime
-onnxruntime.set_default_logger_severity(4)
-options = onnxruntime.SessionOptions()
-options.optimized_model_filepath = sys.argv[2] + ".onnx"
-onnxruntime.InferenceSession(sys.argv[1], options, providers=["CPUExecutionProvider"])
-"""
-
 
 def main() -> None:
     """Make the models, measure, print."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.executable, "-m", "tests.bench.models", folder], check=True)
-        for name in ("resnet50", "wide400"):
-            conversion(name, Path(folder) / f"{name}.onnx")
         checking(Path(folder) / "deep.onnx")
         inference(Path(folder) / "resnet50.onnx")
+    converting()
     networks()
     exporting()
     one_core()
@@ -62,23 +49,6 @@ def main() -> None:
     planning()
     growing()
     emitting()
-
-
-def conversion(name: str, path: Path) -> None:
-    """Measure the whole-process conversion of one model by each tool."""
-    size = path.stat().st_size
-    output = str(path.with_suffix(""))
-    commands = {
-        "atc-py": [sys.executable, "-m", "atc_py", "convert", str(path), "-o", f"{output}.om"],
-        "openvino": [sys.executable, "-c", OPENVINO, str(path), output + "-ov"],
-        "onnxruntime": [sys.executable, "-c", ONNXRUNTIME, str(path), output + "-ort"],
-    }
-    costs = {
-        tool: cheapest(measure(command) for _ in range(ROUNDS))
-        for tool, command in commands.items()
-    }
-    say(f"convert {name}: {size / MIB:.0f} MiB, whole process, best of {ROUNDS}")
-    say_costs(costs, size)
 
 
 def inference(path: Path) -> None:

@@ -47,6 +47,7 @@ GOOD: dict[str, Line] = {
     "profile": ("profile", "small.onnx"),
     "profile --calibrate": ("profile", "--calibrate", "cal.csv"),
     "quantize": ("quantize", "int8.onnx"),
+    "aipp": ("aipp", "aipp.cfg", "picture.npy"),
     "run": ("run", "old.om", "--random", "0", "--profile"),
 }
 """A command line that is done, for each document."""
@@ -71,6 +72,12 @@ FAILING: dict[str, tuple[tuple[int, Line], ...]] = {
     "ops validate": ((3, ("bad.yaml",)), (3, ("gone",))),
     "profile": ((1, ("bad.onnx",)), (2, ()), (3, ("gone.onnx",))),
     "quantize": ((3, ("gone.onnx",)), (1, ("small.onnx",))),
+    "aipp": (
+        (2, ("aipp.cfg", "picture.npy", "--size", "8")),
+        (3, ("gone.cfg", "picture.npy")),
+        (3, ("aipp.cfg", "gone.npy")),
+        (3, ("aipp.cfg", "zeros.npy")),
+    ),
     "run": (
         (2, ("old.om",)),
         (3, ("gone.om",)),
@@ -98,6 +105,8 @@ def workshop(atc: Atc, tmp_path: Path) -> Atc:
     onnx.save(small_model(operator="Strange"), tmp_path / "bad.onnx")
     quantized(tmp_path / "int8.onnx")
     np.save(tmp_path / "zeros.npy", np.zeros((1, 4, 8, 8), np.float32))
+    (tmp_path / "aipp.cfg").write_text("aipp_op { aipp_mode: static input_format: RGB888_U8 }")
+    np.save(tmp_path / "picture.npy", np.zeros((4, 6, 3), np.uint8))
     (tmp_path / "cal.csv").write_text(CALIBRATION)
     (tmp_path / "bad.yaml").write_text("op: 3\n")
     assert atc("convert", "small.onnx", "-o", "old.om").status == 0

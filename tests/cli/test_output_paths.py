@@ -35,6 +35,7 @@ WRITERS: dict[str, tuple[object, ...]] = {
     "convert": ("convert", "small.onnx", "-o"),
     "convert --kernels": ("convert", "small.onnx", "-o", "n.om", "--kernels"),
     "convert --dump-ir": ("convert", "small.onnx", "-o", "n.om", "--dump-ir"),
+    "aipp": ("aipp", "aipp.cfg", "picture.npy", "-o"),
     "check": ("check", "small.onnx", "-o"),
     "check --check-report": ("check", "small.onnx", "--check-report"),
     "compare": ("compare", "small.onnx", "-o"),

@@ -116,6 +116,12 @@ def test_few_dataclasses_are_compiled(
     assert outcome_of([command, *model, *output]).dataclasses <= most
 
 
+def test_usage_of_atc_loads_little() -> None:
+    modules, ours = counts_of(["atc", "--help"])
+    assert modules <= 210
+    assert ours <= 75
+
+
 @pytest.mark.parametrize("command", ["check", "convert"])
 def test_sound_model_loads_no_remedies(command: str, small_model: Path, tmp_path: Path) -> None:
     output = ["-o", str(tmp_path / "small.om")] if command == "convert" else []

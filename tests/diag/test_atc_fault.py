@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pickle
+import copy
 
 from atc_py.diag import AtcFault
 from atc_py.diag.codes import BAD_OPTION
@@ -10,7 +10,7 @@ from atc_py.diag.codes import BAD_OPTION
 
 def test_code_of_atc_stays_with_the_error() -> None:
     error = BAD_OPTION.error("bad", atc=AtcFault("E10001", ("7", "--mode", "not in the list")))
-    (found,) = pickle.loads(pickle.dumps(error)).diagnostics
+    (found,) = copy.copy(error).diagnostics
     assert found.as_json()["atc"] == {
         "code": "E10001",
         "arguments": ("7", "--mode", "not in the list"),

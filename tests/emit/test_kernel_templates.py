@@ -44,6 +44,12 @@ Shown: TypeAlias = (
 )
 SHOWN: dict[str, Shown] = {
     "activation": ("PRelu", [MAP, CHANNELS], [MAP], {}),
+    "aipp": (
+        "Aipp",
+        [TensorType(DType.UINT8, (2, 10, 12, 3))],
+        [TensorType(F16, (2, 3, 10, 12))],
+        {"src_image_size_h": 10, "src_image_size_w": 12},
+    ),
     "batch_norm": ("BNInfer", [MAP, *[CHANNELS] * 4], [MAP], {"epsilon": 1e-3}),
     "binary": ("Add", [MAP] * 2, [MAP], {}),
     "cast": ("Cast", [MAP], [MAP], {}),

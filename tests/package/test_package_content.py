@@ -13,6 +13,7 @@ from atc_py.diag.codes import NOT_OM, OM_CONTENT, OM_MEMBER, OM_VERSION
 from atc_py.package import archive as archive_module
 from atc_py.package import records
 from atc_py.package.archive import ArchiveWriter
+from atc_py.package.gears_schema import GEARS_VERSION
 from atc_py.package.reader import open_model
 from atc_py.package.schema import FORMAT_VERSION
 
@@ -47,7 +48,7 @@ def test_other_format_is_not_ours(seal: Seal) -> None:
     assert "someone's" in message
 
 
-@pytest.mark.parametrize("version", [FORMAT_VERSION + 1, 0, 1000])
+@pytest.mark.parametrize("version", [GEARS_VERSION + 1, 0, 1000])
 def test_other_version_is_refused_by_number(seal: Seal, version: int) -> None:
     code, message = refusal(seal({"format_version": version, "future": {"key": []}}))
     assert code is OM_VERSION

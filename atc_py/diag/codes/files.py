@@ -6,17 +6,21 @@ from atc_py.diag.codes.table import add_code
 from atc_py.diag.diagnostic import ExitCode, Severity
 
 __all__ = [
+    "BAD_AIPP",
     "BAD_BASELINE",
     "BAD_CONTROL_FILE",
     "BAD_DATA_FILE",
     "BAD_FACTORS",
     "BAD_IR_TEXT",
     "BAD_MEASUREMENTS",
+    "BAD_OPERATOR_FILE",
+    "BAD_PICTURE",
     "BAD_SPEC",
     "BAD_SWITCH_FILE",
     "BAD_TEMPLATE",
     "BAD_TENSOR",
     "CANNOT_WRITE",
+    "DOUBTFUL_AIPP",
     "DOUBTFUL_SPEC",
     "EXTERNAL_DATA_MISSING",
     "EXTERNAL_DATA_OUTSIDE",
@@ -25,7 +29,9 @@ __all__ = [
     "FILE_TOO_LARGE",
     "FILE_UNREADABLE",
     "MEMORY_LIMIT",
+    "NOT_MODEL_TEXT",
     "NOT_ONNX",
+    "NO_PILLOW",
 ]
 
 FILE_NOT_FOUND = add_code(
@@ -158,6 +164,39 @@ BAD_SWITCH_FILE = add_code(
     "A file for --fusion-switch-file has neither lines `PassName:off` nor ATC's JSON form.",
     'Write one `PassName:off` per line, or `{"Switch": {"GraphFusion": {"PassName": "off"}}}`.',
 )
+BAD_AIPP = add_code(
+    2022,
+    "bad-aipp-config",
+    ExitCode.FILE,
+    "A file with an AIPP configuration, or with settings for dynamic AIPP, does not follow its "
+    "grammar, has a field that does not exist or a value outside its range, or describes pictures "
+    "that do not fit the model's input.",
+    "Correct the field at the line and column given; docs/aipp.md lists every field with its rule.",
+)
+DOUBTFUL_AIPP = add_code(
+    2023,
+    "doubtful-aipp-config",
+    ExitCode.FILE,
+    "An AIPP configuration is valid, but most likely does not do what its author means: a field has "
+    "no effect without its switch, entries of the matrix are filled in, or a factor is 0 in float16.",
+    "Complete or delete the fields that the message names; docs/aipp.md says what each does.",
+    Severity.WARNING,
+)
+BAD_PICTURE = add_code(
+    2024,
+    "bad-picture",
+    ExitCode.FILE,
+    "A picture file cannot be read, or its size is not the one that AIPP is configured for.",
+    "Give a picture of the size that the message names, or have it resized with --resize.",
+)
+NO_PILLOW = add_code(
+    2025,
+    "pillow-missing",
+    ExitCode.USAGE,
+    "A picture file was given and Pillow, which reads such files, is not installed.",
+    'Install it with `pip install "atc-py[images]"`, or save the picture as an array with '
+    "numpy.save: uint8, [height, width, 3].",
+)
 BAD_MEASUREMENTS = add_code(
     2030,
     "bad-measurements",
@@ -183,4 +222,23 @@ MEMORY_LIMIT = add_code(
     "option, the limit is three quarters of what the machine, the control group and `ulimit` "
     "leave the process. Data that files ask for are sized before they are allocated.",
     "Raise --max-memory, use a machine with more memory, or give smaller input shapes.",
+)
+
+NOT_MODEL_TEXT = add_code(
+    2050,
+    "not-a-model-text",
+    ExitCode.FILE,
+    "A file for mode 5 of `atc` is not a model in protobuf's text form, or it has a field that such "
+    "a model does not have.",
+    "Give a file that ATC wrote with DUMP_GE_GRAPH, such as ge_proto_00000000_graph_1_Build.txt; "
+    "correct the line that the message names.",
+)
+
+BAD_OPERATOR_FILE = add_code(
+    2051,
+    "bad-operator-file",
+    ExitCode.FILE,
+    "A file for --singleop of `atc` is not a list of operators, or an operator in it has operands, "
+    "attributes or formats that the target does not take.",
+    "Correct the operator that the message names; docs/om-json.md has the form of the file.",
 )

@@ -118,8 +118,8 @@ SMALL_CHANNEL_WITHOUT_EFFECT = add_code(
     "small-channel-without-effect",
     ExitCode.DONE,
     "--enable-small-channel asks for filters with four channels for each tap, and the SoC has them "
-    "only in a first layer after AIPP, which is not modeled, or not at all. The option has no "
-    "effect.",
+    "only in a first layer after AIPP, with data in a format that is not modeled, or not at all. "
+    "The option has no effect.",
     "No action is needed; docs/layout.md lists the SoCs on which the option has an effect.",
     Severity.WARNING,
 )

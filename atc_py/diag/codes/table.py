@@ -7,6 +7,8 @@ from atc_py.diag.diagnostic import Code, ExitCode, Severity
 __all__ = ["add_code", "all_codes", "find_code"]
 
 _TABLE: dict[str, Code] = {}
+_SPELLINGS: dict[str, Code] = {}
+"""Rows by what they are found by: reports look one up for each finding."""
 
 
 def add_code(
@@ -23,6 +25,8 @@ def add_code(
         if row.id == other.id or row.name == other.name:
             raise ValueError(f"{row.id} {row.name} clashes with {other.id} {other.name}")
     _TABLE[row.id] = row
+    for spelling in (row.id.lower(), row.id[3:], row.name):
+        _SPELLINGS.setdefault(spelling, row)
     return row
 
 
@@ -33,8 +37,4 @@ def all_codes() -> tuple[Code, ...]:
 
 def find_code(text: str) -> Code | None:
     """Return the row with that number (`ATC2001`, `atc2001`, `2001`) or name, or None."""
-    wanted = text.strip().lower()
-    for row in _TABLE.values():
-        if wanted in {row.id.lower(), row.id[3:], row.name}:
-            return row
-    return None
+    return _SPELLINGS.get(text.strip().lower())

@@ -10,12 +10,16 @@ __all__ = [
     "BAD_INPUT_SHAPE",
     "BAD_OPTION",
     "BAD_RUN_INPUT",
+    "GEAR_NOT_COMPILED",
     "INPUT_NOT_FINITE",
     "MISSING_RUN_INPUT",
     "NOT_IN_MODEL",
+    "NOT_MODELED",
     "NOT_TRUSTED",
     "NO_BFLOAT16",
+    "NO_SUCH_GEAR",
     "OPTIONS_EXCLUDE",
+    "OPTION_WITHOUT_EFFECT",
     "REQUIRED_PASS",
     "SESSION_OPTION_WITHOUT_EFFECT",
     "SESSION_UNSUPPORTED",
@@ -151,4 +155,39 @@ SESSION_OPTION_WITHOUT_EFFECT = add_code(
     "there. In onnxruntime it would change numbers or write a file.",
     "Leave it out to silence the warning; the session computes what the compiled model computes.",
     Severity.WARNING,
+)
+NOT_MODELED = add_code(
+    1060,
+    "not-modeled",
+    ExitCode.USAGE,
+    "A command line of atc asks for something that would change results or files and that atc-py does "
+    "not model: another framework than ONNX, a mode for other devices, a layout of inputs in blocks.",
+    "Do what the message says instead; docs/from-atc.md lists what becomes of each option of atc.",
+)
+OPTION_WITHOUT_EFFECT = add_code(
+    1061,
+    "option-without-effect",
+    ExitCode.DONE,
+    "A command line of atc has options that mean nothing to atc-py: logs, caches, tuning, clusters. "
+    "They change no result and are left aside.",
+    "Nothing needs to be done; leave them out to silence the warning.",
+    Severity.WARNING,
+)
+GEAR_NOT_COMPILED = add_code(
+    1050,
+    "gear-not-compiled",
+    ExitCode.DONE,
+    "One of several gears does not compile, for the reasons that the other findings give. An "
+    "offline model holds all gears that were listed or is not written.",
+    "Leave the gear out, or change it so that the model takes its shapes.",
+    Severity.NOTE,
+)
+NO_SUCH_GEAR = add_code(
+    1051,
+    "no-such-gear",
+    ExitCode.USAGE,
+    "The offline model holds graphs for a list of shapes, its gears, and what was fed or chosen is "
+    "none of them. No gear is rounded up to, as on the device.",
+    "Feed the shapes of one of the gears that the message lists, or convert the model again with "
+    "the gear that is needed.",
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.diag import Place, Sink
+from atc_py.diag import AtcFault, Place, Sink
 from atc_py.diag.codes import BAD_INPUT_SHAPE, BAD_MODEL, BAD_TENSOR, FREE_DIMENSION
 from atc_py.frontend.folding.graph import ValueType
 from atc_py.frontend.reading.tensors import dtype_of_element, element_name
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from atc_py.diag import Diagnostic
+    from atc_py.frontend.folding.graph import WorkNode
     from atc_py.frontend.reading.declared import DeclaredInput
     from atc_py.options.input_shapes import ShapeAdvice
     from atc_py.tensor.shapes import Shape
@@ -28,6 +29,7 @@ def bind_inputs(
     inputs: Sequence[DeclaredInput],
     shapes: Mapping[str, Shape],
     suggest: Callable[[], ShapeAdvice] | None = None,
+    nodes: Sequence[WorkNode] = (),
 ) -> dict[str, ValueType]:
     """Return static types of `inputs`, with dims of `shapes` where the model leaves them open.
 
@@ -36,13 +38,14 @@ def bind_inputs(
         inputs: its inputs.
         shapes: what the user gave.
         suggest: finds shapes to propose; without it every open dim is proposed as 1.
+        nodes: the model's nodes, whose names are not those of inputs.
 
     Raises:
         AtcError: with every finding: BAD_INPUT_SHAPE for shapes that fit no input, FREE_DIMENSION
             for inputs that stay open, BAD_MODEL and BAD_TENSOR for inputs that no shape can fix.
     """
     sink = Sink()
-    _check_names(inputs, shapes, sink)
+    _check_names(inputs, shapes, nodes, sink)
     binder = _Binder(path, inputs, shapes, sink, suggest)
     bound = {declared.name: binder.bind(declared) for declared in inputs}
     sink.raise_errors()
@@ -54,6 +57,7 @@ def observe_inputs(
     inputs: Sequence[DeclaredInput],
     shapes: Mapping[str, Shape],
     suggest: Callable[[], ShapeAdvice] | None = None,
+    nodes: Sequence[WorkNode] = (),
 ) -> dict[str, ValueType]:
     """Return types of `inputs` as far as they are known, with the dims of `shapes`.
 
@@ -63,7 +67,7 @@ def observe_inputs(
         AtcError: BAD_INPUT_SHAPE for shapes that fit no input.
     """
     sink = Sink()
-    _check_names(inputs, shapes, sink)
+    _check_names(inputs, shapes, nodes, sink)
     binder = _Binder(path, inputs, shapes, sink, suggest)
     observed = {declared.name: binder.observe(declared) for declared in inputs}
     sink.raise_errors()
@@ -81,7 +85,12 @@ def input_faults(
     return sink.errors
 
 
-def _check_names(inputs: Sequence[DeclaredInput], shapes: Mapping[str, Shape], sink: Sink) -> None:
+def _check_names(
+    inputs: Sequence[DeclaredInput],
+    shapes: Mapping[str, Shape],
+    nodes: Sequence[WorkNode],
+    sink: Sink,
+) -> None:
     """Report shapes for inputs that the model does not have."""
     names = [declared.name for declared in inputs]
     for name in shapes:
@@ -92,11 +101,13 @@ def _check_names(inputs: Sequence[DeclaredInput], shapes: Mapping[str, Shape], s
         near = difflib.get_close_matches(name, names, n=1)
         guess = f"did you mean {near[0]!r}? " if near else ""
         listed = ", ".join(f"{declared.name!r} {declared.label}" for declared in inputs)
+        is_node = any(node.name == name for node in nodes)
         sink.add(
             BAD_INPUT_SHAPE.diagnostic(
                 f"the model has no input {name!r}",
                 place=INPUT_SHAPE_PLACE,
                 help=f"{guess}inputs of the model: {listed or 'none'}",
+                atc=AtcFault("E10017" if is_node else "E10016", (name, "input_shape")),
             )
         )
 
@@ -180,20 +191,29 @@ class _Binder:
         if declared.dims is None:
             return
         if len(declared.dims) != len(given):
-            ranks = f"rank {len(declared.dims)}", f"rank {len(given)}"
-            self._report_given(f"{model} ({ranks[0]}), but {user} ({ranks[1]})")
+            ranks = len(declared.dims), len(given)
+            self._report_given(
+                f"{model} (rank {ranks[0]}), but {user} (rank {ranks[1]})",
+                AtcFault("E10049", (str(ranks[1]), str(ranks[0]))),
+            )
             return
         for axis, (dim, wanted) in enumerate(zip(declared.dims, given, strict=True)):
             if isinstance(dim, int) and dim != wanted:
-                self._report_given(f"{model}, but {user}: axis {axis} is {dim}, not {wanted}")
+                self._report_given(
+                    f"{model}, but {user}: axis {axis} is {dim}, not {wanted}",
+                    AtcFault("E10050", (str(dim), str(wanted), str(wanted))),
+                )
 
-    def _report_given(self, message: str) -> None:
-        """Report a finding about the user's text."""
+    def _report_given(self, message: str, fault: AtcFault | None = None) -> None:
+        """Report a finding about the user's text; `fault` is ATC's code for it."""
         advice = self._suggested_shapes()
         text = format_input_shapes(self._suggestion()) if advice is None else advice.text
         self._sink.add(
             BAD_INPUT_SHAPE.diagnostic(
-                message, place=INPUT_SHAPE_PLACE, help=f'for example --input-shape "{text}"'
+                message,
+                place=INPUT_SHAPE_PLACE,
+                help=f'for example --input-shape "{text}"',
+                atc=fault,
             )
         )
 
@@ -212,7 +232,12 @@ class _Binder:
             listed = ", ".join(f"axis {axis}" + (f" ({dim})" if dim else "") for axis, dim in free)
             what = f"input {declared.name!r} is {declared.label}: {listed} left open"
         self._sink.add(
-            FREE_DIMENSION.diagnostic(what, place=self._place(declared), help=self._hint())
+            FREE_DIMENSION.diagnostic(
+                what,
+                place=self._place(declared),
+                help=self._hint(),
+                atc=AtcFault("E10001", ("NULL", "--input_shape", what)),
+            )
         )
 
     def _hint(self) -> str:

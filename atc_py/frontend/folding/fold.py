@@ -22,7 +22,7 @@ from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import MAX_RANK, element_count, format_shape
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from atc_py.frontend.reading.tensors import TensorReader
     from atc_py.tensor.shapes import Shape
 
-__all__ = ["SPLAT_LIMIT", "fold_graph", "fold_what_can_be"]
+__all__ = ["SPLAT_LIMIT", "FoldMemo", "fold_graph", "fold_what_can_be"]
 
 SPLAT_LIMIT = 4 * 2**30
 """Bytes of a constant that repeats one value; it takes no memory before the device has it.
@@ -51,7 +51,30 @@ _AT_MOST_INPUT = frozenset({"Compress", "NonZero", "NonMaxSuppression", "Unique"
 """Operators whose result, though of unknown size, is about as large as their inputs at most."""
 
 
-def fold_graph(graph: WorkGraph, tensors: TensorReader, limit: int) -> None:
+class FoldMemo:
+    """Results of nodes by the constants that they read, for graphs of one file with other shapes.
+
+    Weights that are made of weights are the same constants in each of the graphs then.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[
+            tuple[WorkNode, tuple[int, ...]], tuple[list[ConstData], dict[str, ConstData]]
+        ] = {}
+
+    def get(self, node: WorkNode, read: Sequence[ConstData]) -> dict[str, ConstData] | None:
+        """Return the results of a node that read these constants before, else None."""
+        found = self._known.get((node, tuple(map(id, read))))
+        return None if found is None else found[1]
+
+    def put(self, node: WorkNode, read: Sequence[ConstData], results: dict[str, ConstData]) -> None:
+        """Keep the results of a node, and what it read, whose identity is the key."""
+        self._known[node, tuple(map(id, read))] = [*read], results
+
+
+def fold_graph(
+    graph: WorkGraph, tensors: TensorReader, limit: int, memo: FoldMemo | None = None
+) -> None:
     """Turn what `graph` computes from constants into constants, and work out all types.
 
     Folding makes shapes known, and known shapes make more to fold; both are done in turn until
@@ -62,7 +85,7 @@ def fold_graph(graph: WorkGraph, tensors: TensorReader, limit: int) -> None:
             into more than SPLAT_LIMIT where it repeats one value, and for each from which on all
             constants made would be larger than the memory limit; BAD_MODEL from inference.
     """
-    folder = _Folder(graph, tensors, limit)
+    folder = _Folder(graph, tensors, limit, memo=memo)
     graph.drop_dead_nodes()
     folder.fold()
     infer_types(graph)
@@ -110,9 +133,15 @@ class _Folder:
     """Folds one graph; nodes that did not fold with all inputs known are not tried again."""
 
     def __init__(
-        self, graph: WorkGraph, tensors: TensorReader, limit: int, held: Collection[str] = ()
+        self,
+        graph: WorkGraph,
+        tensors: TensorReader,
+        limit: int,
+        held: Collection[str] = (),
+        memo: FoldMemo | None = None,
     ) -> None:
         self._held = held
+        self._memo = memo
         self._graph = graph
         self._tensors = tensors
         self._room = memory_limit()
@@ -163,10 +192,10 @@ class _Folder:
             return None
         if node.op_type in {"Shape", "Size"}:
             return self._fold_shape(node)
-        if any(name not in self._graph.consts for name in node.reads):
+        if not all(map(self._graph.consts.__contains__, node.reads)):
             return self._masked(node) if node.op_type == "Where" else None
         try:
-            results = self._fold(node)
+            results = self._remembered(node)
             self._count(node, results)
         except _SizeUnknownError:
             return None
@@ -176,6 +205,18 @@ class _Folder:
             results = None
         if results is None:
             self._given_up.add(node)
+        return results
+
+    def _remembered(self, node: WorkNode) -> dict[str, ConstData] | None:
+        """Return the outputs of a node, from an earlier graph where that had the same inputs."""
+        if self._memo is None:
+            return self._fold(node)
+        read = [self._graph.consts[name] for name in node.reads]
+        results = self._memo.get(node, read)
+        if results is None:
+            results = self._fold(node)
+            if results is not None:
+                self._memo.put(node, read, results)
         return results
 
     def _masked(self, node: WorkNode) -> dict[str, ConstData] | None:
@@ -195,7 +236,7 @@ class _Folder:
 
     def _fold(self, node: WorkNode) -> dict[str, ConstData] | None:
         """Return the outputs of a node whose inputs are all constants."""
-        name = next(node.writes, "")
+        name = next(iter(node.writes), "")
         if node.op_type == "Constant":
             const = self._constant(node)
         elif node.op_type == "ConstantOfShape":
@@ -240,7 +281,7 @@ class _Folder:
             numbers = np.array(shape[start:end], np.int64)
         else:
             return None
-        return {next(node.writes, ""): DenseConst(numbers)}
+        return {next(iter(node.writes), ""): DenseConst(numbers)}
 
     def _constant(self, node: WorkNode) -> ConstData | None:
         """Return the value of a Constant node; None for strings and unsound sparse tensors."""

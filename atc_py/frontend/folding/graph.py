@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
+from sys import intern
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
@@ -92,15 +94,15 @@ class WorkNode(msgspec.Struct, eq=False):
     replaces: str = ""
 
     @property
-    def reads(self) -> Iterator[str]:
+    def reads(self) -> tuple[str, ...]:
         """The names that it needs, without absent inputs."""
-        yield from filter(None, self.inputs)
-        yield from self.captured
+        inputs = tuple(filter(None, self.inputs)) if "" in self.inputs else self.inputs
+        return inputs + self.captured if self.captured else inputs
 
     @property
-    def writes(self) -> Iterator[str]:
+    def writes(self) -> tuple[str, ...]:
         """The names that it defines."""
-        return filter(None, self.outputs)
+        return tuple(filter(None, self.outputs)) if "" in self.outputs else self.outputs
 
     @property
     def plain(self) -> NodeProto:
@@ -125,10 +127,16 @@ class WorkNode(msgspec.Struct, eq=False):
     @property
     def schema(self) -> onnx.defs.OpSchema | None:
         """ONNX's definition in force at the node's opset, or None."""
-        try:
-            return onnx.defs.get_schema(self.op_type, self.opset, self.domain)
-        except onnx.defs.SchemaError:
-            return None
+        return _schema(self.op_type, self.opset, self.domain)
+
+
+@lru_cache(maxsize=1024)
+def _schema(op_type: str, opset: int, domain: str) -> onnx.defs.OpSchema | None:
+    """Return ONNX's definition of an operator, or None."""
+    try:
+        return onnx.defs.get_schema(op_type, opset, domain)
+    except onnx.defs.SchemaError:
+        return None
 
 
 class WorkGraph(msgspec.Struct, eq=False):
@@ -185,7 +193,8 @@ class WorkGraph(msgspec.Struct, eq=False):
         needed = set(self.outputs)
         alive: list[WorkNode] = []
         for node in reversed(self.nodes):
-            if any(name in needed and name not in self.consts for name in node.writes):
+            wanted = needed.intersection(node.writes)
+            if wanted and not wanted <= self.consts.keys():
                 alive.append(node)
                 needed.update(node.reads)
         self.nodes = alive[::-1]
@@ -205,7 +214,8 @@ def make_nodes(proto: GraphProto, opsets: Mapping[str, int], path: Path) -> list
     Raises:
         AtcError: NOT_ONNX for names that are not text.
     """
-    return [_node(index, node, opsets, path) for index, node in enumerate(proto.node)]
+    file = str(path)
+    return [_node(index, node, opsets, file) for index, node in enumerate(proto.node)]
 
 
 def inner_nodes(proto: GraphProto, outer: WorkNode, opsets: Mapping[str, int]) -> list[WorkNode]:
@@ -214,15 +224,18 @@ def inner_nodes(proto: GraphProto, outer: WorkNode, opsets: Mapping[str, int]) -
     Raises:
         AtcError: NOT_ONNX for names that are not text.
     """
-    path = Path(outer.place.file or "")
-    return [_node(outer.index, node, opsets, path) for node in proto.node]
+    file = str(Path(outer.place.file or ""))
+    return [_node(outer.index, node, opsets, file) for node in proto.node]
 
 
-def _node(index: int, proto: NodeProto, opsets: Mapping[str, int], path: Path) -> WorkNode:
+def _node(index: int, proto: NodeProto, opsets: Mapping[str, int], file: str) -> WorkNode:
     """Return one node of the file."""
-    anywhere = Place(file=str(path), node=index)
-    name, op_type = text_of(proto.name, anywhere), text_of(proto.op_type, anywhere)
-    place = Place(file=str(path), node=index, node_name=name, op_type=op_type)
+    name, op_type = proto.name, proto.op_type
+    if isinstance(name, bytes) or isinstance(op_type, bytes):
+        anywhere = Place(file=file, node=index)
+        name, op_type = text_of(name, anywhere), text_of(op_type, anywhere)
+    op_type = intern(op_type)
+    place = Place(file, index, name, op_type)
     domain = normal_domain(text_of(proto.domain, place))
     return WorkNode(
         index=index,
@@ -257,6 +270,8 @@ def captured_names(node: NodeProto, place: Place) -> tuple[str, ...]:
     Raises:
         AtcError: NOT_ONNX for names that are not text.
     """
+    if not node.attribute:
+        return ()
     found = (name for graph in subgraphs(node) for name in _captured(graph, place))
     return tuple(dict.fromkeys(found))
 

@@ -72,7 +72,7 @@ def surveyed(
     Raises:
         AtcError: BAD_INPUT_SHAPE for shapes that fit no input.
     """
-    inputs = observe_inputs(file.path, file.inputs, input_shapes, suggest)
+    inputs = observe_inputs(file.path, file.inputs, input_shapes, suggest, file.nodes)
     convention = file.bias_convention(quant_bias)
     graph = file.graph(inputs, convention)
     quantized = import_quantized(graph, file.tensors, limit)

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from atc_py.diag import Sink
 from atc_py.diag.codes import BAD_MODEL
 from atc_py.frontend.folding.vanishing import vanishing
-from atc_py.frontend.reading.attributes import seen_attributes
+from atc_py.frontend.reading.attributes import PLAIN, seen_attributes
 from atc_py.frontend.reading.signatures import is_optional_output, type_contradiction
 from atc_py.frontend.reading.tensors import element_name, output_fault
+from atc_py.frontend.reading.wire import bytes_field
 from atc_py.frontend.typing.infer import own_complaint
 from atc_py.frontend.typing.known_type import known_type
 from atc_py.source import SourceBranch, SourceNode, SourceTensor, scope_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from atc_py.diag import Diagnostic
@@ -25,8 +27,12 @@ if TYPE_CHECKING:
     from atc_py.frontend.folding.if_branches import Branch, FoldedGraph
     from atc_py.frontend.folding.vanishing import Vanishing
     from atc_py.frontend.reading.tensors import TensorReader
+    from atc_py.source import SourceAttr
 
 __all__ = ["Translation", "translate"]
+
+_NONE: Mapping[str, Any] = MappingProxyType({})
+"""The attributes, or the branches, of the many nodes that have none."""
 
 
 class Translation(msgspec.Struct, frozen=True):
@@ -111,6 +117,7 @@ class _Translator:
         self._open_inputs: Sequence[str] = ()
         self._sets: dict[int, tuple[str, ...]] = {0: ()}
         self._settling: AbstractSet[str] = frozenset()
+        self._attributes: dict[bytes, Mapping[str, SourceAttr]] = {}
         if around is not None:
             outer, holder = around
             self.chosen = outer.chosen
@@ -122,6 +129,15 @@ class _Translator:
         """Note of each node on which of these inputs it depends."""
         self._open_inputs = open_inputs
         self._open_bits = {name: 1 << position for position, name in enumerate(open_inputs)}
+
+    def _trace(self, node: WorkNode) -> int:
+        """Return the open inputs that a node depends on, as bits."""
+        bits = 0
+        for name in node.reads:
+            bits |= self._open_bits.get(name, 0)
+        for name in node.writes:
+            self._open_bits[name] = bits
+        return bits
 
     def nodes(
         self, scope: str, fate: Vanishing, *, all_vanish: bool = False
@@ -169,16 +185,14 @@ class _Translator:
 
     def _node(self, node: WorkNode, scope: str, fate: Vanishing, *, vanishes: bool) -> SourceNode:
         """Return one node with its branches."""
-        bits = 0
-        for name in node.reads:
-            bits |= self._open_bits.get(name, 0)
-        for name in node.writes:
-            self._open_bits[name] = bits
+        bits = self._trace(node) if self._open_inputs else 0
         schema = node.schema
-        inputs = tuple(self.value(name) if name else None for name in node.inputs)
+        inputs = tuple([self.value(name) if name else None for name in node.inputs])
         outputs = tuple(
-            self.value(name) if name and self._is_asked_for(node, position) else None
-            for position, name in enumerate(node.outputs)
+            [
+                self.value(name) if name and self._is_asked_for(node, position) else None
+                for position, name in enumerate(node.outputs)
+            ]
         )
         self._look_for_faults(node, inputs, outputs)
         branches = self._folded.branches.get(node, ())
@@ -191,7 +205,7 @@ class _Translator:
             since_version=1 if schema is None else schema.since_version,
             inputs=inputs,
             outputs=outputs,
-            attributes=seen_attributes(node, self._tensors),
+            attributes=self._attributes_of(node),
             scope=scope,
             open_inputs=self._names(bits),
             vanishes=vanishes,
@@ -204,9 +218,23 @@ class _Translator:
                     vanishes=vanishes,
                 )
                 for branch in branches
-            },
+            }
+            if branches
+            else _NONE,
             replaces=node.replaces,
         )
+
+    def _attributes_of(self, node: WorkNode) -> Mapping[str, SourceAttr]:
+        """Return the attributes of a node, one mapping for all nodes that write the same plain ones."""
+        written = node.proto.attribute
+        if not written:
+            return _NONE
+        if any(each.type not in PLAIN for each in written):
+            return seen_attributes(node, self._tensors)
+        key = b"".join(bytes_field(1, each.SerializeToString()) for each in written)
+        if key not in self._attributes:
+            self._attributes[key] = MappingProxyType(seen_attributes(node, self._tensors))
+        return self._attributes[key]
 
     def _branch(
         self, node: WorkNode, branch: Branch, scope: str, fate: Vanishing, *, vanishes: bool
@@ -231,7 +259,7 @@ class _Translator:
             return
         dtypes = [tensor.dtype if tensor else None for tensor in inputs]
         complaint = type_contradiction(node, dtypes)
-        silent = any(tensor and (tensor.dims is None or not tensor.element) for tensor in outputs)
+        silent = any(each and (each.dims is None or not each.element) for each in outputs)
         if complaint is None and silent:
             complaint = own_complaint(self._graph, node)
             if complaint is not None and not self._graph.always_runs:

@@ -72,6 +72,8 @@ def _settling_values(
     """Name the values that settle; `inner` is given what becomes of branches."""
     graph = folded.graph
     settling, unsized = set(around), set[str]()
+    if not around and not any(_begins(node) for node in graph.nodes):
+        return settling  # values settle from shapes on, from around the graph, or by a branch
     for node in graph.nodes:
         if node in graph.unsound or node.domain:
             continue
@@ -84,6 +86,11 @@ def _settling_values(
         elif _is_unsized(node, unsized):
             unsized.update(node.writes)
     return settling
+
+
+def _begins(node: WorkNode) -> bool:
+    """Return True if values may settle from a node on although none before it does."""
+    return not node.domain and (node.op_type in _SHAPES or node.is_if)
 
 
 def _node_settles(
@@ -138,15 +145,15 @@ def _with_nodes(
     needed = {name for name in graph.outputs if name not in settling}
     gone: set[WorkNode] = set()
     for node in reversed(graph.nodes):
-        wanted = any(name in needed for name in node.writes)
-        if not wanted:
+        if needed.isdisjoint(node.writes):
             gone.add(node)
         elif node.is_if and node in inner and _is_decided(graph, node, settling):
             gone.add(node)
             needed.update(_needed_by_all(inner[node], node))
         else:
             needed.update(node.reads)
-        needed.difference_update(settling)
+        if settling:
+            needed.difference_update(settling)
     made = {name for node in graph.nodes for name in node.writes}
     return Vanishing(settling, gone, needed - made)
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from atc_py.source import SourceAttr
 
 __all__ = [
+    "PLAIN",
     "attribute_type_name",
     "numeric_attributes",
     "read_attributes",
@@ -55,6 +56,8 @@ def seen_attributes(node: WorkNode, tensors: TensorReader) -> dict[str, SourceAt
 
     Never fails: other checks report what is wrong with an attribute, or its value shows it.
     """
+    if not node.proto.attribute:
+        return {}
     seen: dict[str, SourceAttr] = {}
     for attribute in node.proto.attribute:
         sink = Sink()
@@ -129,6 +132,9 @@ _SIMPLE: dict[int, Callable[[AttributeProto], SourceAttr]] = {
     AttributeProto.FLOATS: lambda attribute: tuple(attribute.floats),
     AttributeProto.STRINGS: lambda attribute: tuple(each.decode() for each in attribute.strings),
 }
+PLAIN = frozenset(_SIMPLE)
+"""Types of attributes that are numbers, text or lists of these: values that nothing changes."""
+
 _NUMERIC = _SIMPLE.keys() - {AttributeProto.STRING, AttributeProto.STRINGS}
 
 

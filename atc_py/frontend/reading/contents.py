@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sys import intern
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -73,6 +74,18 @@ class _Locator:
 
     def initializer(self, tensor: TensorProto) -> None:
         """Take an initializer in."""
+        const = self._tensors.plain(tensor)
+        name: str | bytes = tensor.name
+        if const is not None and isinstance(name, str):
+            name = intern(name)
+            self.contents.names.append(name)
+            self.contents.weights[name] = const
+            self._count_bytes(const)
+        else:
+            self._unusual(tensor)
+
+    def _unusual(self, tensor: TensorProto) -> None:
+        """Take an initializer in that is large, of another form than most, or at fault."""
         name = text_of(tensor.name, Place(file=str(self._path)))
         place = Place(file=str(self._path), field=f"initializer {name!r}")
         self.contents.names.append(name)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
     from atc_py.diag import Diagnostic
+    from atc_py.frontend.folding.fold import FoldMemo
     from atc_py.frontend.folding.graph import ValueType, WorkNode
     from atc_py.frontend.reading.contents import Contents
     from atc_py.frontend.reading.declared import DeclaredInput
@@ -99,6 +100,7 @@ class OnnxFile(msgspec.Struct, frozen=True):
         limit: int = FOLD_LIMIT,
         quant_bias: QuantBias | None = None,
         suggest: Callable[[], ShapeAdvice] | None = None,
+        memo: FoldMemo | None = None,
     ) -> FoldedModel:
         """Return the model with static inputs, inferred types and folded constants.
 
@@ -107,6 +109,7 @@ class OnnxFile(msgspec.Struct, frozen=True):
             limit: bytes that folding one node may make.
             quant_bias: the convention of biases of int8 layers; None to use the file's.
             suggest: finds shapes to propose where some are missing or do not fit.
+            memo: results of nodes in earlier folds of this file, and of later ones.
 
         Raises:
             AtcError: BAD_INPUT_SHAPE, FREE_DIMENSION, BAD_MODEL, BAD_NODE, BAD_TENSOR or
@@ -114,10 +117,10 @@ class OnnxFile(msgspec.Struct, frozen=True):
         """
         self.refuse_faults()
         convention = self.bias_convention(quant_bias)
-        inputs = bind_inputs(self.path, self.inputs, input_shapes, suggest)
+        inputs = bind_inputs(self.path, self.inputs, input_shapes, suggest, self.nodes)
         graph = self.graph(inputs, convention)
         quantized = import_quantized(graph, self.tensors, limit)
-        fold_graph(graph, self.tensors, limit)
+        fold_graph(graph, self.tensors, limit, memo)
         folded = FoldedGraph(graph)
         if any(node.is_if for node in graph.nodes):
             folded = fold_with_branches(graph, self.tensors, limit)

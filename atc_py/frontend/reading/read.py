@@ -64,7 +64,12 @@ def read_model(path: Path, *, lenient: bool = False, data: bytes | None = None) 
     """
     file = open_model_file(path) if data is None else MappedFile.holding(data)
     slimmed = _without_large_tensors(file, path)
+    # Headers between weights were read, and the system maps a large piece around each.
+    file.release(0, file.size)
     model = _parse(slimmed.data, path)
+    slimmed.data = b""  # as large as the file where no tensor is
+    if not slimmed.cuts:
+        file.release(0, file.size)
     file_nodes = len(model.graph.node)
     if model.functions:
         model = inline_functions(model, path)

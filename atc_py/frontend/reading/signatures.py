@@ -92,9 +92,15 @@ def type_contradiction(node: WorkNode, dtypes: Sequence[DType | None]) -> str | 
         node: the node.
         dtypes: dtype of each input; None where it is absent or not known.
     """
-    if may_be_integer(node, dtypes):
+    if node.domain or may_be_integer(node, dtypes):
         return None  # not ONNX, but what quantized models have; the specification judges it
-    signature = _signature(node.op_type, node.opset) if not node.domain else None
+    return _contradiction(node.op_type, node.opset, tuple(dtypes))
+
+
+@lru_cache(maxsize=4096)
+def _contradiction(op_type: str, opset: int, dtypes: tuple[DType | None, ...]) -> str | None:
+    """Return a sentence on inputs of ONNX's own operator that must share one type, or None."""
+    signature = _signature(op_type, opset)
     first: dict[str, tuple[int, DType]] = {}
     for position, dtype in enumerate(dtypes if signature else ()):
         variable = signature.type_of(position) if signature else None
@@ -103,7 +109,7 @@ def type_contradiction(node: WorkNode, dtypes: Sequence[DType | None]) -> str | 
         at, other = first.setdefault(variable, (position, dtype))
         if other is not dtype:
             return (
-                f"inputs {at} and {position} of {node.op_type} must be of one type, found "
+                f"inputs {at} and {position} of {op_type} must be of one type, found "
                 f"{other.value} and {dtype.value}"
             )
     return None

@@ -74,6 +74,9 @@ _FIELDS = {
 _BITS_IN_INT32 = {DType.FLOAT16, DType.BFLOAT16}
 """dtypes whose bit patterns, not values, are in int32_data."""
 
+_CONVERTED = {DType.INT4, DType.BOOL}
+"""Dtypes whose bytes in a file are not those of an array."""
+
 _NIBBLE, _BYTE = 0x0F, 0xFF
 
 _CUTS = {CutField.FLOAT_DATA: DType.FLOAT32, CutField.DOUBLE_DATA: DType.FLOAT64}
@@ -188,6 +191,22 @@ class TensorReader:
     def weight_files(self) -> tuple[Path, ...]:
         """The files beside the model that tensors were found in."""
         return self._external.paths
+
+    def plain(self, tensor: TensorProto) -> ConstData | None:
+        """Return a sound tensor whose bytes stand in the message, as those of most constants do.
+
+        None for every other one, and for one that is at fault: `const` reads or refuses it.
+        """
+        dtype, raw = _ELEMENTS.get(tensor.data_type), tensor.raw_data
+        if dtype is None or dtype in _CONVERTED or not raw or tensor.HasField("segment"):
+            return None
+        if tensor.data_location == TensorProto.EXTERNAL or tensor.external_data:
+            return None
+        shape = tuple(tensor.dims)
+        sound = len(shape) <= MAX_RANK and min(shape, default=0) >= 0
+        if not sound or element_count(shape) * dtype.itemsize != len(raw):
+            return None
+        return DenseConst(np.ndarray(shape, dtype.numpy, raw))
 
     def const(self, tensor: TensorProto, place: Place) -> ConstData:
         """Return the tensor as a constant; large data stays in its file.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from sys import intern
+from typing import TYPE_CHECKING, cast
 
 from atc_py.diag.codes import NOT_ONNX
 
@@ -31,4 +32,7 @@ def texts_of(values: Iterable[str | bytes], place: Place) -> tuple[str, ...]:
     Raises:
         AtcError: NOT_ONNX where one is not UTF-8.
     """
-    return tuple(text_of(value, place) for value in values)
+    found = tuple(values)
+    if bytes in map(type, found):
+        return tuple(text_of(value, place) for value in found)
+    return tuple(map(intern, cast("tuple[str, ...]", found)))

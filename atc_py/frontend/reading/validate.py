@@ -51,6 +51,8 @@ def check_names(names: GraphNames, nodes: Iterable[WorkNode], sink: Sink) -> Non
     nodes = list(nodes)
     whole = Place(file=str(names.path))
     for kind, listed in (("input", names.inputs), ("initializer", names.initializers)):
+        if len(set(listed)) == len(listed):
+            continue
         for name, count in Counter(listed).items():
             if count > 1:
                 message = f"the {kind} {name!r} is declared {count} times"
@@ -95,20 +97,25 @@ def check_sizes(inputs: Iterable[DeclaredInput], place: Place, sink: Sink) -> No
 
 def _check_producers(nodes: Sequence[WorkNode], sources: set[str], sink: Sink) -> None:
     """Report values that are produced a second time."""
-    producers: dict[str, str] = dict.fromkeys(sources, "an input or initializer")
+    producers: dict[str, WorkNode] = {}
     for node in nodes:
         if not node.op_type:
             sink.add(BAD_MODEL.diagnostic("a node without operator", place=node.place))
         for name in node.writes:
-            if name in producers:
-                message = f"it produces {name!r}, which {producers[name]} provides already"
+            if name in sources or name in producers:
+                first = producers.get(name)
+                label = f"node {first.index}" if first else "an input or initializer"
+                message = f"it produces {name!r}, which {label} provides already"
                 sink.add(BAD_MODEL.diagnostic(message, place=node.place))
-            producers.setdefault(name, f"node {node.index}")
+            else:
+                producers[name] = node
 
 
 def _check_uses(nodes: Sequence[WorkNode], known: set[str], sink: Sink) -> None:
     """Report names that are used and that nothing provides."""
     for node in nodes:
+        if known.issuperset(node.reads):
+            continue
         for name in dict.fromkeys(node.reads):
             if name not in known:
                 message = f"nothing produces its input {name!r}"
@@ -121,6 +128,8 @@ def sort_nodes(nodes: Sequence[WorkNode]) -> list[WorkNode]:
     Raises:
         AtcError: BAD_MODEL if the nodes form a cycle.
     """
+    if _are_sorted(nodes):
+        return list(nodes)
     producers = {name: node for node in nodes for name in node.writes}
 
     def needs(node: WorkNode) -> list[WorkNode]:
@@ -131,3 +140,13 @@ def sort_nodes(nodes: Sequence[WorkNode]) -> list[WorkNode]:
     except CycleError as error:
         message = "it needs its own output: the graph has a cycle"
         raise BAD_MODEL.error(message, place=error.item.place) from None
+
+
+def _are_sorted(nodes: Sequence[WorkNode]) -> bool:
+    """Return True if no node reads what itself or one after it makes."""
+    later: set[str] = set()
+    for node in reversed(nodes):
+        later.update(node.writes)
+        if not later.isdisjoint(node.reads):
+            return False
+    return True

@@ -101,7 +101,7 @@ def doubtful_values(graph: WorkGraph) -> set[str]:
     for node in graph.nodes:
         if node.op_type == "Slice" and not node.domain:
             continue
-        if not _is_steady(node) or any(name in doubtful for name in node.reads):
+        if not _is_steady(node) or not doubtful.isdisjoint(node.reads):
             doubtful.update(node.writes)
     return doubtful
 

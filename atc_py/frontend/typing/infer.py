@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from itertools import chain
+from sys import intern
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -33,8 +35,10 @@ from atc_py.frontend.typing.type_rules import (
     Refinement,
     Shown,
     Withheld,
+    has_rules,
     verdicts,
 )
+from atc_py.system.freed_memory import give_back
 from atc_py.system.structs import replace
 from atc_py.tensor.shapes import element_count
 
@@ -64,6 +68,9 @@ _FAILURES = (
     MemoryError,
 )
 """What onnx raises for models that it cannot make sense of."""
+
+_MANY = 5_000
+"""Nodes from which on memory that inference took is given back: some 3 KiB a node."""
 
 for _module in pkgutil.iter_modules(rules.__path__):  # each registers its rules
     importlib.import_module(f"{rules.__name__}.{_module.name}")
@@ -123,7 +130,8 @@ def _infer_whole(graph: WorkGraph) -> list[Diagnostic] | None:
             for name, known in pinned.items()
             if known.dims is not None or name in graph.pinned
         }
-    found = ((node, _contradiction(Question(graph, node))) for node in graph.nodes)
+    judged = (node for node in graph.nodes if has_rules(node, before=False))
+    found = ((node, _contradiction(Question(graph, node))) for node in judged)
     return [BAD_MODEL.diagnostic(text, place=node.place) for node, text in found if text]
 
 
@@ -146,6 +154,8 @@ def _hints(graph: WorkGraph) -> _Hints:
     found = _Hints()
     doubtful = doubtful_values(graph)
     for node in graph.nodes:
+        if not has_rules(node, before=True):
+            continue
         asked = Question(graph, node, doubtful=doubtful)
         for verdict in verdicts(replace(asked, blind=True), before=True):
             if isinstance(verdict, Withheld):
@@ -174,6 +184,8 @@ def _corrected_types(graph: WorkGraph) -> dict[str, ValueType]:
     for node in graph.nodes:
         if behind and not behind.isdisjoint(node.reads):
             behind.update(node.writes)
+            continue
+        if not has_rules(node, before=False):
             continue
         for verdict in verdicts(Question(graph, node), before=False):
             # Inference leaves out a node with a pinned result, so all of its results are pinned.
@@ -256,21 +268,45 @@ def _inferred(
     try:
         model = inference_model(graph, pinned, hints.withheld, hints.shown)
         follow = not has_long_vectors(model, graph.types)
-        inferred = shape_inference.infer_shapes(model, data_prop=follow)
+        # A model takes six times the memory of its bytes, which are all that onnx reads.
+        written = model.SerializeToString()
+        del model
+        inferred = shape_inference.infer_shapes(written, data_prop=follow)
     except _FAILURES as error:
         place = Place(file=str(graph.path))
         raise BAD_MODEL.error(_sentence(error), place=place) from error
     types = {**graph.inputs, **graph.foreign, **pinned}
     negative: dict[str, Sequence[int]] = dict(hints.negative)
-    for value in (*inferred.graph.value_info, *inferred.graph.output):
-        known = type_of_proto(value.type)
-        if known is not None:
-            types[value.name] = known
-        extents = [dim.dim_value for dim in value.type.tensor_type.shape.dim]
-        if min(extents, default=0) < 0:
-            negative[value.name] = extents
-    _refuse_negative(graph, negative)
+    _read_types(inferred.graph, types, negative)
+    if negative:
+        _refuse_negative(graph, negative)
+    if len(graph.nodes) >= _MANY:
+        del inferred
+        give_back()
     return types
+
+
+def _read_types(
+    graph: onnx.GraphProto, types: dict[str, ValueType], negative: dict[str, Sequence[int]]
+) -> None:
+    """Read the types that onnx has added to a graph, and of negative dims all dims."""
+    seen: dict[bytes, tuple[ValueType | None, list[int]]] = {}
+    for value in chain(graph.value_info, graph.output):
+        # Many values are of few types, and one look-up takes less than reading a type's fields.
+        key = value.type.SerializeToString()
+        found = seen.get(key)
+        if found is None:
+            found = seen[key] = type_of_proto(value.type), _extents_below_zero(value.type)
+        if found[0] is not None:
+            types[intern(value.name)] = found[0]
+        if found[1]:
+            negative[value.name] = found[1]
+
+
+def _extents_below_zero(proto: onnx.TypeProto) -> list[int]:
+    """Return the dims of a type if one of them is negative; else none."""
+    extents = [dim.dim_value for dim in proto.tensor_type.shape.dim]
+    return extents if min(extents, default=0) < 0 else []
 
 
 def _refuse_negative(graph: WorkGraph, negative: Mapping[str, Sequence[int]]) -> None:

@@ -41,19 +41,12 @@ def inference_model(
     model.opset_import.extend(imports(graph.opsets))
     proto = model.graph
     proto.name = "g"
-    for name, known in (*graph.inputs.items(), *graph.foreign.items(), *pinned.items()):
-        proto.input.append(_value_info(name, known))
-    for name, const in graph.consts.items():
-        if element_count(const.shape) <= SMALL:
-            proto.initializer.append(small_tensor(name, const))
-        else:
-            known = ValueType(element_of_dtype(const.dtype), const.shape)
-            proto.input.append(_value_info(name, known))
+    _write_given(proto, graph, pinned)
     imported = set(graph.opsets)
     for node in graph.nodes:
         # Nobody has looked at the nodes of inner graphs; onnx would infer them along.
         left = node in left_out or node in graph.unsound or node.holds_graphs
-        if left or any(name in pinned for name in node.writes):
+        if left or (pinned and any(name in pinned for name in node.writes)):
             continue
         if node in shown:
             proto.node.extend(shown[node].nodes)
@@ -62,13 +55,26 @@ def inference_model(
         if node.domain not in imported:
             imported.add(node.domain)
             model.opset_import.append(onnx.OperatorSetIdProto(domain=node.domain, version=1))
-        proto.value_info.extend(_declared_values(graph, node))
+        if graph.declared:
+            proto.value_info.extend(_declared_values(graph, node))
     taken = {value.name for value in proto.value_info}
     given = (graph.consts, graph.inputs, pinned)
     for name in dict.fromkeys(graph.outputs):
         if name not in taken and not any(name in known for known in given):
             proto.output.append(onnx.ValueInfoProto(name=name))
     return model
+
+
+def _write_given(proto: onnx.GraphProto, graph: WorkGraph, pinned: Mapping[str, ValueType]) -> None:
+    """Write inputs and constants, what no node of the model makes."""
+    for name, known in (*graph.inputs.items(), *graph.foreign.items(), *pinned.items()):
+        proto.input.append(_value_info(name, known))
+    for name, const in graph.consts.items():
+        if element_count(const.shape) <= SMALL:
+            _fill(proto.initializer.add(), name, const)
+        else:
+            known = ValueType(element_of_dtype(const.dtype), const.shape)
+            proto.input.append(_value_info(name, known))
 
 
 def _declared_values(graph: WorkGraph, node: WorkNode) -> list[onnx.ValueInfoProto]:
@@ -105,9 +111,14 @@ def type_proto(known: ValueType) -> onnx.TypeProto:
 
 def small_tensor(name: str, const: ConstData) -> onnx.TensorProto:
     """Return a constant with its data."""
-    return onnx.TensorProto(
-        name=name,
-        data_type=element_of_dtype(const.dtype),
-        dims=const.shape,
-        raw_data=const.numpy().tobytes(),
-    )
+    tensor = onnx.TensorProto()
+    _fill(tensor, name, const)
+    return tensor
+
+
+def _fill(tensor: onnx.TensorProto, name: str, const: ConstData) -> None:
+    """Write a constant with its data into an empty tensor."""
+    tensor.name = name
+    tensor.data_type = element_of_dtype(const.dtype)
+    tensor.dims.extend(const.shape)
+    tensor.raw_data = const.numpy().tobytes()

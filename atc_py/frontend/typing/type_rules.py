@@ -26,6 +26,7 @@ __all__ = [
     "Shown",
     "TypeRule",
     "Withheld",
+    "has_rules",
     "rules_of",
     "type_rule",
     "verdicts",
@@ -206,6 +207,11 @@ def type_rule(
 def rules_of(operator: str) -> tuple[TypeRule, ...]:
     """Return all rules of an operator, in the order of registration."""
     return tuple(_REGISTRY.get(operator, ()))
+
+
+def has_rules(node: WorkNode, *, before: bool) -> bool:
+    """Return True if there are rules about a node's operator, before or after onnx is asked."""
+    return any(rule.before is before for rule in _REGISTRY.get(node.op_type, ()))
 
 
 def verdicts(asked: Question, *, before: bool) -> Iterator[Verdict]:

@@ -11,7 +11,8 @@ from atc_py.tensor.shapes import element_count
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-    from atc_py.ir import Graph, Node, Origin, Value
+    from atc_py.ir import AttrValue, Graph, Node, Origin, Value
+    from atc_py.passes.precision.controls import Controls
 
 __all__ = ["MergeCommonNodesPass"]
 
@@ -31,7 +32,7 @@ class MergeCommonNodesPass(Pass):
 
     def run(self, graph: Graph, context: PassContext) -> int:
         """Merge all in one walk, producers first; returns how many nodes went."""
-        first: dict[Hashable, Node] = {}
+        first = _FirstNodes(context.controls)
         twins: dict[Node, list[Node]] = {}
         graph.sort()
         for node in graph.nodes:
@@ -41,8 +42,7 @@ class MergeCommonNodesPass(Pass):
                 or any(value.is_output for value in node.outputs)
             ):
                 continue
-            controls = (context.controls.keeps(node), context.controls.custom_of(node) is not None)
-            kept = first.setdefault((*_key(node), controls), node)
+            kept = first.like(node)
             if kept is not node:
                 for mine, value in zip(node.outputs, kept.outputs, strict=True):
                     mine.replace_by(value)
@@ -53,6 +53,39 @@ class MergeCommonNodesPass(Pass):
         graph.remove_nodes(gone)
         context.fusions.of(self.name).applied(len(gone))
         return len(gone)
+
+
+class _FirstNodes:
+    """The first of the nodes that do the same.
+
+    Contents of constants, which may be the result of arithmetic that is left for later, are read
+    where nodes are alike in all else.
+    """
+
+    def __init__(self, controls: Controls) -> None:
+        self._controls = controls
+        self._single: dict[Hashable, Node | None] = {}
+        self._read: dict[Hashable, Node] = {}
+
+    def like(self, node: Node) -> Node:
+        """Return the first node that does the same as `node`, which may be itself.
+
+        What nodes before it read is final: those that went were replaced when they were met.
+        """
+        concerned = self._controls.concern_nodes
+        controls = concerned and (
+            self._controls.keeps(node),
+            self._controls.custom_of(node) is not None,
+        )
+        key = *_key(node), controls
+        if key not in self._single:
+            self._single[key] = node
+            return node
+        single = self._single[key]
+        if single is not None:
+            self._single[key] = None
+            self._read[(*key, *_contents(single))] = single
+        return self._read.setdefault((*key, *_contents(node)), node)
 
 
 def _is_random(node: Node) -> bool:
@@ -68,15 +101,25 @@ def _origins(kept: Node, twins: Sequence[Node]) -> tuple[Origin, ...]:
 
 
 def _key(node: Node) -> tuple[Hashable, ...]:
-    """Return the key that nodes computing the same share; 0.0 and -0.0 differ."""
-    operands = tuple(None if value is None else _operand_key(value) for value in node.inputs)
-    types = tuple(value.type for value in node.outputs)
-    attributes = tuple((name, repr(value)) for name, value in sorted(node.attributes.items()))
-    return node.op, attributes, operands, types
+    """Return what nodes that compute the same share, beside contents; 0.0 and -0.0 differ."""
+    operands = [value.type if value and _is_small(value) else value for value in node.inputs]
+    types = [value.type for value in node.outputs]
+    attributes = [(name, _told_apart(value)) for name, value in sorted(node.attributes.items())]
+    return node.op, tuple(attributes), tuple(operands), tuple(types)
 
 
-def _operand_key(value: Value) -> Hashable:
-    """Return a value, or the contents of a small constant."""
-    if value.const is None or element_count(value.const.shape) > _SMALL:
-        return value
-    return value.type, value.const.numpy().tobytes()
+def _told_apart(value: AttrValue) -> Hashable:
+    """Return a value that equals no other of its attribute: floats as text."""
+    first = value[0] if isinstance(value, tuple) and value else value
+    return repr(value) if isinstance(first, float) else value
+
+
+def _contents(node: Node) -> list[bytes]:
+    """Return the contents of the small constants that a node reads."""
+    small = [value.const for value in node.present_inputs if _is_small(value)]
+    return [const.numpy().tobytes() for const in small if const is not None]
+
+
+def _is_small(value: Value) -> bool:
+    """Return True for a constant whose contents are compared."""
+    return value.const is not None and element_count(value.const.shape) <= _SMALL

@@ -73,7 +73,7 @@ def _keeps_axes(node: Node) -> bool:
     row = find_operator(node.op)
     if row is None or row.unit is Unit.LOCAL or row.unit is Unit.CUBE:
         return False
-    return node.op != "TransposeD"
+    return node.op not in {"Aipp", "TransposeD"}
 
 
 def _has_format(value: Value) -> bool:

@@ -52,18 +52,17 @@ def placement_of(graph: Graph, plan: MemoryPlan) -> Placement:
     values = list(graph.values())
     number = {value: position for position, value in enumerate(values)}
     inputs, outputs = set(graph.inputs), set(graph.outputs)
-    tensors = [
-        PlacedTensor(
-            value.name,
-            value.type.stored_dims,
-            value.type.dtype.itemsize,
-            plan.spots[value],
-            _source(value, inputs),
-            value in outputs,
-            str(value.type.storage or ""),
+    stored = {
+        kind: (kind.stored_dims, kind.dtype.itemsize, str(kind.storage or ""))
+        for kind in {value.type for value in values}
+    }
+    tensors = []
+    for value in values:
+        dims, itemsize, storage = stored[value.type]
+        spot, source = plan.spots[value], _source(value, inputs)
+        tensors.append(
+            PlacedTensor(value.name, dims, itemsize, spot, source, value in outputs, storage)
         )
-        for value in values
-    ]
     nodes = [_placed(node, number) for node in graph.nodes]
     return Placement(tensors, nodes, plan.alignment, plan.arena, plan.bound, plan.padding)
 

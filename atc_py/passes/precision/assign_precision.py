@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from atc_py.diag import Sink
 from atc_py.ir import Phase
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.precision.casts import cast_engine, insert_cast
-from atc_py.passes.precision.columns import Choice, choose_column
+from atc_py.passes.precision.columns import broken_limit, choose_column
 from atc_py.passes.precision.decisions import Decision
 from atc_py.passes.precision.implementations import assign_implementations
-from atc_py.passes.precision.node_context import tensors_of
+from atc_py.passes.precision.node_context import source_of, tensors_of
 from atc_py.passes.precision.products import assign_products
 from atc_py.passes.precision.refusals import refusal_of
 from atc_py.passes.precision.requested_dtypes import (
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from atc_py.diag import Code
     from atc_py.ir import Graph, Node, Value
+    from atc_py.passes.precision.columns import Choice
 
 __all__ = ["AssignPrecisionPass"]
 
@@ -54,6 +55,13 @@ class AssignPrecisionPass(Pass):
         return _Assignment(graph, context).run()
 
 
+_Sides: TypeAlias = "tuple[tuple[DType | None, ...], tuple[DType, ...]]"
+"""Dtypes of inputs and outputs by position; None where an input is absent."""
+
+_Met: TypeAlias = "tuple[Wish | None, tuple[Wish, Choice] | None]"
+"""The first wish where no column meets it, and the one that a column meets, if any."""
+
+
 class _Assignment:
     """One run over one graph: the dtypes of the model and the casts made so far."""
 
@@ -63,6 +71,8 @@ class _Assignment:
         self._controls = context.controls
         self._origin = {value: value.type.dtype for value in graph.values()}
         self._casts: dict[tuple[Value, DType], Value] = {}
+        self._met: dict[tuple[object, ...], _Met] = {}
+        self._sides: dict[_Sides, _Sides] = {}
         self._sink = Sink()
 
     def run(self) -> int:
@@ -83,6 +93,8 @@ class _Assignment:
         """Return `value` in the dtype of output `name`, or in the one the user gave it."""
         given = self._controls.output_dtype(name)
         dtype = given or self._origin[value]
+        if value.type.dtype is dtype:
+            return value
         reason = "output-type" if given else "the model's own dtype"
         return self._cast(value, dtype, f"output {name} is {dtype.value}: {reason}")
 
@@ -93,19 +105,47 @@ class _Assignment:
             return
         if node.op == "Cast":
             node.engine = cast_engine(node, self._context.soc)
-            self._record(node, "Cast of the model: as it is there")
+            self._record(node, "Cast of the model: as it is there", self._origins(node))
             return
+        origin = self._origins(node)
+        first, met = self._met_wish(node, row, origin)
+        if met is not None:
+            wish, choice = met
+            self._apply(node, choice, wish.rule, origin)
+            if first is not None and first.otherwise is not None:
+                self._warn(node, first.otherwise, wish)
+        elif first is not None:
+            self._refuse(node, row, first)
+
+    def _met_wish(self, node: Node, row: TargetOp, origin: _Sides) -> _Met:
+        """Return the first wish that is not met, and what is: from a cache, as nodes are alike.
+
+        In one model and without controls of nodes, wishes are decided by the operator, dtypes of
+        the model and, in the mixed modes and of what launches no kernel, by what gives the
+        inputs; the columns by those, the present inputs and the limits on attributes.
+        """
+        if self._controls.concern_nodes:
+            return self._first_met(node, row)
+        before: object = None
+        if row.unit is Unit.LOCAL:
+            before = tuple([value.type.dtype if value else None for value in node.inputs])
+        elif self._context.precision_mode.is_mixed:
+            before = source_of(node, self._context)
+        key = node.op, origin, before, broken_limit(node, row) is None
+        known = self._met.get(key)
+        if known is None:
+            known = self._met[key] = self._first_met(node, row)
+        return known
+
+    def _first_met(self, node: Node, row: TargetOp) -> _Met:
+        """Return the first wish, where it is not met, and the first that is, with its column."""
         first: Wish | None = None
         for wish in self._wishes(node, row):
             choice = self._choose(node, row, wish)
             if choice is not None:
-                self._apply(node, choice, wish.rule)
-                if first is not None and first.otherwise is not None:
-                    self._warn(node, first.otherwise, wish)
-                return
+                return first, (wish, choice)
             first = first or wish
-        if first is not None:
-            self._refuse(node, row, first)
+        return first, None
 
     def _wishes(self, node: Node, row: TargetOp) -> Iterator[Wish]:
         """Yield the dtypes requested for the node, the strongest control first."""
@@ -136,43 +176,41 @@ class _Assignment:
         present = [d for v, d in zip(node.inputs, choice.inputs, strict=True) if v is not None]
         return choice if SHORT & {*present, *choice.outputs} else None
 
-    def _apply(self, node: Node, choice: Choice, rule: str) -> None:
+    def _apply(self, node: Node, choice: Choice, rule: str, origin: _Sides) -> None:
         """Give the node its engine and dtypes, with casts before it where they are needed."""
         node.engine = choice.engine
         node.attributes.update(choice.attributes)
-        origin = self._origins(node)
         for position, value in enumerate(node.inputs):
-            if value is not None:
-                dtype = choice.inputs[position]
+            if value is None:
+                continue
+            dtype = choice.inputs[position]
+            taken = value
+            if value.type.dtype is not dtype:
                 reason = f"{node.name} ({node.op}) takes {dtype.value} on {choice.engine.value}"
-                node.set_input(position, self._cast(value, dtype, f"{reason}: {rule}"))
+                taken = self._cast(value, dtype, f"{reason}: {rule}")
+            node.set_input(position, taken)  # also the same one: uses come in the order of nodes
         for value, dtype in zip(node.outputs, choice.outputs, strict=True):
-            value.type = value.type.with_dtype(dtype)
+            if value.type.dtype is not dtype:
+                value.type = value.type.with_dtype(dtype)
         self._record(node, rule, origin)
 
-    def _origins(self, node: Node) -> tuple[tuple[DType | None, ...], tuple[DType, ...]]:
+    def _origins(self, node: Node) -> _Sides:
         """Return the model's own dtypes of the node's inputs and outputs."""
-        inputs = tuple(self._origin.get(v, v.type.dtype) if v else None for v in node.inputs)
-        return inputs, tuple(self._origin[value] for value in node.outputs)
+        inputs = tuple([self._origin.get(v, v.type.dtype) if v else None for v in node.inputs])
+        return self._shared((inputs, tuple([self._origin[value] for value in node.outputs])))
 
-    def _record(
-        self,
-        node: Node,
-        rule: str,
-        origin: tuple[tuple[DType | None, ...], tuple[DType, ...]] | None = None,
-    ) -> None:
+    def _record(self, node: Node, rule: str, origin: _Sides) -> None:
         """Put what was chosen for the node on record."""
-        chosen = (
-            tuple(v.type.dtype if v else None for v in node.inputs),
-            tuple(value.type.dtype for value in node.outputs),
-        )
-        decision = Decision(origin or self._origins(node), chosen, rule)
-        self._context.decisions.nodes[node.name] = decision
+        inputs = tuple([value.type.dtype if value else None for value in node.inputs])
+        chosen = self._shared((inputs, tuple([value.type.dtype for value in node.outputs])))
+        self._context.decisions.nodes[node.name] = Decision(origin, chosen, rule)
+
+    def _shared(self, sides: _Sides) -> _Sides:
+        """Return equal dtypes as one object: all nodes are on record, and many are alike."""
+        return self._sides.setdefault(sides, sides)
 
     def _cast(self, value: Value, dtype: DType, reason: str) -> Value:
         """Return `value` as `dtype`; one Cast serves all users, the first is its reason."""
-        if value.type.dtype is dtype:
-            return value
         key = (value, dtype)
         if key not in self._casts:
             result = self._casts[key] = insert_cast(self._graph, value, dtype, self._context.soc)

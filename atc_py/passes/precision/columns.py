@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -76,36 +76,15 @@ def choose_column(
 def offered_columns(node: Node, row: TargetOp, soc: Soc) -> tuple[Choice, ...]:
     """Return engine and dtype columns that `soc` has for `node`, preferred first."""
     within = broken_limit(node, row) is None
-    return _offered(_One(row), _One(soc), within, (len(node.inputs), len(node.outputs)))
-
-
-_T = TypeVar("_T")
-
-
-class _One(Generic[_T]):
-    """One object as a key, compared by identity: hashing all facts of a row takes long."""
-
-    __slots__ = ("it",)
-
-    def __init__(self, it: _T) -> None:
-        self.it = it
-
-    def __hash__(self) -> int:
-        return id(self.it)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _One) and self.it is other.it
+    return _offered(row, soc, within, (len(node.inputs), len(node.outputs)))
 
 
 @lru_cache(maxsize=4096)
-def _offered(
-    one: _One[TargetOp], soc: _One[Soc], within: bool, counts: tuple[int, int]
-) -> tuple[Choice, ...]:
+def _offered(row: TargetOp, soc: Soc, within: bool, counts: tuple[int, int]) -> tuple[Choice, ...]:
     """Return a row's columns for so many operands; `within` the limits of the AI Core."""
-    row = one.it
     if row.unit is Unit.LOCAL:
         return tuple(_spread(Engine.LOCAL, column, counts) for column in row.columns)
-    usable = row.columns_on(soc.it) if within else ()
+    usable = row.columns_on(soc) if within else ()
     return (
         *(_spread(Engine.AICORE, column, counts) for column in usable),
         *(_spread(Engine.AICPU, column, counts) for column in row.aicpu_columns),
@@ -114,17 +93,38 @@ def _offered(
 
 def fits(node: Node, row: TargetOp, soc: Soc) -> bool:
     """Return True if the node's engine and the dtypes of its values are an offered column."""
+    within = broken_limit(node, row) is None
+    inputs = tuple([None if value is None else value.type.dtype for value in node.inputs])
+    outputs = tuple([value.type.dtype for value in node.outputs])
+    return _is_offered(row, soc, within, node.engine, (inputs, outputs))
+
+
+@lru_cache(maxsize=4096)
+def _is_offered(
+    row: TargetOp,
+    soc: Soc,
+    within: bool,
+    engine: Engine | None,
+    dtypes: tuple[tuple[DType | None, ...], tuple[DType, ...]],
+) -> bool:
+    """Return True if engine and dtypes are a column; None stands for an absent input."""
+    inputs, outputs = dtypes
     return any(
-        choice.engine is node.engine
-        and all(v is None or v.type.dtype is d for v, d in zip(node.inputs, choice.inputs))  # noqa: B905  (same length by construction)
-        and all(v.type.dtype is d for v, d in zip(node.outputs, choice.outputs))  # noqa: B905
-        for choice in offered_columns(node, row, soc)
+        choice.engine is engine
+        and all(
+            have is None or have is take for have, take in zip(inputs, choice.inputs, strict=True)
+        )
+        and outputs == choice.outputs
+        for choice in _offered(row, soc, within, (len(inputs), len(outputs)))
     )
 
 
 def broken_limit(node: Node, row: TargetOp) -> Limit | Values | None:
     """Return the first limit of the AI Core kernel that the node's attributes break, or None."""
-    return next((limit for limit in row.limits if not _within(node, limit)), None)
+    for limit in row.limits:
+        if not _within(node, limit):
+            return limit
+    return None
 
 
 def _within(node: Node, limit: Limit | Values) -> bool:

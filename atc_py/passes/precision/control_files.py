@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from atc_py.diag import AtcError, Place, Sink
+from atc_py.diag import AtcError, AtcFault, Place, Sink
 from atc_py.diag.codes import (
     BAD_CONTROL_FILE,
     BAD_OPTION,
@@ -84,7 +85,7 @@ def find_controls(
         clip_weights=options.is_weight_clip,
         allow_hf32=options.allow_hf32,
         implementation_nodes=implementation_nodes,
-        implementation_types=implementation_types,
+        implementation_types=_listed_modes(options.implementations) | implementation_types,
     )
     return controls, tuple(reader.sink.errors)
 
@@ -171,7 +172,9 @@ class _Reader:
         found = frozenset(part.strip() for part in text.split(";") if part.strip())
         for name in sorted(found - set(self._names.inputs)):
             place = Place(field="--input-fp16-nodes")
-            self._add_unknown("input", name, self._names.inputs, place)
+            code = "E10017" if name in self._names.nodes else "E10016"
+            fault = AtcFault(code, (name, "input_fp16_nodes"))
+            self._add_unknown("input", name, self._names.inputs, place, fault)
         return found
 
     def outputs(self, text: str) -> dict[str, DType]:
@@ -206,12 +209,20 @@ class _Reader:
             self._add_unknown("output of the model", name, self._names.outputs, place)
         return name
 
-    def _add_unknown(self, kind: str, name: str, known: Iterable[str], place: Place) -> None:
+    def _add_unknown(
+        self,
+        kind: str,
+        name: str,
+        known: Iterable[str],
+        place: Place,
+        fault: AtcFault | None = None,
+    ) -> None:
         """Keep a name that nothing has; the nearest ones are looked for while there are few."""
         if len(self.sink.diagnostics) < _ADVISED:
-            self.sink.add(unknown_name(kind, name, known, place))
+            found = unknown_name(kind, name, known, place)
         else:
-            self.sink.add(NOT_IN_MODEL.diagnostic(f"no {kind} is called {name!r}", place=place))
+            found = NOT_IN_MODEL.diagnostic(f"no {kind} is called {name!r}", place=place)
+        self.sink.add(replace(found, atc=fault))
 
     def _node(self, name: str, place: Place) -> str:
         """Return `name`; refuse one that no node of the model has."""
@@ -225,6 +236,19 @@ class _Reader:
             known = self._names.types | {row.name for row in operators()}
             self._add_unknown("operator", name, sorted(known), place)
         return name
+
+
+def _listed_modes(text: str) -> dict[str, str]:
+    """Return the modes of `Operator=mode` joined by `;`; operators that the model lacks are idle."""
+    found = {}
+    for entry in filter(None, (part.strip() for part in text.split(";"))):
+        op, _, mode = (part.strip() for part in entry.partition("="))
+        if not op or mode not in IMPLEMENTATIONS:
+            raise BAD_OPTION.error(
+                f"{entry!r} is not `Operator=mode`", help=f"modes are {', '.join(IMPLEMENTATIONS)}"
+            )
+        found[op] = mode
+    return found
 
 
 def _acl_dtype(name: str) -> DType:

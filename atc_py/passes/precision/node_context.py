@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from atc_py.passes.base import PassContext
     from atc_py.target import TargetOp
 
-__all__ = ["tensors_of"]
+__all__ = ["source_of", "tensors_of"]
 
 
 def tensors_of(
@@ -30,12 +30,12 @@ def tensors_of(
         tuple(origin[value] for value in node.outputs),
         frozenset(row.numbers_at(len(node.inputs))),
         controls.list_of(node.op, family),
-        _before(node, context),
+        source_of(node, context),
         family.value if published else "",
     )
 
 
-def _before(node: Node, context: PassContext) -> tuple[str, DType] | None:
+def source_of(node: Node, context: PassContext) -> tuple[str, DType] | None:
     """Return the source of the first float input, and its dtype; None without such an input.
 
     Inputs of the model count like nodes. Constants come last, as CANN's fusion engine sorts them.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from atc_py.diag import AtcError
+from atc_py.diag import AtcError, AtcFault
 from atc_py.diag.codes import BAD_INPUT_SHAPE, BAD_MODEL, BAD_NODE
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, format_input_shapes
 from atc_py.pipeline.proposal.open_dims import given_dims, shapes_of
@@ -107,6 +107,7 @@ def _diagnostic(
         place=replace(INPUT_SHAPE_PLACE, file=str(file.path)),
         help=f"the nearest dims that fit {'are' if several else 'are these:'} --input-shape "
         + " or ".join(f'"{text}"' for text in found),
+        atc=AtcFault("E89999", (fault.message,)),
     )
 
 

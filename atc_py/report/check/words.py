@@ -191,7 +191,7 @@ def _nodes_with(
         for found in model.findings
         if found.code == code and certainty in {"", found.certainty}
     }
-    if verdict is None:
+    if verdict is None or not nodes:
         return len(nodes)
     rows: dict[tuple[str, int | None, str], str] = {
         (row.scope, row.index, row.name): row.verdict for row in model.network

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.report.fix.nodes import fixed_nodes_table
+from atc_py.report.model.gears import converted_gears
 from atc_py.report.model.layout import conversions_text
 from atc_py.report.model.memory_tables import memory_row
 from atc_py.report.model.quant_bias import bias_json, bias_rows
@@ -25,7 +26,8 @@ def conversion_tables(done: Conversion) -> list[Table]:
     """Return the tables that `convert` prints."""
     fixed = [fixed_nodes_table(done.facts.fixed)] if done.facts.fixed else []
     others = [*fixed, *semantics_tables(done.facts.semantics)]
-    return [_stages(done), *others, _operators(done.facts), _summary(done)]
+    gears = converted_gears(done.gears)
+    return [_stages(done), *others, _operators(done.facts), *gears, _summary(done)]
 
 
 def _stages(done: Conversion) -> Table:

@@ -5,55 +5,63 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from atc_py.report.model.gears import gears_json, gears_table
 from atc_py.report.model.memory_tables import memory_tables
+from atc_py.report.model.pictures import picture_tables
 from atc_py.report.model.quant_bias import bias_rows
 from atc_py.report.model.semantics import semantics_tables
 from atc_py.report.tables import Table, format_bytes
 from atc_py.results.cann_nodes import read_semantics
 from atc_py.results.memory_facts import memory_facts
+from atc_py.results.picture_inputs import picture_inputs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+    from atc_py.package.reader import OfflineModel
     from atc_py.package.schema import OmModel, OmPort
 
 __all__ = ["model_json", "model_tables"]
 
 
-def model_tables(
-    description: OmModel, file_bytes: int, report: Mapping[str, object]
-) -> list[Table]:
-    """Return summary, inputs and outputs, operators, memory of an offline model."""
+def model_tables(model: OfflineModel, file_bytes: int) -> list[Table]:
+    """Return summary, gears, inputs and outputs, operators, memory of an offline model."""
+    description = model.description
+    gears = gears_table(model)
     return [
-        _summary(description, file_bytes, report),
-        *semantics_tables(read_semantics(report, description.name)),
+        _summary(model, file_bytes),
+        *([] if gears is None else [gears]),
+        *semantics_tables(read_semantics(model.report, description.name)),
         _ports(description),
+        *picture_tables(picture_inputs(description)),
         _operators(description),
         *memory_tables(memory_facts(description)),
     ]
 
 
-def model_json(description: OmModel, file_bytes: int, report: Mapping[str, object]) -> object:
+def model_json(model: OfflineModel, file_bytes: int) -> dict[str, object]:
     """Return the same as JSON values, with the compilation's own report."""
+    description = model.description
     memory = memory_facts(description)
     return {
         "name": description.name,
         "producer": description.producer,
-        "format_version": description.format_version,
+        "format_version": model.format_version,
         "soc": description.soc,
         "options": description.options,
         "inputs": [_port_json(description, port) for port in description.inputs],
         "outputs": [_port_json(description, port) for port in description.outputs],
+        "aipp": [each.as_json() for each in picture_inputs(description)],
+        "gears": gears_json(model),
         "operators": dict(sorted(Counter(node.op for node in description.nodes).items())),
         "members": len(description.members),
         "file_bytes": file_bytes,
         "memory": None if memory is None else memory.as_json(),
-        "report": dict(report),
+        "report": dict(model.report),
     }
 
 
-def _summary(description: OmModel, file_bytes: int, report: Mapping[str, object]) -> Table:
+def _summary(model: OfflineModel, file_bytes: int) -> Table:
     """Return the table of a model's identity, target and size."""
+    description = model.description
     weights = sum(
         member.size for name, member in description.members.items() if name.startswith("weights/")
     )
@@ -61,10 +69,10 @@ def _summary(description: OmModel, file_bytes: int, report: Mapping[str, object]
     kernels = {node.kernel for node in description.nodes if node.kernel is not None}
     rows = (
         ("graph", description.name),
-        ("written by", f"{description.producer}, format {description.format_version}"),
+        ("written by", f"{description.producer}, format {model.format_version}"),
         ("SoC", description.soc),
         ("options", options),
-        *bias_rows(report),
+        *bias_rows(model.report),
         ("nodes", str(len(description.nodes))),
         ("kernel stubs", str(len(kernels))),
         ("weights", format_bytes(weights)),

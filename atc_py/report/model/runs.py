@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from atc_py.options.gears import format_gear
 from atc_py.report.model.comparison import comparison_table
 from atc_py.report.model.semantics import semantics_json, semantics_tables
 from atc_py.report.tables import Table, format_bytes, format_seconds
@@ -35,6 +36,7 @@ def run_json(done: Run, findings: Iterable[Diagnostic] = ()) -> dict[str, object
     """Return the run and its `findings` as JSON values; the arrays themselves are left out."""
     return {
         "seconds": done.seconds,
+        "gear": None if done.gear is None else list(done.gear),
         **semantics_json(done.semantics),
         "outputs": {
             name: {
@@ -65,7 +67,8 @@ def _outputs(done: Run) -> Table:
         )
         for name, array in done.outputs.items()
     )
-    title = f"Outputs, after {format_seconds(done.seconds)}"
+    gear = "" if done.gear is None else f" of gear {format_gear(done.gear)}"
+    title = f"Outputs{gear}, after {format_seconds(done.seconds)}"
     return Table(title, ("name", "dtype", "shape", "min>", "max>", "argmax>", "file"), rows)
 
 

@@ -11,9 +11,11 @@ from atc_py.report.escape import visible
 from atc_py.report.model.semantics import semantics_json
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from atc_py.cost.calibration import Calibration
     from atc_py.cost.network import KernelCost, NetworkCost
-    from atc_py.results.profile import Profile, SocProfile
+    from atc_py.results.profile import GearCost, Profile, SocProfile
 
 __all__ = ["calibration_json", "profile_csv", "profile_json"]
 
@@ -31,8 +33,27 @@ def profile_json(done: Profile) -> str:
         "calibration": None if done.calibration is None else calibration_json(done.calibration),
         **semantics_json(done.semantics),
         "socs": [_soc(each) for each in done.socs],
+        "gears": [row for each in done.socs for row in _gears(each.gears)],
     }
     return json.dumps(document, indent=2) + "\n"
+
+
+def _gears(gears: Sequence[GearCost]) -> list[dict[str, object]]:
+    """Return the cost of each gear as JSON values."""
+    return [
+        {
+            "gear": list(each.values),
+            "inputs": {name: list(shape) for name, shape in each.shapes.items()},
+            "time": {
+                "low": each.cost.time.low,
+                "expected": each.cost.time.expected,
+                "high": each.cost.time.high,
+            },
+            "memory": each.cost.footprint.total,
+            "kernels": len(each.cost.kernels),
+        }
+        for each in gears
+    ]
 
 
 def calibration_json(done: Calibration) -> dict[str, object]:

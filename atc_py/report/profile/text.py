@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atc_py.options.gears import format_gear
+from atc_py.report.model.gears import gear_shapes_text
 from atc_py.report.model.semantics import semantics_tables
 from atc_py.report.tables import Table, format_bytes
 
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from atc_py.cost.calibration import Calibration
     from atc_py.cost.estimate import Estimate
     from atc_py.cost.network import KernelCost, NetworkCost, TimeRange
-    from atc_py.results.profile import Profile
+    from atc_py.results.profile import GearCost, Profile
 
 __all__ = [
     "bound_text",
@@ -65,6 +67,8 @@ def profile_tables(done: Profile) -> list[Table]:
     tables += semantics_tables(done.semantics)
     if len(done.socs) > 1:
         tables.append(comparison_table(done))
+    for each in done.socs:
+        tables += _gear_tables(each.gears)
     for cost in done.costs:
         title = f"{cost.model} on {cost.soc.name}"
         tables.append(Table(title, ("", ""), tuple(summary_rows(cost))))
@@ -79,6 +83,25 @@ def profile_tables(done: Profile) -> list[Table]:
             _kernel_table(cost),
         ]
     return tables
+
+
+def _gear_tables(gears: Sequence[GearCost]) -> list[Table]:
+    """Return a line for each gear with its time; nothing where there are none."""
+    if not gears:
+        return []
+    rows = tuple(
+        (
+            str(at),
+            format_gear(each.values),
+            gear_shapes_text(each.shapes),
+            *map(format_time, (each.cost.time.expected, each.cost.time.low, each.cost.time.high)),
+            format_bytes(each.cost.footprint.total),
+            str(len(each.cost.kernels)),
+        )
+        for at, each in enumerate(gears)
+    )
+    head = ("gear>", "numbers", "inputs", "time>", "low>", "high>", "memory>", "kernels>")
+    return [Table("Gears", head, rows)]
 
 
 def comparison_table(done: Profile) -> Table:

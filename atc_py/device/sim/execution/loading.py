@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from atc_py.device.sim.attributes import read_attributes
 from atc_py.device.sim.execution.chain import chained
 from atc_py.device.sim.execution.program import Program, Step, freeing, without_moves
@@ -25,7 +27,10 @@ if TYPE_CHECKING:
     from atc_py.package.schema import OmNode, OmPort
     from atc_py.target import Operand, TargetOp
 
-__all__ = ["build_program"]
+__all__ = ["build_program", "check_model"]
+
+_COMPARED = 1024
+"""Bytes of numbers up to which nodes are compared by them."""
 
 
 def build_program(model: LoadedModel, *, merged: bool = True, moves: bool = False) -> Program:
@@ -41,6 +46,33 @@ def build_program(model: LoadedModel, *, merged: bool = True, moves: bool = Fals
         AtcError: OM_CONTENT, with every finding.
     """
     return _Loader(model, merged=merged, moves=moves or not merged).load()
+
+
+def check_model(model: LoadedModel) -> None:
+    """Check `model` as `build_program` does, without making it ready to run.
+
+    Of its constants those alone are opened on whose numbers types depend.
+
+    Raises:
+        AtcError: OM_CONTENT, with every finding.
+    """
+    _Loader(model, merged=True, moves=False).check()
+
+
+class _Judged(msgspec.Struct, frozen=True):
+    """A node that was found sound, for all that are alike.
+
+    Attributes:
+        facts: its static facts.
+        row: the operator's.
+        kernel: what computes it.
+        is_late: only the run knows all dims, or a number on which they depend.
+    """
+
+    facts: NodeFacts
+    row: TargetOp
+    kernel: Kernel
+    is_late: bool
 
 
 class _Loader:
@@ -59,18 +91,26 @@ class _Loader:
         self._tensors: list[TensorFacts] = []
         self._constants: dict[int, NDArray[Any]] = {}
         self._defined: set[int] = set()
+        self._judged: dict[tuple[object, ...], _Judged] = {}
+
+    def check(self) -> None:
+        """Raise all findings as one error."""
+        self._read_tensors()
+        self._define_given()
+        for index, node in enumerate(self._description.nodes):
+            self._judge(index, node)
+        self._outputs()
+        self._sink.raise_errors()
 
     def load(self) -> Program:
         """Return the program, or all findings as one error."""
         self._read_tensors()
-        self._read_constants()
-        inputs = self._ports("input", self._description.inputs)
-        self._define(inputs.values(), None)
+        for position, tensor in enumerate(self._description.tensors):
+            if tensor.member is not None:
+                self._open(position)
+        inputs = self._define_given()
         steps = [self._step(index, node) for index, node in enumerate(self._description.nodes)]
-        outputs = self._ports("output", self._description.outputs)
-        for name, tensor in outputs.items():
-            if tensor not in self._defined:
-                self._find(f"nothing computes the tensor of output {name!r}", None)
+        outputs = self._outputs()
         self._sink.raise_errors()
         known = [step for step in steps if step is not None]
         if not self._moves:
@@ -87,7 +127,11 @@ class _Loader:
         self._sink.add(OM_CONTENT.diagnostic(message, place=place))
 
     def _read_tensors(self) -> None:
-        """Read types of all tensors; nothing else can be checked when one makes no sense."""
+        """Read types of all tensors, equal ones as one object.
+
+        Nothing else can be checked when one makes no sense.
+        """
+        known: dict[TensorFacts, TensorFacts] = {}
         for tensor in self._description.tensors:
             try:
                 dtype = DType.parse(tensor.dtype)
@@ -96,24 +140,36 @@ class _Loader:
                 continue
             if any(dim is not None and dim < 0 for dim in tensor.shape):
                 self._find(f"tensor {tensor.name!r} has shape {tensor.shape}", None)
-            self._tensors.append(TensorFacts(dtype, tuple(tensor.shape)))
+            facts = TensorFacts(dtype, tuple(tensor.shape))
+            self._tensors.append(known.setdefault(facts, facts))
         self._sink.raise_errors()
 
-    def _read_constants(self) -> None:
-        """Open the data of the constants and check it by the declared types."""
-        for position, tensor in enumerate(self._description.tensors):
-            if tensor.member is None:
-                continue
-            array = self._model.array(tensor.member)
-            declared = self._tensors[position]
-            if array.dtype.name != declared.dtype.value or array.shape != declared.dims:
-                self._find(
-                    f"constant {tensor.name!r} must be {declared}, found {array.dtype.name} "
-                    f"of shape {list(array.shape)}",
-                    Place(field=tensor.member),
-                )
-            self._constants[position] = array
-        self._defined.update(self._constants)
+    def _open(self, position: int) -> None:
+        """Open the data of a constant and check it by the declared type."""
+        tensor, declared = self._description.tensors[position], self._tensors[position]
+        array = self._constants[position] = self._model.array(tensor.member or "")
+        if array.dtype.name != declared.dtype.value or array.shape != declared.dims:
+            self._find(
+                f"constant {tensor.name!r} must be {declared}, found {array.dtype.name} "
+                f"of shape {list(array.shape)}",
+                Place(field=tensor.member),
+            )
+
+    def _define_given(self) -> dict[str, int]:
+        """Note constants and inputs of the model as there; the inputs by name."""
+        tensors = self._description.tensors
+        self._defined.update(at for at, each in enumerate(tensors) if each.member is not None)
+        inputs = self._ports("input", self._description.inputs)
+        self._define(inputs.values(), None)
+        return inputs
+
+    def _outputs(self) -> dict[str, int]:
+        """Return the outputs of the model by name, all of which must be computed."""
+        outputs = self._ports("output", self._description.outputs)
+        for name, tensor in outputs.items():
+            if tensor not in self._defined:
+                self._find(f"nothing computes the tensor of output {name!r}", None)
+        return outputs
 
     def _ports(self, kind: str, ports: Sequence[OmPort]) -> dict[str, int]:
         """Return inputs or outputs of the model by name, each checked by the list of tensors."""
@@ -141,33 +197,54 @@ class _Loader:
 
     def _step(self, index: int, node: OmNode) -> Step | None:
         """Return one node as a step, or None after a finding."""
-        place = Place(node=index, node_name=node.name, op_type=node.op)
-        try:
-            step = self._checked_step(index, node)
-        except NodeError as error:
-            self._find(str(error), place)
-            step = None
-        inside = [tensor for tensor in node.outputs if 0 <= tensor < len(self._tensors)]
-        self._define(inside, place)
-        return step
-
-    def _checked_step(self, index: int, node: OmNode) -> Step:
-        """Return one node as a step; raises NodeError."""
-        row, kernel = _known(node)
-        self._check_tensors(node)
-        _check_operands("input", row.inputs, node.inputs)
-        _check_operands("output", row.outputs, node.outputs)
+        judged = self._judge(index, node)
+        if judged is None:
+            return None
+        alike = judged.facts
+        numbers = self._numbers(node, judged.row)
         facts = NodeFacts(
-            node.op,
-            node.name,
-            node.engine,
-            tuple(self._tensors[tensor] if tensor >= 0 else None for tensor in node.inputs),
-            tuple(self._tensors[tensor] for tensor in node.outputs),
-            read_attributes(row, node.attributes),
-            self._numbers(row, node),
+            node.op, node.name, node.engine, alike.inputs, alike.outputs, alike.attributes, numbers
         )
-        is_late = not _has_static_types(facts, kernel)
-        return Step(index, facts, kernel, tuple(node.inputs), tuple(node.outputs), is_late)
+        inputs, outputs = tuple(node.inputs), tuple(node.outputs)
+        return Step(index, facts, judged.kernel, inputs, outputs, judged.is_late)
+
+    def _judge(self, index: int, node: OmNode) -> _Judged | None:
+        """Return what holds for a node and all that are alike, or None after a finding."""
+        try:
+            row, kernel = _known(node)
+            self._check_tensors(node)
+            judged = self._sound(node, row, kernel)
+        except NodeError as error:
+            self._find(str(error), _place(index, node))
+            judged = None
+        inside = [tensor for tensor in node.outputs if 0 <= tensor < len(self._tensors)]
+        if self._defined.isdisjoint(inside) and len(inside) == 1:
+            self._defined.add(inside[0])
+        else:
+            self._define(inside, _place(index, node))
+        return judged
+
+    def _sound(self, node: OmNode, row: TargetOp, kernel: Kernel) -> _Judged:
+        """Return what holds for a node, from a cache; raises NodeError.
+
+        Nodes are alike if operator, engine, attributes, the types of all tensors and the numbers
+        that are read are equal. The text of attributes tells 1 from 1.0 and True.
+        """
+        inputs = tuple([self._tensors[at] if at >= 0 else None for at in node.inputs])
+        outputs = tuple([self._tensors[at] for at in node.outputs])
+        numbers = self._numbers(node, row)
+        read = [(at, array.tobytes()) for at, array in numbers.items() if array.nbytes <= _COMPARED]
+        types = tuple(map(id, inputs)), tuple(map(id, outputs))
+        key = node.op, node.engine, repr(node.attributes), *types, *read
+        known = self._judged.get(key) if len(read) == len(numbers) else None
+        if known is None:
+            _check_operands("input", row.inputs, node.inputs)
+            _check_operands("output", row.outputs, node.outputs)
+            attributes = read_attributes(row, node.attributes)
+            facts = NodeFacts(node.op, node.name, node.engine, inputs, outputs, attributes, numbers)
+            known = _Judged(facts, row, kernel, is_late=not _has_static_types(facts, kernel))
+            self._judged[key] = known
+        return known
 
     def _check_tensors(self, node: OmNode) -> None:
         """Check that a node's tensors are in the list and its inputs are defined before it."""
@@ -181,13 +258,23 @@ class _Loader:
             names = ", ".join(repr(self._description.tensors[t].name) for t in early)
             raise NodeError(f"{names} is read before a node computes it")
 
-    def _numbers(self, row: TargetOp, node: OmNode) -> dict[int, NDArray[Any]]:
+    def _numbers(self, node: OmNode, row: TargetOp) -> dict[int, NDArray[Any]]:
         """Return data of constant inputs that the operator reads as numbers."""
-        return {
-            position: self._constants[node.inputs[position]]
-            for position in row.numbers_at(len(node.inputs))
-            if node.inputs[position] in self._constants
-        }
+        if not row.reads_numbers:
+            return {}
+        found = {}
+        for position in row.numbers_at(len(node.inputs)):
+            tensor = node.inputs[position]
+            if tensor >= 0 and self._description.tensors[tensor].member is not None:
+                if tensor not in self._constants:
+                    self._open(tensor)
+                found[position] = self._constants[tensor]
+        return found
+
+
+def _place(index: int, node: OmNode) -> Place:
+    """Return the place of a finding about a node."""
+    return Place(node=index, node_name=node.name, op_type=node.op)
 
 
 def _known(node: OmNode) -> tuple[TargetOp, Kernel]:

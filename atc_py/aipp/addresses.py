@@ -1,0 +1,87 @@
+"""Which input of a model each configuration of a file is for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.diag import AtcFault
+from atc_py.diag.codes import BAD_OPTION
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atc_py.aipp.config import AippConfig
+    from atc_py.aipp.file import AippFile
+    from atc_py.diag import AtcError
+
+__all__ = ["assigned_configs", "dims_gears_refusal", "fp16_input_refusal"]
+
+_NAME, _RANK, _EDGE = "related_input_name", "related_input_rank", "input_edge_idx"
+
+
+def assigned_configs(file: AippFile, inputs: Sequence[str]) -> dict[int, AippConfig]:
+    """Return the configurations of a file by the position of their input.
+
+    Args:
+        file: with any number of configurations.
+        inputs: names of the model's inputs, in order.
+
+    Raises:
+        AtcError: BAD_AIPP (E10052) for an input that the model does not have, for names, which
+            ATC takes for Caffe models alone, and for two configurations for one input.
+    """
+    found: dict[int, AippConfig] = {}
+    for config in file.configs:
+        at = _position(config, inputs)
+        if at in found:
+            place = found[at].place
+            raise config.error(
+                f"input {at} ({inputs[at]!r}) has a second configuration, after that of line "
+                f"{place.line if place else 0}",
+                _RANK,
+                "give each input one `aipp_op`, with its own `related_input_rank`",
+            )
+        found[at] = config
+    return found
+
+
+def _position(config: AippConfig, inputs: Sequence[str]) -> int:
+    """Return the position of the input that a configuration is for."""
+    name, at = str(config[_NAME]), config.integer(_RANK)
+    if name:
+        known = f"`related_input_rank: {inputs.index(name)}`" if name in inputs else f"`{_RANK}`"
+        message = f"'{_NAME}' names inputs of Caffe models alone, found {name!r}"
+        raise config.error(message, _NAME, f"write {known} for an ONNX model")
+    if at >= len(inputs):
+        names = ", ".join(map(repr, inputs))
+        raise config.error(
+            f"'{_RANK}' is {at}, but the model has {len(inputs)} "
+            f"{'input' if len(inputs) == 1 else 'inputs'}: {names}",
+            _RANK,
+            "positions start at 0",
+        )
+    if config.integer(_EDGE):
+        raise config.error(
+            f"'{_EDGE}' is {config[_EDGE]}, but an input has one edge, 0", _EDGE, "delete the field"
+        )
+    return at
+
+
+def dims_gears_refusal(path: str) -> AtcError:
+    """Build the error for AIPP beside gears of dims, which ATC refuses as E10001."""
+    reason = "AIPP is not possible with --dynamic_dims"
+    return BAD_OPTION.error(
+        "AIPP cannot be combined with gears of dims",
+        help="use gears of image sizes, or prepare the pictures outside the model",
+        atc=AtcFault("E10001", (path, "--insert_op_conf", reason)),
+    )
+
+
+def fp16_input_refusal(config: AippConfig, name: str) -> AtcError:
+    """Build the error for AIPP on an input that is fed as float16, which ATC refuses as E10034."""
+    return config.error(
+        f"input {name!r} is fed as float16, but AIPP makes it a picture of bytes",
+        _RANK,
+        "leave the input out of --input-fp16-nodes",
+        AtcFault("E10034", (name,)),
+    )

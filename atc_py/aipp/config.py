@@ -1,0 +1,239 @@
+"""An AIPP configuration as it is written: typed values, each with its place in the file."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from atc_py.aipp.fields import AIPP_FIELDS, AIPP_MODES, AippField, FieldKind, find_field
+from atc_py.aipp.image_formats import IMAGE_FORMATS, OTHER_FORMATS
+from atc_py.aipp.text_format import TextFormatError, TextPlace
+from atc_py.diag import AtcFault, Place
+from atc_py.diag.codes import BAD_AIPP
+from atc_py.diag.suggestions import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from atc_py.aipp.text_format import TextField, TextValue
+    from atc_py.diag import AtcError
+
+__all__ = [
+    "FORMAT_NUMBERS",
+    "AippConfig",
+    "GivenField",
+    "config_of_fields",
+    "typed_value",
+    "unknown_field",
+]
+
+AippValue = bool | int | float | str
+"""Value of a field."""
+
+FORMAT_NUMBERS = {row.name: row.number for row in IMAGE_FORMATS} | OTHER_FORMATS
+"""Numbers of `input_format` in the grammar, by name."""
+
+_TRUE, _FALSE = {"true", "True", "t", "1"}, {"false", "False", "f", "0"}
+_NUMBER = re.compile(
+    r"(-?(?:(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity|nan))f?",
+    re.IGNORECASE,
+)
+_SIGNED, _UNSIGNED = (-(2**31), 2**31 - 1), (0, 2**32 - 1)
+
+
+class GivenField(NamedTuple):
+    """A value that the file gives, and the place of the field's name if the file is a text."""
+
+    value: AippValue
+    place: TextPlace | None
+
+
+@dataclass(frozen=True, slots=True)
+class AippConfig:
+    """One `aipp_op` of a file.
+
+    Attributes:
+        file: path of the file, as the user gave it; None for values that come from no file.
+        place: where the message begins; None where the values come from no text.
+        given: the fields that the file has, by name.
+    """
+
+    file: str | None
+    place: TextPlace | None
+    given: Mapping[str, GivenField]
+
+    def __contains__(self, name: str) -> bool:
+        """Return True if the file gives the field."""
+        return name in self.given
+
+    def __getitem__(self, name: str) -> AippValue:
+        """Return the field's value, or its default where the file has none."""
+        if name in self.given:
+            return self.given[name].value
+        row = find_field(name)
+        if row is None:
+            raise KeyError(name)
+        return row.default
+
+    def integer(self, name: str) -> int:
+        """Return the value of a field of whole numbers."""
+        return int(self[name])
+
+    def number(self, name: str) -> float:
+        """Return the value of a field of numbers."""
+        return float(self[name])
+
+    def switch(self, name: str) -> bool:
+        """Return the value of a field that is true or false."""
+        return bool(self[name])
+
+    def place_of(self, name: str | None = None) -> Place:
+        """Return the place of a field, or of the message where the file does not have it."""
+        field = self.given.get(name or "")
+        place = field.place if field else self.place
+        line, column = place or (None, None)
+        return Place(self.file, field=name, line=line, column=column)
+
+    def error(
+        self,
+        message: str,
+        field: str | None = None,
+        help: str | None = None,  # noqa: A002  (the word of diagnostics)
+        atc: AtcFault | None = None,
+    ) -> AtcError:
+        """Build the error for a fault of this configuration; ATC's code is E10052 unless given."""
+        return BAD_AIPP.error(
+            message,
+            place=self.place_of(field),
+            help=help,
+            atc=atc or AtcFault("E10052", (message,)),
+        )
+
+
+def config_of_fields(file: str, place: TextPlace, fields: Iterable[TextField]) -> AippConfig:
+    """Return the configuration that a message's fields make.
+
+    Raises:
+        TextFormatError: for unknown fields, values of another type, and fields given twice that
+            the grammar takes once.
+        AtcError: BAD_AIPP for lists of more than one value, and for fields given twice that the
+            grammar takes as a list.
+    """
+    given: dict[str, GivenField] = {}
+    twice: list[str] = []
+    for field in fields:
+        row = find_field(field.name)
+        if row is None:
+            raise unknown_field(field.name, field.place)
+        if field.fields is not None:
+            raise TextFormatError(
+                f"{field.name!r} takes {row.kind.value}, found a message", field.place, field.name
+            )
+        if field.is_list and not row.repeated:
+            raise TextFormatError(
+                f"{field.name!r} takes one value, found a list", field.place, field.name
+            )
+        if field.name in given and not row.repeated:
+            raise TextFormatError(f"{field.name!r} is given a second time", field.place, field.name)
+        for value in field.values:
+            typed = typed_value(row, value)
+            twice += [field.name] if field.name in given else []
+            given[field.name] = GivenField(typed, field.place)
+    config = AippConfig(file, place, given)
+    if twice:
+        raise config.error(f"{twice[0]!r} has more than one value; it takes one", twice[0])
+    return config
+
+
+def unknown_field(name: str, place: TextPlace) -> TextFormatError:
+    """Build the error for a name that no field has."""
+    near = nearest(name, (row.name for row in AIPP_FIELDS), 1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    shown = name if len(name) <= 40 else f"{name[:40]}..."  # noqa: PLR2004  (for the eye)
+    return TextFormatError(f"`aipp_op` has no field {shown!r}{hint}", place, name[:40])
+
+
+def typed_value(row: AippField, value: TextValue) -> AippValue:
+    """Return a value as the field's type.
+
+    Raises:
+        TextFormatError: it is not of that type.
+    """
+    typed = None
+    if value.is_string == (row.kind is FieldKind.STRING):
+        typed = _READERS[row.kind](value.text)
+    if typed is None:
+        shown = repr(value.text[:30]) if value.is_string else value.text[:30]
+        names = _known_names(row.kind)
+        known = f", one of {', '.join(names)}" if names else ""
+        raise TextFormatError(
+            f"{row.name!r} takes {_type_words(row.kind)}{known}, found {shown}",
+            value.place,
+            row.name,
+        )
+    return typed
+
+
+def _type_words(kind: FieldKind) -> str:
+    """Return the name of a type in a message, with its range."""
+    bounds = {FieldKind.INT: _SIGNED, FieldKind.UINT: _UNSIGNED}.get(kind)
+    if bounds is None:
+        return {FieldKind.FLOAT: "a number", FieldKind.MODE: "a mode"}.get(kind, kind.value)
+    return f"a whole number in [{bounds[0]}, {bounds[1]}]"
+
+
+def _known_names(kind: FieldKind) -> tuple[str, ...]:
+    """Return the names that values of an enum have."""
+    return tuple(_ENUMS.get(kind, ()))
+
+
+_ENUMS: dict[FieldKind, dict[str, int]] = {
+    FieldKind.MODE: AIPP_MODES,
+    FieldKind.FORMAT: {"undefined": 0} | FORMAT_NUMBERS,
+}
+
+
+def _whole(text: str, bounds: tuple[int, int]) -> int | None:
+    """Return a decimal, octal or hexadecimal number within bounds, or None."""
+    digits = text.removeprefix("-")
+    base = 16 if digits[:2] in {"0x", "0X"} else 8 if digits[:1] == "0" else 10
+    try:
+        number = int(text, base) if digits[:1].isdigit() and len(digits) <= 20 else None  # noqa: PLR2004
+    except ValueError:
+        return None
+    return number if number is not None and bounds[0] <= number <= bounds[1] else None
+
+
+def _float(text: str) -> float | None:
+    """Return a number; infinities and NaN are read, and refused by the checks of ranges."""
+    match = _NUMBER.fullmatch(text)
+    return None if match is None else float(match[1])
+
+
+def _bool(text: str) -> bool | None:
+    """Return True or False, or None for another word."""
+    return True if text in _TRUE else False if text in _FALSE else None
+
+
+def _enum(kind: FieldKind, text: str) -> str | None:
+    """Return the name of an enum's value, which may be given by number; its digits if unknown."""
+    numbers = _ENUMS[kind]
+    if text in numbers:
+        return "" if text == "undefined" and kind is FieldKind.FORMAT else text
+    number = _whole(text, _SIGNED)
+    if number is None:
+        return None
+    names = {each: name for name, each in numbers.items()}
+    return _enum(kind, names[number]) if number in names else str(number)
+
+
+_READERS: dict[FieldKind, Callable[[str], AippValue | None]] = {
+    FieldKind.INT: lambda text: _whole(text, _SIGNED),
+    FieldKind.UINT: lambda text: _whole(text, _UNSIGNED),
+    FieldKind.FLOAT: _float,
+    FieldKind.BOOL: _bool,
+    FieldKind.MODE: lambda text: _enum(FieldKind.MODE, text),
+    FieldKind.FORMAT: lambda text: _enum(FieldKind.FORMAT, text),
+    FieldKind.STRING: lambda text: text,
+}

@@ -1,0 +1,206 @@
+"""Settings of dynamic AIPP for a run: read from a file, checked against the model and the run."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING
+
+from atc_py.aipp.addresses import assigned_configs
+from atc_py.aipp.config import AippConfig, GivenField
+from atc_py.aipp.fields import BIASES, MATRIX, channel_fields, find_field
+from atc_py.aipp.file import check_mode, check_values, parse_aipp, read_aipp_text
+from atc_py.aipp.geometry import picture_settings
+from atc_py.aipp.image_formats import image_format
+from atc_py.aipp.ini_format import is_ini, parse_ini
+from atc_py.aipp.parameters import settings_of_bytes
+from atc_py.aipp.settings import AippSettings, source_bytes
+from atc_py.diag import AtcError, Place
+from atc_py.diag.codes import BAD_AIPP
+from atc_py.system.input_files import read_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from atc_py.aipp.geometry import NetworkInput
+
+__all__ = [
+    "checked_pictures",
+    "config_of_settings",
+    "read_picture_configs",
+    "read_run_settings",
+]
+
+_MOST_RUN_BYTES = 1 << 20
+"""Bytes of a file with settings; the largest buffer has 12,256."""
+
+_PARTS = {
+    "matrix": MATRIX,
+    "input_bias": BIASES[:3],
+    "output_bias": BIASES[3:],
+    "mean_chn": channel_fields("mean_chn", 4),
+    "min_chn": channel_fields("min_chn", 4),
+    "var_reci_chn": channel_fields("var_reci_chn", 4),
+}
+"""Attributes that are several fields of a file."""
+
+
+def read_run_settings(
+    path: Path, networks: Mapping[int, NetworkInput], inputs: Sequence[str], count: int
+) -> dict[int, tuple[AippSettings, ...]]:
+    """Return the settings of a file by the position of their input, one entry a picture.
+
+    The file is one of three: protobuf text with an `aipp_op` of `aipp_mode: dynamic` for each
+    input, the [aipp_op] section of ais_bench, or the bytes of a parameter buffer. The latter two
+    are for models with one input with dynamic AIPP. Text gives all pictures the same settings.
+
+    Args:
+        path: of the file.
+        networks: the network's inputs with dynamic AIPP, by position.
+        inputs: names of all inputs of the network.
+        count: pictures of a run.
+
+    Raises:
+        AtcError: FILE_NOT_FOUND and its like; BAD_AIPP with line, column and field.
+    """
+    data = read_bytes(path, _MOST_RUN_BYTES)
+    text = _text_of(data)
+    if text is not None and not is_ini(text):
+        found = assigned_configs(parse_aipp(str(path), text), inputs)
+        for at, config in found.items():
+            if at not in networks:
+                raise config.error(
+                    f"input {inputs[at]!r} has no dynamic AIPP", "related_input_rank"
+                )
+        missing = [at for at in networks if at not in found]
+        if missing:
+            name = inputs[missing[0]]
+            raise BAD_AIPP.error(
+                f"{path} has no settings for input {name!r}",
+                place=Place(str(path)),
+                help=f"add an `aipp_op` with `related_input_rank: {missing[0]}`",
+            )
+        return {at: (_of_text(found[at], network),) * count for at, network in networks.items()}
+    at, network = _only(path, networks)
+    if text is not None:
+        return {at: (_of_text(parse_ini(str(path), text), network),) * count}
+    return {at: settings_of_bytes(data, str(path))}
+
+
+def _text_of(data: bytes) -> str | None:
+    """Return the bytes as text, or None for a buffer: it has bytes of 0 and no text does."""
+    if b"\0" in data:
+        return None
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return None
+
+
+def _only(path: Path, networks: Mapping[int, NetworkInput]) -> tuple[int, NetworkInput]:
+    """Return the only input with dynamic AIPP."""
+    if len(networks) != 1:
+        raise BAD_AIPP.error(
+            f"{path} has settings for one input, but {len(networks)} have dynamic AIPP",
+            place=Place(str(path)),
+            help="write an `aipp_op` for each input in protobuf's text form",
+        )
+    return next(iter(networks.items()))
+
+
+def _of_text(config: AippConfig, network: NetworkInput) -> AippSettings:
+    """Return the settings of a text."""
+    check_values(config)
+    if config["aipp_mode"] == "static":
+        raise config.error("settings of a run have `aipp_mode: dynamic`, found static", "aipp_mode")
+    for name in ("input_format", "src_image_size_w", "src_image_size_h"):
+        if not config[name]:
+            raise config.error(f"{name!r} is missing: each run states it", name)
+    return replace(picture_settings(config, network), aipp_mode="dynamic")
+
+
+def read_picture_configs(path: Path) -> tuple[AippConfig, ...]:
+    """Return the configurations of a file that say all about a picture.
+
+    Those are configurations of static AIPP, and settings for a run of dynamic AIPP as text.
+
+    Raises:
+        AtcError: as `read_aipp_file`; BAD_AIPP for dynamic AIPP without the settings of a run.
+    """
+    text = read_aipp_text(path)
+    if is_ini(text):
+        configs: tuple[AippConfig, ...] = (parse_ini(str(path), text),)
+    else:
+        configs = parse_aipp(str(path), text).configs
+    for config in configs:
+        check_values(config)
+        if config["aipp_mode"] == "undefined" and not is_ini(text):
+            check_mode(config)
+        if not config["input_format"]:
+            raise config.error(
+                "'input_format' is missing",
+                "input_format",
+                "settings of dynamic AIPP come with each run; give the file that has them",
+            )
+    return configs
+
+
+def config_of_settings(settings: AippSettings, file: str | None = None) -> AippConfig:
+    """Return settings as a configuration with every field, which has no places."""
+    given: dict[str, GivenField] = {}
+    for each in fields(settings):
+        value = getattr(settings, each.name)
+        names = _PARTS.get(each.name, (each.name,))
+        values = value if each.name in _PARTS else (value,)
+        given |= {name: GivenField(part, None) for name, part in zip(names, values, strict=True)}
+    return AippConfig(file, None, {name: given[name] for name in given if find_field(name)})
+
+
+def checked_pictures(
+    pictures: Sequence[AippSettings],
+    network: NetworkInput,
+    most: int,
+    file: str | None = None,
+) -> tuple[AippSettings, ...]:
+    """Return the settings of a run's pictures, checked as a device checks them.
+
+    Args:
+        pictures: as a buffer has them.
+        network: the input; its batch is the number of pictures.
+        most: `max_src_image_size` of the model.
+        file: path of the file that they come from, for messages.
+
+    Raises:
+        AtcError: BAD_AIPP for another number of pictures than the batch, a format or geometry that
+            the SoC does not take, sizes that are not the network's, and pictures that have more
+            than `most` bytes together.
+    """
+    batch = network.shape[network.layout.index("N")]
+    if len(pictures) != batch:
+        raise BAD_AIPP.error(
+            f"there are settings for {len(pictures)} pictures, but the model's batch is {batch}",
+            place=Place(file),
+        )
+    found = []
+    for at, settings in enumerate(pictures):
+        if image_format(settings.input_format).buffer_code is None:
+            raise BAD_AIPP.error(
+                f"dynamic AIPP does not know {settings.input_format}",
+                place=Place(file, field="input_format"),
+            )
+        config = config_of_settings(settings, file)
+        try:
+            check_values(config)
+            found.append(replace(picture_settings(config, network), aipp_mode="dynamic"))
+        except AtcError as error:
+            (cause,) = error.diagnostics
+            raise AtcError(replace(cause, message=f"picture {at}: {cause.message}")) from None
+    size = source_bytes(found[0], batch)
+    if size > most:
+        raise BAD_AIPP.error(
+            f"{batch} pictures of {size // batch} bytes are {size} bytes, more than "
+            f"max_src_image_size {most}",
+            place=Place(file, field="src_image_size_w"),
+            help="convert the model with a larger `max_src_image_size`",
+        )
+    return tuple(found)

@@ -1,0 +1,315 @@
+"""The fields of an AIPP configuration: one row each, with type, default, range and meaning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+__all__ = [
+    "AIPP_FIELDS",
+    "AIPP_MODES",
+    "BIASES",
+    "MATRIX",
+    "AippField",
+    "FieldKind",
+    "channel_fields",
+    "find_field",
+]
+
+
+class FieldKind(Enum):
+    """Type of a field's values; the text is what messages and the page call it."""
+
+    INT = "int32"
+    UINT = "uint32"
+    FLOAT = "float"
+    BOOL = "true or false"
+    MODE = "mode"
+    FORMAT = "picture format"
+    STRING = "text in quotes"
+
+
+AIPP_MODES = {"undefined": 0, "static": 1, "dynamic": 2}
+"""Values of `aipp_mode`."""
+
+_UINT_MOST = 2**32 - 1
+_LARGEST_FLOAT16 = 65504.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AippField:
+    """A field of `aipp_op`.
+
+    Attributes:
+        name: as the file spells it.
+        number: the field's number in the message.
+        kind: type of its values.
+        default: its value where the file has none.
+        meaning: a sentence for the page.
+        least: the smallest value that is taken; None without a bound. What depends on the SoC or
+            on other fields is in `atc_py/aipp/rules.py` and `geometry.py`.
+        most: the largest value that is taken.
+        repeated: True if the grammar takes a list, though one value alone is meant.
+        refused: why a value other than the default is refused, as the end of a sentence; empty
+            where it is not.
+    """
+
+    name: str
+    number: int
+    kind: FieldKind
+    default: bool | int | float | str
+    meaning: str
+    least: float | None = None
+    most: float | None = None
+    repeated: bool = False
+    refused: str = ""
+
+
+def _switch(name: str, number: int, meaning: str, refused: str = "") -> AippField:
+    """Make a row of a field that is true or false."""
+    return AippField(
+        name=name,
+        number=number,
+        kind=FieldKind.BOOL,
+        default=False,
+        meaning=meaning,
+        refused=refused,
+    )
+
+
+def _integer(name: str, number: int, meaning: str, most: int, refused: str = "") -> AippField:
+    """Make a row of a whole number from 0 to `most`."""
+    return AippField(
+        name=name,
+        number=number,
+        kind=FieldKind.INT,
+        default=0,
+        meaning=meaning,
+        least=0,
+        most=most,
+        refused=refused,
+    )
+
+
+_RESERVED = "is reserved: the SoCs here do not have it"
+
+_ADDRESS = (
+    AippField(
+        name="aipp_mode",
+        number=1,
+        kind=FieldKind.MODE,
+        default="undefined",
+        meaning="`static`: the settings are part of the model. `dynamic`: they come with each run, "
+        "in an input of their own. Required.",
+    ),
+    AippField(
+        name="related_input_rank",
+        number=2,
+        kind=FieldKind.UINT,
+        default=0,
+        least=0,
+        most=_UINT_MOST,
+        meaning="Position of the model's input, from 0.",
+    ),
+    AippField(
+        name="related_input_name",
+        number=6,
+        kind=FieldKind.STRING,
+        default="",
+        meaning="Name of the input of a Caffe model; ONNX models take `related_input_rank`.",
+    ),
+    AippField(
+        name="input_edge_idx",
+        number=3,
+        kind=FieldKind.UINT,
+        default=0,
+        least=0,
+        most=_UINT_MOST,
+        repeated=True,
+        meaning="Which output of the input's node the configuration is for; inputs have one, 0.",
+    ),
+    AippField(
+        name="max_src_image_size",
+        number=4,
+        kind=FieldKind.UINT,
+        default=0,
+        least=0,
+        most=_UINT_MOST,
+        meaning="Dynamic AIPP: most bytes that the pictures of a run have together. Required there.",
+    ),
+)
+
+_PICTURE = (
+    AippField(
+        name="input_format",
+        number=51,
+        kind=FieldKind.FORMAT,
+        default="",
+        meaning="Format of the picture. Required for static AIPP.",
+    ),
+    _integer(
+        "src_image_size_w",
+        57,
+        "Width of the picture, in pixels; 0 is the network's, where nothing is cropped or padded.",
+        4096,
+    ),
+    _integer("src_image_size_h", 58, "Height of the picture, by the same rule.", 4096),
+    _switch("crop", 59, "Read a part of the picture."),
+    _integer("load_start_pos_w", 60, "First column of that part.", 4095),
+    _integer("load_start_pos_h", 61, "First row of that part.", 4095),
+    _integer(
+        "crop_size_w",
+        62,
+        "Width of that part; 0 is the network's, where nothing is padded.",
+        4096,
+    ),
+    _integer("crop_size_h", 63, "Height of that part, by the same rule.", 4096),
+    _switch(
+        "rbuv_swap_switch",
+        54,
+        "Exchange R and B, or U and V, as the picture is read: the bytes are BGR, or NV21.",
+    ),
+    _switch(
+        "ax_swap_switch",
+        55,
+        "Formats with four bytes a pixel: leave out the first byte in place of the last.",
+    ),
+)
+
+_COLOR = (
+    _switch("csc_switch", 52, "Convert the colors with matrix and biases."),
+    *(
+        AippField(
+            name=f"matrix_r{row}c{column}",
+            number=30 + 3 * row + column,
+            kind=FieldKind.INT,
+            default=0,
+            least=-32768,
+            most=32767,
+            repeated=True,
+            meaning=f"Factor from channel {column} to channel {row}, in 1/256.",
+        )
+        for row in range(3)
+        for column in range(3)
+    ),
+    *(
+        AippField(
+            name=f"{side}_bias_{channel}",
+            number=first + channel,
+            kind=FieldKind.INT,
+            default=0,
+            least=0,
+            most=255,
+            repeated=True,
+            meaning=meaning.format(channel),
+        )
+        for side, first, meaning in (
+            ("input", 42, "Subtracted from channel {} before the conversion; YUV formats alone."),
+            ("output", 39, "Added to channel {} after the conversion; RGB formats alone."),
+        )
+        for channel in range(3)
+    ),
+)
+
+_CHANNEL_NUMBERS = ((10, 13, 16), (11, 14, 17), (12, 15, 18), (19, 20, 21))
+
+_NORMALIZATION = tuple(
+    row
+    for channel, (mean, least, factor) in enumerate(_CHANNEL_NUMBERS)
+    for row in (
+        _integer(
+            f"mean_chn_{channel}",
+            mean,
+            f"Subtracted from channel {channel}, a whole number.",
+            255,
+        ),
+        AippField(
+            name=f"min_chn_{channel}",
+            number=least,
+            kind=FieldKind.FLOAT,
+            default=0.0,
+            least=-_LARGEST_FLOAT16,
+            most=_LARGEST_FLOAT16,
+            meaning=f"Subtracted from channel {channel} then, rounded to float16.",
+        ),
+        AippField(
+            name=f"var_reci_chn_{channel}",
+            number=factor,
+            kind=FieldKind.FLOAT,
+            default=1.0,
+            least=-_LARGEST_FLOAT16,
+            most=_LARGEST_FLOAT16,
+            repeated=True,
+            meaning=f"Multiplied with channel {channel} then, rounded to float16.",
+        ),
+    )
+)
+
+_PADDING = (
+    _switch("padding", 67, "Add borders after all other steps."),
+    *(
+        _integer(f"{side}_padding_size", number, f"Border {words}, in pixels.", 32)
+        for side, number, words in (
+            ("left", 68, "on the left"),
+            ("right", 69, "on the right"),
+            ("top", 70, "above"),
+            ("bottom", 71, "below"),
+        )
+    ),
+    AippField(
+        name="padding_value",
+        number=72,
+        kind=FieldKind.FLOAT,
+        default=0.0,
+        least=-_LARGEST_FLOAT16,
+        most=_LARGEST_FLOAT16,
+        meaning="Value of the borders in the tensor; it is not normalized.",
+    ),
+)
+
+_UNUSED = (
+    _switch("support_rotation", 5, "Reserved.", _RESERVED),
+    _switch("single_line_mode", 56, "Reserved.", _RESERVED),
+    AippField(
+        name="cpadding_value",
+        number=53,
+        kind=FieldKind.FLOAT,
+        default=0.0,
+        meaning="Reserved.",
+        refused=_RESERVED,
+    ),
+    _switch("resize", 64, "Reserved: only camera SoCs resize.", _RESERVED),
+    _integer("resize_output_w", 65, "Reserved.", 4096, _RESERVED),
+    _integer("resize_output_h", 66, "Reserved.", 4096, _RESERVED),
+    AippField(
+        name="raw_rgbir_to_f16_n",
+        number=45,
+        kind=FieldKind.UINT,
+        default=8,
+        least=0,
+        most=31,
+        repeated=True,
+        meaning="Bits of a raw sample that are cut off; raw formats are not modeled.",
+    ),
+)
+
+AIPP_FIELDS = (*_ADDRESS, *_PICTURE, *_COLOR, *_NORMALIZATION, *_PADDING, *_UNUSED)
+"""Every field of `aipp_op`, in the order of the steps that they are for."""
+
+_BY_NAME = {row.name: row for row in AIPP_FIELDS}
+
+MATRIX = tuple(f"matrix_r{row}c{column}" for row in range(3) for column in range(3))
+"""Names of the matrix' fields, row by row."""
+
+BIASES = tuple(f"{side}_bias_{channel}" for side in ("input", "output") for channel in range(3))
+"""Names of the fields of the biases."""
+
+
+def channel_fields(prefix: str, count: int) -> tuple[str, ...]:
+    """Return the names of a field for each of `count` channels, such as `mean_chn_0`."""
+    return tuple(f"{prefix}_{channel}" for channel in range(count))
+
+
+def find_field(name: str) -> AippField | None:
+    """Return the row called `name`, or None."""
+    return _BY_NAME.get(name)

@@ -1,0 +1,180 @@
+"""A configuration file read and checked as far as no model is needed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from atc_py.aipp.config import AippConfig, config_of_fields
+from atc_py.aipp.fields import AIPP_FIELDS, FieldKind
+from atc_py.aipp.image_formats import IMAGE_FORMATS, OTHER_FORMATS
+from atc_py.aipp.text_format import TextFormatError, TextPlace, read_fields
+from atc_py.diag import AtcError, AtcFault, Place
+from atc_py.diag.codes import BAD_AIPP
+from atc_py.system.input_files import read_text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from atc_py.aipp.fields import AippField
+    from atc_py.aipp.text_format import TextField
+
+__all__ = [
+    "AippFile",
+    "check_mode",
+    "check_values",
+    "parse_aipp",
+    "read_aipp_file",
+    "read_aipp_text",
+]
+
+_MOST_BYTES = 1 << 20
+"""Bytes of a configuration file; a real one has a few hundred."""
+
+_OPTION = "--insert_op_conf"
+"""ATC's name of the option, which its messages state."""
+
+
+@dataclass(frozen=True, slots=True)
+class AippFile:
+    """A configuration file.
+
+    Attributes:
+        path: as the user gave it.
+        configs: one for each `aipp_op`, in order; there may be none.
+    """
+
+    path: str
+    configs: tuple[AippConfig, ...]
+
+
+def read_aipp_file(path: Path) -> AippFile:
+    """Return the configurations of a file, with values of the right types and in their ranges.
+
+    Raises:
+        AtcError: FILE_NOT_FOUND and its like with ATC's E10001; BAD_AIPP with the line, the column
+            and the field: ATC's E13005 where the text does not follow the grammar, E10052 where a
+            value is refused.
+    """
+    found = parse_aipp(str(path), read_aipp_text(path))
+    for config in found.configs:
+        check_values(config)
+        check_mode(config)
+    return found
+
+
+def read_aipp_text(path: Path) -> str:
+    """Return the text of a configuration file.
+
+    Raises:
+        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE, FILE_NOT_TEXT or FILE_TOO_LARGE.
+    """
+    try:
+        return read_text(path, _MOST_BYTES)
+    except AtcError as error:
+        (found,) = error.diagnostics
+        fault = AtcFault("E10001", (str(path), _OPTION, found.message))
+        raise AtcError(replace(found, atc=fault)) from None
+
+
+def parse_aipp(path: str, text: str) -> AippFile:
+    """Return the configurations of a text; values have their types, but are not checked.
+
+    Raises:
+        AtcError: BAD_AIPP with E13005 for faults of grammar; with E10052 for repeated fields.
+    """
+    try:
+        configs = [_one_config(path, field) for field in read_fields(text)]
+    except TextFormatError as error:
+        raise _refusal(path, error.message, error.field, error.place, "E13005", path) from None
+    return AippFile(path, tuple(configs))
+
+
+def _one_config(path: str, field: TextField) -> AippConfig:
+    """Return the configuration of an `aipp_op`."""
+    if field.name == "multi_shape_op":
+        message = "`multi_shape_op` is written by ATC itself and has no meaning here"
+        raise _refusal(path, message, field.name, field.place, "E10052", message)
+    if field.name != "aipp_op":
+        name = field.name[:40]
+        raise TextFormatError(f"expected `aipp_op`, found {name!r}", field.place, name)
+    if field.fields is None:
+        raise TextFormatError("`aipp_op` takes fields in braces", field.place, field.name)
+    return config_of_fields(path, field.place, field.fields)
+
+
+def _refusal(
+    path: str, message: str, field: str | None, place: TextPlace, code: str, argument: str
+) -> AtcError:
+    """Build the error for a place of the text."""
+    return BAD_AIPP.error(
+        message,
+        place=Place(path, field=field, line=place.line, column=place.column),
+        atc=AtcFault(code, (argument,)),
+    )
+
+
+def check_values(config: AippConfig) -> None:
+    """Refuse values outside their ranges, and fields that nothing here has.
+
+    Raises:
+        AtcError: BAD_AIPP with the first of them.
+    """
+    for row in AIPP_FIELDS:
+        if row.name in config:
+            _check_value(config, row)
+
+
+def _check_value(config: AippConfig, row: AippField) -> None:
+    """Refuse one value."""
+    value = config[row.name]
+    if row.refused and value != row.default:
+        raise config.error(f"{row.name!r} {row.refused}", row.name, "delete the field")
+    if row.kind is FieldKind.FORMAT and value:
+        _check_format(config, str(value))
+    if row.kind is FieldKind.MODE and value not in {"undefined", "static", "dynamic"}:
+        raise config.error(f"'aipp_mode' is static or dynamic, found {value}", row.name)
+    if isinstance(value, bool | str):
+        return
+    if isinstance(value, float) and not math.isfinite(value):
+        raise config.error(f"{row.name!r} must be a finite number, found {value}", row.name)
+    low, high = row.least, row.most
+    if (low is not None and value < low) or (high is not None and value > high):
+        bounds = f"[{low:g}, {high:g}]"
+        if isinstance(value, int):
+            bounds = f"[{int(low or 0)}, {int(high or 0)}]"
+        raise config.error(f"{row.name!r} must be in {bounds}, found {value}", row.name)
+
+
+def _check_format(config: AippConfig, name: str) -> None:
+    """Refuse a picture format that is not modeled."""
+    if name in OTHER_FORMATS:
+        message = f"the picture format {name} is one of camera SoCs and is not modeled"
+    elif name.isdigit() or name.startswith("-"):
+        message = f"no picture format has the number {name}"
+    else:
+        return
+    known = ", ".join(row.name for row in IMAGE_FORMATS)
+    raise config.error(message, "input_format", f"known are {known}")
+
+
+def check_mode(config: AippConfig) -> None:
+    """Refuse a configuration without mode, and one that lacks what its mode requires."""
+    mode = config["aipp_mode"]
+    if mode == "undefined":
+        raise config.error(
+            "'aipp_mode' is missing", "aipp_mode", "add `aipp_mode: static` or `dynamic`"
+        )
+    if mode == "dynamic" and not config["max_src_image_size"]:
+        raise config.error(
+            "dynamic AIPP needs 'max_src_image_size', the most bytes that the pictures of a run "
+            "have together",
+            "max_src_image_size",
+            "for YUV420SP it is batch x height x width x 3 / 2, for RGB888 x 3",
+        )
+    if mode == "static" and not config["input_format"]:
+        known = ", ".join(row.name for row in IMAGE_FORMATS)
+        raise config.error(
+            "static AIPP needs 'input_format'", "input_format", f"add one of {known}"
+        )

@@ -1,0 +1,286 @@
+"""A configuration against a network's input: sizes that fit, defaults filled in, settings made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from atc_py.aipp.csc import completed_colors
+from atc_py.aipp.fields import channel_fields
+from atc_py.aipp.image_formats import image_format
+from atc_py.aipp.rules import rules_of
+from atc_py.aipp.settings import AippSettings
+from atc_py.diag import AtcFault
+
+if TYPE_CHECKING:
+    from atc_py.aipp.config import AippConfig
+    from atc_py.aipp.image_formats import ImageFormat
+    from atc_py.aipp.rules import AippRules
+
+__all__ = ["NetworkInput", "checked"]
+
+_RANK = 4
+_LEAST_WIDTH, _LEAST_HEIGHT, _MOST = 2, 1, 4096
+_LAYOUTS = ("NCHW", "NHWC")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkInput:
+    """An input of a network, as far as AIPP concerns it.
+
+    Attributes:
+        name: of the input.
+        shape: in the order of `layout`; of one gear where the network has gears.
+        layout: "NCHW" or "NHWC"; another text is refused.
+        family: value of the SoC's `SocFamily`.
+        is_uint8: True if the network takes uint8; AIPP then gives bytes, not float16.
+        image_gears: True if the sizes are gears, so that pictures have the network's size.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    layout: str = "NCHW"
+    family: str = "sim"
+    is_uint8: bool = False
+    image_gears: bool = False
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Height and width."""
+        at = self.layout.index("H")
+        return self.shape[at], self.shape[at + 1]
+
+    @property
+    def channels(self) -> int:
+        """Number of channels."""
+        return self.shape[self.layout.index("C")]
+
+
+def checked(config: AippConfig, network: NetworkInput) -> AippSettings:
+    """Return the settings of a configuration that fits a network's input.
+
+    Of dynamic AIPP these are the mode and `max_src_image_size`; `checked_pictures` of
+    `atc_py/aipp/dynamic.py` checks the rest at each run.
+
+    Raises:
+        AtcError: BAD_AIPP with the field at fault: ATC's E10052, or E13014 for dynamic AIPP on an
+            input that is neither NCHW nor NHWC.
+    """
+    _check_input(config, network)
+    if config["aipp_mode"] == "dynamic":
+        most = config.integer("max_src_image_size")
+        return AippSettings(aipp_mode="dynamic", max_src_image_size=most)
+    if network.image_gears:
+        _check_gears(config)
+    return picture_settings(config, network)
+
+
+def picture_settings(config: AippConfig, network: NetworkInput) -> AippSettings:
+    """Return the settings of one picture, whichever the mode is."""
+    rules, row = rules_of(network.family), image_format(str(config["input_format"]))
+    if row.name not in rules.formats:
+        raise config.error(
+            f"{network.family} does not read {row.name} pictures",
+            "input_format",
+            f"it reads {', '.join(rules.formats)}",
+        )
+    settings = _normalization(config, rules, AippSettings(input_format=row.name))
+    settings = completed_colors(config, settings)
+    settings = _sized(config, network, rules, settings)
+    _check_picture(config, rules, row, settings)
+    _check_output(config, network, settings)
+    return settings
+
+
+def _check_input(config: AippConfig, network: NetworkInput) -> None:
+    """Refuse an input that is not a picture."""
+    if network.layout not in _LAYOUTS and config["aipp_mode"] == "dynamic":
+        message = (
+            f"dynamic AIPP needs an input in NCHW or NHWC, {network.name!r} is {network.layout}"
+        )
+        fault = AtcFault("E13014", (network.layout, "input_format", network.name, message))
+        raise config.error(message, "aipp_mode", "give --input-format NCHW", fault)
+    if len(network.shape) != _RANK or network.layout not in _LAYOUTS:
+        shape = ", ".join(map(str, network.shape))
+        raise config.error(
+            f"AIPP needs an input with 4 dims in NCHW or NHWC, {network.name!r} is "
+            f"{network.layout} [{shape}]",
+            "related_input_rank",
+        )
+
+
+def _check_gears(config: AippConfig) -> None:
+    """Refuse what gears of image sizes cannot go with."""
+    for name in ("crop", "padding", "src_image_size_w", "src_image_size_h"):
+        if config[name]:
+            raise config.error(
+                f"{name!r} must be {'0' if name.startswith('src') else 'false'} where the network "
+                f"has gears of image sizes: pictures have the gear's size",
+                name,
+            )
+
+
+def _normalization(config: AippConfig, rules: AippRules, settings: AippSettings) -> AippSettings:
+    """Return the settings with what is subtracted and multiplied."""
+    low, high = rules.least_min, rules.most_min
+    for name in channel_fields("min_chn", 4):
+        value = config.number(name)
+        if not low <= value <= high:
+            raise config.error(
+                f"{name!r} must be in [{low:g}, {high:g}] on this SoC, found {value:g}",
+                name,
+                "put whole parts into `mean_chn`",
+            )
+    return replace(
+        settings,
+        ax_swap_switch=config.switch("ax_swap_switch"),
+        rbuv_swap_switch=config.switch("rbuv_swap_switch"),
+        mean_chn=tuple(map(config.integer, channel_fields("mean_chn", 4))),
+        min_chn=tuple(map(config.number, channel_fields("min_chn", 4))),
+        var_reci_chn=tuple(map(config.number, channel_fields("var_reci_chn", 4))),
+    )
+
+
+def _sized(
+    config: AippConfig, network: NetworkInput, rules: AippRules, settings: AippSettings
+) -> AippSettings:
+    """Return the settings with all sizes, of which 0 stands for the network's."""
+    crop, padding = config.switch("crop"), config.switch("padding")
+    height, width = network.size
+    sizes: dict[str, Any] = {}
+    for side, own in (("w", width), ("h", height)):
+        name = f"src_image_size_{side}"
+        given = config.integer(name)
+        if (crop or padding) and not given:
+            switch = "crop" if crop else "padding"
+            raise config.error(f"{name!r} must be given where {switch!r} is true", name)
+        sizes[name] = given or own
+        if crop:
+            sizes |= _cropped(config, side, own, sizes[name])
+    settings = replace(settings, crop=crop, **sizes)
+    if not padding:
+        return settings
+    return replace(
+        settings,
+        padding=True,
+        left_padding_size=config.integer("left_padding_size"),
+        right_padding_size=config.integer("right_padding_size"),
+        top_padding_size=config.integer("top_padding_size"),
+        bottom_padding_size=config.integer("bottom_padding_size"),
+        padding_value=_padding_value(config, network, rules),
+    )
+
+
+def _cropped(config: AippConfig, side: str, own: int, source: int) -> dict[str, int]:
+    """Return start and size of a crop along one side, "w" or "h"."""
+    start, size = f"load_start_pos_{side}", f"crop_size_{side}"
+    first, count = config.integer(start), config.integer(size)
+    if not count and config.switch("padding"):
+        raise config.error(f"{size!r} must be given where 'padding' is true", size)
+    count = count or own
+    if first >= source:
+        raise config.error(
+            f"{start!r} is {first}, but the picture has {source} {_places(side)}", start
+        )
+    if first + count > source:
+        raise config.error(
+            f"the crop ends beyond the picture: {start!r} {first} and {size!r} {count} make "
+            f"{first + count}, of {source} {_places(side)}",
+            size if size in config else start,
+        )
+    return {start: first, size: count}
+
+
+def _places(side: str) -> str:
+    """Return the word for what a side counts."""
+    return "columns" if side == "w" else "rows"
+
+
+def _padding_value(config: AippConfig, network: NetworkInput, rules: AippRules) -> float:
+    """Return the value of borders."""
+    value = config.number("padding_value")
+    is_byte = value.is_integer() and 0 <= value <= 255  # noqa: PLR2004  (bounds of uint8)
+    if network.is_uint8 and not is_byte and not rules.clips_padding:
+        raise config.error(
+            f"'padding_value' must be a whole number in [0, 255] for an input of uint8, found "
+            f"{value:g}",
+            "padding_value",
+        )
+    return value
+
+
+def _check_picture(
+    config: AippConfig, rules: AippRules, row: ImageFormat, settings: AippSettings
+) -> None:
+    """Refuse pictures and crops that the format or the SoC does not have."""
+    width, height = settings.src_image_size_w, settings.src_image_size_h
+    for name, value, least in (
+        ("src_image_size_w", width, _LEAST_WIDTH),
+        ("src_image_size_h", height, _LEAST_HEIGHT),
+    ):
+        if not least <= value <= _MOST:
+            raise config.error(f"{name!r} must be in [{least}, {_MOST}], found {value}", name)
+    needed = [("src_image_size_w", row.even_width), ("src_image_size_h", row.even_height)]
+    if settings.crop and rules.even_start:
+        needed += [("load_start_pos_w", row.even_width), ("load_start_pos_h", row.even_height)]
+    if settings.crop and rules.even_crop:
+        needed += [("crop_size_w", row.even_width), ("crop_size_h", row.even_height)]
+    for name, even in needed:
+        if even and getattr(settings, name) % 2:
+            raise config.error(
+                f"{name!r} must be even for {row.name}, whose pixels share chroma, found "
+                f"{getattr(settings, name)}",
+                name,
+            )
+    in_row = width * row.columns
+    if in_row % rules.row_bytes:
+        raise config.error(
+            f"a row must have a multiple of {rules.row_bytes} bytes on this SoC, {width} pixels of "
+            f"{row.name} have {in_row}",
+            "src_image_size_w",
+        )
+
+
+def _check_output(config: AippConfig, network: NetworkInput, settings: AippSettings) -> None:
+    """Refuse settings whose tensor is not the network's input."""
+    (height, width), found = network.size, settings.output_size
+    parts = {"crop": settings.crop, "padding": settings.padding}
+    steps = [name for name, is_on in parts.items() if is_on] or ["the picture"]
+    means = " and ".join(steps) + (" make" if steps[1:] else " makes")
+    for side, wanted, given in (("w", width, found[1]), ("h", height, found[0])):
+        if wanted != given:
+            name = f"crop_size_{side}" if settings.crop else f"src_image_size_{side}"
+            raise config.error(
+                f"{means} {given} {_places(side)}, but input {network.name!r} has {wanted}",
+                name,
+                _size_advice(settings, side, wanted),
+            )
+    limit = rules_of(network.family).padded_width
+    if settings.padding and width > limit:
+        raise config.error(
+            f"a tensor with borders may have {limit} columns on this SoC, found {width}",
+            "padding",
+        )
+    if settings.channels != network.channels:
+        raise config.error(
+            f"AIPP makes {settings.channels} {'channel' if settings.is_gray else 'channels'} of "
+            f"{settings.input_format}, but input {network.name!r} has {network.channels}",
+            "csc_switch" if settings.csc_switch else "input_format",
+            _channel_advice(settings, network.channels),
+        )
+
+
+def _size_advice(settings: AippSettings, side: str, wanted: int) -> str:
+    """Return what makes a side fit."""
+    sides = ("left", "right") if side == "w" else ("top", "bottom")
+    borders = sum(getattr(settings, f"{each}_padding_size") for each in sides)
+    name = f"crop_size_{side}" if settings.crop else f"src_image_size_{side}"
+    rest = f"borders have {borders}, so " if borders else ""
+    return f"{rest}`{name}: {max(wanted - borders, 0)}` fits"
+
+
+def _channel_advice(settings: AippSettings, wanted: int) -> str:
+    """Return how a network's number of channels comes about."""
+    if wanted == 1 and not settings.is_gray:
+        return "rows 1 and 2 of the matrix must be 0, with output biases of 0, for a gray result"
+    return "RGB and YUV pictures have 3 channels, YUV400_U8 and matrices of one row have 1"

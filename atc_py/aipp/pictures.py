@@ -1,0 +1,227 @@
+"""Picture files as the bytes of an input: read, sized, converted to the format of AIPP."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from atc_py.aipp.color_standards import ColorStandard, standard_of, yuv_of_rgb
+from atc_py.aipp.image_formats import image_format
+from atc_py.aipp.settings import source_shape
+from atc_py.diag import AtcError, Place
+from atc_py.diag.codes import BAD_PICTURE, NO_PILLOW
+from atc_py.system.input_files import opened
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from atc_py.aipp.settings import AippSettings
+
+__all__ = [
+    "encoded_picture",
+    "fitted",
+    "joined_pictures",
+    "picture_input",
+    "read_picture",
+    "resized",
+]
+
+_MOST_PIXELS = 1 << 26
+"""Pixels of a picture file; AIPP itself takes 4096 x 4096 at most."""
+
+_CHANNELS = 3
+_OPAQUE = 255
+_PLANES = 2
+
+
+def picture_input(
+    path: Path, settings: AippSettings, *, resize: bool = False, swapped: bool = False
+) -> NDArray[np.uint8]:
+    """Return what an input holds of a picture file: `source_shape(settings, 1)`.
+
+    Args:
+        path: a file that Pillow reads, or .npy with uint8 [height, width, 3] in RGB, or
+            [height, width] in gray.
+        settings: those of the input; of dynamic AIPP, those of the run.
+        resize: True to resize pictures of another size, bilinear; they are refused otherwise.
+        swapped: True to store R and B, or U and V, in the other order: BGR and NV21.
+
+    Raises:
+        AtcError: FILE_NOT_FOUND and its like, BAD_PICTURE, or NO_PILLOW.
+    """
+    wanted = settings.src_image_size_h, settings.src_image_size_w
+    rgb = fitted(read_picture(path), wanted, path, resize=resize)
+    return encoded_picture(rgb, settings, swapped=swapped)[np.newaxis]
+
+
+def fitted(
+    rgb: NDArray[np.uint8], size: tuple[int, int], path: Path, *, resize: bool
+) -> NDArray[np.uint8]:
+    """Return a picture of a height and width; of another size, it is resized or refused.
+
+    Raises:
+        AtcError: BAD_PICTURE with both sizes, or NO_PILLOW.
+    """
+    if rgb.shape[:2] == size:
+        return rgb
+    if resize:
+        return resized(rgb, size)
+    (height, width), (rows, columns) = size, rgb.shape[:2]
+    raise BAD_PICTURE.error(
+        f"{path} has {rows} rows of {columns} pixels, but AIPP takes {height} rows of {width}",
+        place=Place(str(path)),
+        help="give a picture of that size, or have it resized",
+    )
+
+
+def read_picture(path: Path) -> NDArray[np.uint8]:
+    """Return the pixels of a picture file, uint8 [height, width, 3] in RGB.
+
+    Transparency is dropped, and the orientation that a camera notes is not applied.
+
+    Raises:
+        AtcError: FILE_NOT_FOUND and its like, BAD_PICTURE, or NO_PILLOW.
+    """
+    if path.suffix.lower() == ".npy":
+        return _read_array(path)
+    try:
+        from PIL import Image
+    except ImportError:
+        raise NO_PILLOW.error(
+            f"{path} needs Pillow, which is not installed", place=Place(str(path))
+        ) from None
+    with opened(path) as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Pillow's words on size and metadata; sizes have a bound
+        try:
+            with Image.open(file) as image:
+                _check_pixels(path, *image.size)
+                return np.asarray(image.convert("RGB"), np.uint8)
+        except AtcError:
+            raise
+        except Exception as error:  # noqa: BLE001  (readers of damaged files raise all kinds)
+            raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: Exception) -> AtcError:
+    """Build the error for a file that is not a picture."""
+    reason = " ".join(str(error).split())[:120] or type(error).__name__
+    return BAD_PICTURE.error(
+        f"{path} is not a picture that can be read: {reason}", place=Place(str(path))
+    )
+
+
+def _check_pixels(path: Path, width: int, height: int) -> None:
+    """Refuse pictures of enormous size before they are decoded."""
+    if width * height > _MOST_PIXELS:
+        raise BAD_PICTURE.error(
+            f"{path} has {height} rows of {width} pixels, more than {_MOST_PIXELS} pixels",
+            place=Place(str(path)),
+            help="save it smaller; AIPP takes 4096 x 4096 pixels at most",
+        )
+
+
+def _read_array(path: Path) -> NDArray[np.uint8]:
+    """Return the pixels of an array file."""
+    with opened(path) as file:
+        try:
+            data: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
+        except Exception as error:  # noqa: BLE001  (numpy parses headers with Python's own parser)
+            raise _unreadable(path, error) from None
+    gray = data.ndim == _CHANNELS - 1
+    if data.dtype != np.uint8 or not (gray or data.shape[2:] == (_CHANNELS,)) or not data.size:
+        raise BAD_PICTURE.error(
+            f"{path} has {data.dtype.name} {list(data.shape)}, but a picture is uint8 "
+            "[height, width, 3] or [height, width]",
+            place=Place(str(path)),
+        )
+    return np.repeat(data[..., np.newaxis], _CHANNELS, axis=2) if gray else data
+
+
+def resized(rgb: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]:
+    """Return pixels at another height and width: Pillow's bilinear filter.
+
+    Raises:
+        AtcError: NO_PILLOW.
+    """
+    try:
+        from PIL import Image
+    except ImportError:
+        raise NO_PILLOW.error("resizing needs Pillow, which is not installed") from None
+    height, width = size
+    image = Image.fromarray(rgb).resize((width, height), Image.Resampling.BILINEAR)
+    return np.asarray(image, np.uint8)
+
+
+def encoded_picture(
+    rgb: NDArray[np.uint8], settings: AippSettings, *, swapped: bool = False
+) -> NDArray[np.uint8]:
+    """Return pixels [height, width, 3] in RGB as the bytes of the settings' format.
+
+    YUV formats are encoded in the standard that the settings' matrix decodes (`standard_of`), with
+    U and V of pixels that share them averaged. A fourth byte is 255, and is first where
+    `ax_swap_switch` leaves out the first. Gray is Y of JPEG.
+
+    Args:
+        rgb: of the settings' size.
+        settings: format, size, `ax_swap_switch` and matrix count.
+        swapped: True to store B first, or V first.
+
+    Returns:
+        Rows, columns and bytes as in `source_shape`, without the batch.
+    """
+    row = image_format(settings.input_format)
+    if row.is_gray:
+        return _rounded(yuv_of_rgb(rgb, ColorStandard.JPEG)[..., :1])
+    if not row.is_yuv:
+        channels = rgb[..., ::-1] if swapped else rgb
+        return _with_fourth(channels, settings) if row.skips_one else channels
+    yuv = yuv_of_rgb(rgb, standard_of(settings))
+    if swapped:
+        yuv = yuv[..., [0, 2, 1]]
+    if row.skips_one:
+        return _with_fourth(_rounded(yuv), settings)
+    height, width = rgb.shape[:2]
+    down = 2 if row.even_height else 1
+    blocks = yuv[..., 1:].reshape(height // down, down, width // 2, 2, 2)
+    luma, chroma = _rounded(yuv[..., 0]), _rounded(blocks.mean(axis=(1, 3)))
+    if row.columns == _PLANES:  # YUYV: U after even columns, V after odd ones
+        return np.stack([luma, chroma.reshape(height, width)], axis=-1)
+    return np.concatenate([luma, chroma.reshape(-1, width)])[..., np.newaxis]
+
+
+def _rounded(values: NDArray[np.float64]) -> NDArray[np.uint8]:
+    """Return values as bytes, halves up."""
+    return np.clip(np.floor(values + 0.5), 0, _OPAQUE).astype(np.uint8)
+
+
+def _with_fourth(channels: NDArray[np.uint8], settings: AippSettings) -> NDArray[np.uint8]:
+    """Return three channels and the byte that AIPP leaves out."""
+    fourth = np.full((*channels.shape[:2], 1), _OPAQUE, np.uint8)
+    parts = [fourth, channels] if settings.ax_swap_switch else [channels, fourth]
+    return np.concatenate(parts, axis=-1)
+
+
+def joined_pictures(
+    pictures: Sequence[NDArray[np.uint8]], settings: AippSettings
+) -> NDArray[np.uint8]:
+    """Return the input that holds several pictures, one after the other.
+
+    Args:
+        pictures: each as `picture_input` gives it.
+        settings: those of the node. Of dynamic AIPP, the input has `max_src_image_size` bytes, and
+            those after the pictures are 0.
+
+    Raises:
+        ValueError: the pictures have more bytes than the input.
+    """
+    shape = source_shape(settings, len(pictures))
+    data = np.concatenate([picture.reshape(-1) for picture in pictures])
+    count = int(np.prod(shape))
+    if data.size > count or (data.size < count and not settings.is_dynamic):
+        raise ValueError(f"pictures have {data.size} bytes, the input has {count}")
+    return np.pad(data, (0, count - data.size)).reshape(shape)

@@ -1,0 +1,78 @@
+"""What each family of SoCs takes in an AIPP configuration: one row each.
+
+The first rows are those of CANN's kernels of 2022, which name the SoCs themselves; "Ascend710",
+"Ascend320" and "Ascend920" there are taken to be 310P, 310B and Atlas A2. That of Ascend910_95 is
+the open kernel's of 2026. The generic device takes every format that is modeled and the wider
+ranges, and is as strict about even numbers as most SoCs, so that what it takes is portable.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from atc_py.aipp.image_formats import IMAGE_FORMATS
+
+__all__ = ["AIPP_RULES", "AippRules", "rules_of"]
+
+_COMMON = ("YUV420SP_U8", "XRGB8888_U8", "RGB888_U8", "YUV400_U8")
+"""Formats of every SoC."""
+
+_ALL = tuple(row.name for row in IMAGE_FORMATS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AippRules:
+    """Limits of one family.
+
+    Attributes:
+        formats: names of the picture formats that it reads.
+        least_min: the smallest `min_chn`.
+        most_min: the largest `min_chn`.
+        even_start: True if a crop must start at even rows and columns where chroma is halved.
+        even_crop: True if its sizes must be even there too.
+        row_bytes: a row of a plane must have a multiple of as many bytes.
+        padded_width: the widest tensor with borders.
+        clips_padding: True if a padding value outside 0 to 255 is clipped for uint8 tensors; it is
+            refused elsewhere, as a fraction is.
+        inferred: True if no source names the family.
+    """
+
+    formats: tuple[str, ...] = _COMMON
+    least_min: float = 0.0
+    most_min: float = 255.0
+    even_start: bool = True
+    even_crop: bool = False
+    row_bytes: int = 1
+    padded_width: int = 1080
+    clips_padding: bool = False
+    inferred: bool = False
+
+
+_OLDER = AippRules()
+
+AIPP_RULES = {
+    "sim": replace(
+        _OLDER,
+        formats=_ALL,
+        least_min=-65504.0,
+        most_min=65504.0,
+        padded_width=4096,
+        clips_padding=True,
+        inferred=True,
+    ),
+    "Ascend310": _OLDER,
+    "Ascend310B": replace(_OLDER, even_start=False),
+    "Ascend310P": _OLDER,
+    "Ascend610": _OLDER,
+    "Ascend910": _OLDER,
+    "Ascend910B": _OLDER,
+    "Ascend910_93": replace(_OLDER, inferred=True),
+    "Ascend910_95": replace(_OLDER, least_min=-65504.0, most_min=65504.0, clips_padding=True),
+    "Hi3796CV300CS": replace(_OLDER, formats=_ALL, even_crop=True, row_bytes=16, padded_width=4096),
+}
+"""Rules by the value of `SocFamily`; a test holds that no family is missing."""
+
+
+def rules_of(family: str) -> AippRules:
+    """Return the rules of a family, by the value of its `SocFamily`."""
+    return AIPP_RULES[family]

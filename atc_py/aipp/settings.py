@@ -1,0 +1,167 @@
+"""Settings of an `Aipp` node: one configuration with every default filled in and sizes resolved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, NamedTuple
+
+from atc_py.aipp.image_formats import image_format
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["AippSettings", "AippWindow", "source_bytes", "source_shape"]
+
+AippAttribute = bool | int | float | str | tuple[int, ...] | tuple[float, ...]
+"""Value of an attribute of the node."""
+
+
+class AippWindow(NamedTuple):
+    """Part of the picture that is read, in pixels."""
+
+    top: int
+    left: int
+    height: int
+    width: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AippSettings:
+    """Attributes of an `Aipp` node, in the words of the configuration file.
+
+    A node of static AIPP has all of them. Of dynamic AIPP, mode and `max_src_image_size` are the
+    node's; the rest are read from the parameter buffer at each run.
+
+    Attributes:
+        aipp_mode: "static" or "dynamic".
+        input_format: name of a row of IMAGE_FORMATS.
+        src_image_size_w: width of the picture, 1 or more; 0 for dynamic AIPP alone.
+        src_image_size_h: height of the picture.
+        crop: True if a part of the picture is read; otherwise the four numbers after it are 0.
+        load_start_pos_w: first column of that part.
+        load_start_pos_h: first row of that part.
+        crop_size_w: width of that part, 1 or more where `crop` is on.
+        crop_size_h: height of that part.
+        csc_switch: True if colors are converted.
+        rbuv_swap_switch: True if R and B, or U and V, are exchanged.
+        ax_swap_switch: True if the first of four bytes is left out, in place of the last.
+        matrix: the nine factors of the conversion in 1/256, row by row.
+        input_bias: subtracted before the conversion.
+        output_bias: added after it.
+        mean_chn: subtracted from each channel.
+        min_chn: subtracted then.
+        var_reci_chn: multiplied then.
+        padding: True if borders are added; otherwise the four sizes are 0.
+        left_padding_size: columns on the left.
+        right_padding_size: columns on the right.
+        top_padding_size: rows above.
+        bottom_padding_size: rows below.
+        padding_value: value of the borders, in the tensor's own scale.
+        max_src_image_size: dynamic AIPP: most bytes of all pictures of a run; 0 for static AIPP.
+    """
+
+    aipp_mode: str = "static"
+    input_format: str = "RGB888_U8"
+    src_image_size_w: int = 0
+    src_image_size_h: int = 0
+    crop: bool = False
+    load_start_pos_w: int = 0
+    load_start_pos_h: int = 0
+    crop_size_w: int = 0
+    crop_size_h: int = 0
+    csc_switch: bool = False
+    rbuv_swap_switch: bool = False
+    ax_swap_switch: bool = False
+    matrix: tuple[int, ...] = (0,) * 9
+    input_bias: tuple[int, ...] = (0,) * 3
+    output_bias: tuple[int, ...] = (0,) * 3
+    mean_chn: tuple[int, ...] = (0,) * 4
+    min_chn: tuple[float, ...] = (0.0,) * 4
+    var_reci_chn: tuple[float, ...] = (1.0,) * 4
+    padding: bool = False
+    left_padding_size: int = 0
+    right_padding_size: int = 0
+    top_padding_size: int = 0
+    bottom_padding_size: int = 0
+    padding_value: float = 0.0
+    max_src_image_size: int = 0
+
+    @property
+    def is_dynamic(self) -> bool:
+        """True if the settings come with each run."""
+        return self.aipp_mode == "dynamic"
+
+    @property
+    def window(self) -> AippWindow:
+        """Part of the picture that is read: all of it where nothing is cropped."""
+        if not self.crop:
+            return AippWindow(0, 0, self.src_image_size_h, self.src_image_size_w)
+        return AippWindow(
+            self.load_start_pos_h, self.load_start_pos_w, self.crop_size_h, self.crop_size_w
+        )
+
+    @property
+    def output_size(self) -> tuple[int, int]:
+        """Height and width of the tensor."""
+        window = self.window
+        return (
+            window.height + self.top_padding_size + self.bottom_padding_size,
+            window.width + self.left_padding_size + self.right_padding_size,
+        )
+
+    @property
+    def is_gray(self) -> bool:
+        """True if the tensor has one channel: gray pictures, or a matrix with one row.
+
+        Output biases do not count for YUV formats, which have none.
+        """
+        row = image_format(self.input_format)
+        if row.is_gray:
+            return True
+        rest = (*self.matrix[3:], *(() if row.is_yuv else self.output_bias[1:]))
+        return self.csc_switch and not any(rest)
+
+    @property
+    def channels(self) -> int:
+        """Channels of the tensor: 1 or 3."""
+        return 1 if self.is_gray else 3
+
+    def attributes(self) -> dict[str, AippAttribute]:
+        """Return the attributes of the node, by name, in the order of the class."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    @classmethod
+    def from_attributes(cls, attributes: Mapping[str, object]) -> AippSettings:
+        """Return the settings of a node; attributes of other names are left out.
+
+        Lists become tuples, and the integers that stand for switches become booleans.
+        """
+        found: dict[str, object] = {}
+        for each in fields(cls):
+            if each.name not in attributes:
+                continue
+            value = attributes[each.name]
+            if isinstance(each.default, bool):
+                value = bool(value)
+            found[each.name] = tuple(value) if isinstance(value, list) else value
+        return cls(**found)  # type: ignore[arg-type]
+
+
+def source_shape(settings: AippSettings, n: int) -> tuple[int, ...]:
+    """Return the shape of the uint8 input that holds `n` pictures.
+
+    It is what `aclmdlGetInputDimsV2` reports: [n, h, w, C] where pixels are packed, with C 3 for
+    RGB888, 4 for XRGB8888, ARGB8888 and AYUV444, 1 for YUV400, 2 for YUYV; [n, 3h/2, w, 1] for
+    YUV420SP, whose UV rows follow those of Y, and [n, 2h, w, 1] for YUV422SP. So the shape's
+    product is the number of bytes. Dynamic AIPP has one row of bytes for all pictures.
+    """
+    if settings.is_dynamic:
+        return (1, settings.max_src_image_size)
+    row = image_format(settings.input_format)
+    return (n, *row.input_shape(settings.src_image_size_h, settings.src_image_size_w))
+
+
+def source_bytes(settings: AippSettings, n: int) -> int:
+    """Return the bytes of `n` pictures of these settings."""
+    row = image_format(settings.input_format)
+    return n * row.byte_count(settings.src_image_size_h, settings.src_image_size_w)

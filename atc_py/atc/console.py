@@ -1,0 +1,32 @@
+"""The streams of a run of atc."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from atc_py.diag import Diagnostic
+
+__all__ = ["Console"]
+
+
+@dataclass(frozen=True, slots=True)
+class Console:
+    """Streams that a run of atc writes to, and what it warns of.
+
+    Attributes:
+        say: prints a line to standard output.
+        note: prints a line to standard error.
+        report: prints findings of ours, to standard error.
+        on_stage: is called with the name of each stage of a compilation.
+        warnings: what is said after the verdict of a success.
+    """
+
+    say: Callable[[str], None]
+    note: Callable[[str], None]
+    report: Callable[[Sequence[Diagnostic]], None]
+    on_stage: Callable[[str], None] | None = None
+    warnings: list[Diagnostic] = field(default_factory=list)

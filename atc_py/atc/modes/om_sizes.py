@@ -1,0 +1,82 @@
+"""Figures of an offline model under the names that ATC has for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from zipfile import ZipFile
+
+from atc_py.package.names import KERNELS, MODEL, WEIGHTS
+from atc_py.package.schema import ATC_CMDLINE
+from atc_py.package.stored import stored_nbytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from atc_py.package.reader import OfflineModel
+
+__all__ = ["OmFigures", "figures_of"]
+
+_WEIGHTS, _KERNELS = WEIGHTS.rstrip("/"), KERNELS.rstrip("/")
+
+
+@dataclass(frozen=True, slots=True)
+class OmFigures:
+    """The figures that ATC's mode 6 prints; sizes are bytes.
+
+    Attributes:
+        command_line: of the atc that wrote the model; empty for any other program.
+        version: the program that wrote it.
+        soc: the SoC that it is for.
+        memory: of the results of kernels, workspace included.
+        weights: of the constants' elements.
+        description: of the description of the graph.
+        weight_members: of the weights in the file.
+        kernels: of the kernels in the file.
+    """
+
+    command_line: str
+    version: str
+    soc: str
+    memory: int
+    weights: int
+    description: int
+    weight_members: int
+    kernels: int
+
+    @property
+    def om_info(self) -> tuple[int, int, int, int, int]:
+        """Sizes of weights, kernels, kernels of custom AI CPU operators, tasks and libraries.
+
+        The last three are parts that an offline model of this package does not have.
+        """
+        return self.weight_members, self.kernels, 0, 0, 0
+
+
+def figures_of(model: OfflineModel) -> OmFigures:
+    """Return the figures of an opened offline model, of all its gears."""
+    description = model.description
+    gears = range(0 if model.gears is None else len(model.gears.gears))
+    plans = [each.description.memory for each in [model, *map(model.at_gear, gears)]]
+    with ZipFile(model.path) as archive:
+        sizes = {each.filename: each.file_size for each in archive.infolist()}
+    return OmFigures(
+        command_line=description.options.get(ATC_CMDLINE, ""),
+        version=description.producer,
+        soc=description.soc,
+        memory=max(0 if plan is None else plan.arena + plan.workspace for plan in plans),
+        weights=_weight_bytes(model),
+        description=_sum_of(sizes, lambda parts: parts[-1] == MODEL),
+        weight_members=_sum_of(sizes, lambda parts: _WEIGHTS in parts[:-1]),
+        kernels=_sum_of(sizes, lambda parts: _KERNELS in parts[:-1]),
+    )
+
+
+def _sum_of(sizes: dict[str, int], wanted: Callable[[list[str]], bool]) -> int:
+    """Return the bytes of the members whose path is wanted; gears have folders of their own."""
+    return sum(size for name, size in sizes.items() if wanted(name.split("/")))
+
+
+def _weight_bytes(model: OfflineModel) -> int:
+    """Return the bytes of all constants as the device stores them, of the largest gear."""
+    return sum(stored_nbytes(row) for row in model.description.tensors if row.member is not None)

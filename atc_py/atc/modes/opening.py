@@ -1,0 +1,40 @@
+"""Offline models as ATC's modes open them, with ATC's code of the fault."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from atc_py.diag import AtcError, AtcFault
+from atc_py.package.reader import open_model
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from atc_py.package.reader import OfflineModel
+
+__all__ = ["opened_om", "with_fault"]
+
+
+@contextmanager
+def opened_om(path: Path) -> Iterator[OfflineModel]:
+    """Open an offline model.
+
+    Raises:
+        AtcError: as `open_model` does, with E10041.
+    """
+    try:
+        model = open_model(path)
+    except AtcError as error:
+        raise with_fault(error, AtcFault("E10041", (str(path),))) from error
+    with model:
+        yield model
+
+
+def with_fault(error: AtcError, fault: AtcFault) -> AtcError:
+    """Return an error whose diagnostics have ATC's code where they do not have one already."""
+    return AtcError(
+        *(each if each.atc is not None else replace(each, atc=fault) for each in error.diagnostics)
+    )

@@ -1,0 +1,66 @@
+"""Mode 3: a model checked before conversion, with the report of ATC's pre-check.
+
+ATC's own check knows types of nodes alone: whether each is registered for the model's opset, and
+whether names are unique [proven]. This one has every rule of `atc-py check`; a node that breaks one
+fails with ATC's number for wrong parameters.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.check.findings import CheckReport, Standing
+from atc_py.check.refusal import RulesBrokenError
+from atc_py.diag import AtcError
+from atc_py.pipeline.check import check_files
+from atc_py.report.check.atc_lines import check_atc
+from atc_py.report.check.json_document import check_document
+from atc_py.system.atomic_files import atomic_write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from atc_py.check.findings import ModelCheck
+    from atc_py.options.compile_options import CheckOptions, CompileOptions
+
+__all__ = ["pre_check", "save_failed_check"]
+
+
+def pre_check(model: Path, report: Path, options: CheckOptions) -> None:
+    """Check a model and write the report, whatever the outcome.
+
+    Raises:
+        AtcError: the file is not a model, which leaves no report; CANNOT_WRITE; RulesBrokenError
+            where a node fails, after the report is written.
+    """
+    found = check_files([model], options)
+    check = found.models[0]
+    if not check.opsets:
+        raise AtcError(*check.faults)
+    _save(found, report)
+    if check.standing is Standing.ERROR:
+        raise RulesBrokenError(check)
+
+
+def save_failed_check(check: ModelCheck, report: Path, options: CompileOptions) -> None:
+    """Write the report of a conversion that rules ended, as mode 0 does then alone.
+
+    Raises:
+        AtcError: CANNOT_WRITE.
+    """
+    precision = options.precision
+    found = CheckReport(
+        (check,),
+        options.precision_mode.value,
+        options.soc,
+        {},
+        precision.operator_list,
+        precision.cann,
+    )
+    _save(found, report)
+
+
+def _save(found: CheckReport, report: Path) -> None:
+    """Write the report in ATC's form."""
+    with atomic_write(report) as file:
+        file.write(check_atc(check_document(found)).encode("utf-8"))

@@ -1,0 +1,88 @@
+"""A single operator as the file of `--singleop` has it, and the name of its offline model."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atc_py.tensor.dtypes import DType
+
+__all__ = ["UNDEFINED", "SingleOp", "SingleOpAttribute", "SingleOpTensor"]
+
+UNDEFINED = 28
+"""Number of the type of an optional input that is not there."""
+
+_LONGEST_NAME = 128
+_NAME = re.compile(r"[A-Za-z0-9._-]+")
+_FOLDERS = {".", ".."}
+_SUFFIX = ".om"
+
+
+@dataclass(frozen=True, slots=True)
+class SingleOpTensor:
+    """An input or output.
+
+    Attributes:
+        dtype: None for an optional input that is not there.
+        format: number of its format.
+        shape: its dims as they are stored.
+        name: empty where the file has none.
+        value: elements of a constant; None for data that runs are fed.
+    """
+
+    dtype: DType | None
+    format: int
+    shape: tuple[int, ...]
+    name: str = ""
+    value: Sequence[float] | None = None
+
+    @property
+    def words(self) -> list[str]:
+        """The parts of the tensor in the name of a file."""
+        number = UNDEFINED if self.dtype is None else self.dtype.ge
+        return [str(number), str(self.format), *map(str, self.shape)]
+
+
+@dataclass(frozen=True, slots=True)
+class SingleOpAttribute:
+    """An attribute: its name, the kind that the file states, and its value in JSON."""
+
+    name: str
+    kind: str
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class SingleOp:
+    """An operator of the list.
+
+    Attributes:
+        index: its position in the list; entries that only set a flag do not count.
+        op: the target operator.
+        name: empty where the file has none.
+        inputs: by position.
+        outputs: by position.
+        attributes: in the file's order.
+    """
+
+    index: int
+    op: str
+    name: str
+    inputs: tuple[SingleOpTensor, ...]
+    outputs: tuple[SingleOpTensor, ...]
+    attributes: tuple[SingleOpAttribute, ...]
+
+    @property
+    def file_name(self) -> str:
+        """The name of its offline model, by ATC's rule [proven]."""
+        given = self.name[:_LONGEST_NAME]
+        if _NAME.fullmatch(given) and given not in _FOLDERS:
+            return given + _SUFFIX
+        parts = [str(self.index), self.op]
+        for tensor in (*self.inputs, *self.outputs):
+            parts += tensor.words
+        return "_".join(parts)[:_LONGEST_NAME] + _SUFFIX

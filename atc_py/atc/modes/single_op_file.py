@@ -1,0 +1,253 @@
+"""The JSON file of `--singleop`, read with ATC's checks in its order."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+from atc_py.atc.modes.formats import FORMAT_NUMBERS
+from atc_py.atc.modes.opening import with_fault
+from atc_py.atc.modes.single_op import SingleOp, SingleOpAttribute, SingleOpTensor
+from atc_py.diag import AtcError, AtcFault, Place
+from atc_py.diag.codes import BAD_OPERATOR_FILE, FILE_NOT_FOUND
+from atc_py.system.input_files import read_text
+from atc_py.tensor.dtypes import DType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = ["read_single_ops"]
+
+_MOST_BYTES = 64 << 20
+_MOST_ELEMENTS = 2**31 - 1
+
+_DTYPES = {each.value: each for each in DType} | {
+    "double": DType.FLOAT64,
+    "float": DType.FLOAT32,
+    "fp16": DType.FLOAT16,
+    "half": DType.FLOAT16,
+}
+_ABSENT_DTYPE, _RESERVED = "undefined", "reserved"
+_OTHER_DTYPES = {"complex32", "complex64", "complex128", "uint1", "hifloat8"} | {
+    f"float8_{each}" for each in ("e5m2", "e4m3fn")
+}
+"""Types that ATC has and this package does not."""
+
+_FORMATS = {name.lower(): number for name, number in FORMAT_NUMBERS.items()}
+_KINDS = {
+    "bool", "int", "float", "string", "list_bool", "list_int", "list_float", "list_string",
+    "list_list_int", "data_type",
+}  # fmt: skip
+
+
+def read_single_ops(path: Path) -> tuple[SingleOp, ...]:
+    """Return the operators of a file.
+
+    Raises:
+        AtcError: with E10023 for a path without a file, E10024 for a file that cannot be read,
+            E10025 for other text than JSON; E10032 for JSON of another shape; E10026 to E10030 for
+            an operator whose parts make no sense.
+    """
+    return tuple(_Reader(path).operators())
+
+
+def _read_json(path: Path) -> Any:
+    """Return the values in the file."""
+    try:
+        text = read_text(path, _MOST_BYTES)
+    except AtcError as error:
+        missing = error.diagnostics[0].code is FILE_NOT_FOUND
+        raise with_fault(
+            error, AtcFault("E10023" if missing else "E10024", (str(path),))
+        ) from error
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        place = Place(str(path), line=getattr(error, "lineno", None))
+        raise BAD_OPERATOR_FILE.error(
+            f"{path} is not JSON: {error}",
+            place=place,
+            atc=AtcFault("E10025", (str(path.resolve()), str(error))),
+        ) from error
+
+
+class _Reader:
+    """Reads one file; faults name the operator and its part."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._op = ""
+
+    def operators(self) -> Iterator[SingleOp]:
+        """Yield the operators in order."""
+        found = _read_json(self._path)
+        if not isinstance(found, list):
+            raise self._misshapen("the file must hold a list of operators")
+        index = 0
+        for row in found:
+            self._op = f"operator {index}"
+            if not isinstance(row, dict):
+                raise self._misshapen(f"{self._op} must be an object, found {row!r}")
+            if self._number(row, "compile_flag", 0) == 1:  # it concerns those that follow
+                continue
+            yield self._operator(row, index)
+            index += 1
+
+    def _operator(self, row: dict[str, Any], index: int) -> SingleOp:
+        """Return one operator."""
+        op, name = self._text(row, "op"), self._text(row, "name")
+        self._op = op or self._op
+        inputs = [self._tensor(each) for each in self._rows(row, "input_desc")]
+        outputs = [self._tensor(each) for each in self._rows(row, "output_desc")]
+        attributes = [self._attribute(each) for each in self._rows(row, "attr")]
+        if not op:
+            raise self._fault(f"operator {index} has no `op`", "E10026", ())
+        known_inputs = [self._checked(*each, "input", at) for at, each in enumerate(inputs)]
+        known_outputs = [self._checked(*each, "output", at) for at, each in enumerate(outputs)]
+        for each in attributes:
+            self._check_attribute(each)
+        return SingleOp(
+            index, op, name, tuple(known_inputs), tuple(known_outputs), tuple(attributes)
+        )
+
+    def _tensor(self, row: dict[str, Any]) -> tuple[dict[str, Any], str, str]:
+        """Return a tensor's row with its type and format, which may make no sense yet."""
+        for key in ("shape", "format", "type"):
+            if key not in row:
+                raise self._misshapen(f"a tensor of {self._op} has no `{key}`")
+        dims = row["shape"]
+        if not isinstance(dims, list) or not all(_is_int(dim) for dim in dims):
+            raise self._misshapen(
+                f"a shape of {self._op} must be a list of integers, found {dims!r}"
+            )
+        return row, self._text(row, "type").lower(), self._text(row, "format").lower()
+
+    def _checked(
+        self, row: dict[str, Any], dtype: str, form: str, side: str, at: int
+    ) -> SingleOpTensor:
+        """Return a tensor whose type and format are known."""
+        known, number = _DTYPES.get(dtype), _FORMATS.get(form, _FORMATS[_RESERVED])
+        if dtype in _OTHER_DTYPES:
+            reason = f"{dtype} of {side} {at} of {self._op} is not a type of this device"
+            raise self._fault(reason, "E10055", (reason,))
+        reserved = number == _FORMATS[_RESERVED]
+        wrong = ""
+        if known is None and (not reserved or side == "output"):
+            wrong = "datatype"
+        elif known is not None and reserved:
+            wrong = "format"
+        elif known is None and (dtype != _ABSENT_DTYPE or form != _RESERVED):
+            wrong = "dataType or format"
+        if wrong:
+            raise self._fault(
+                f"type {row['type']!r} and format {row['format']!r} of {side} {at} of {self._op} "
+                f"make no tensor",
+                "E10027",
+                (wrong, side, str(at), self._op),
+            )
+        return SingleOpTensor(
+            known, number, self._dims(row, side, at), self._name(row), self._value(row)
+        )
+
+    def _dims(self, row: dict[str, Any], side: str, at: int) -> tuple[int, ...]:
+        """Return dims, all of them known."""
+        dims = tuple(row["shape"])
+        text = ",".join(map(str, dims))
+        if any(dim < 0 for dim in dims):
+            reason = "the simulated device compiles single operators for known dims"
+            raise self._fault(
+                f"{side} {at} of {self._op} has the shape {text}; {reason}", "E10055", (reason,)
+            )
+        if math.prod(dims) > _MOST_ELEMENTS:
+            reason = f"more than {_MOST_ELEMENTS} elements"
+            raise self._fault(
+                f"{side} {at} of {self._op} has {reason}: {text}",
+                "E13014",
+                (text, "shape", self._op, reason),
+            )
+        return dims
+
+    def _name(self, row: dict[str, Any]) -> str:
+        """Return a tensor's name."""
+        return self._text(row, "name")
+
+    def _value(self, row: dict[str, Any]) -> tuple[float, ...] | None:
+        """Return the elements of a constant, None of other tensors."""
+        is_const, values = row.get("is_const", False), row.get("const_value")
+        if not isinstance(is_const, bool):
+            raise self._misshapen(f"is_const of a tensor of {self._op} must be true or false")
+        if not is_const:
+            return None
+        if not isinstance(values, list) or not all(_is_number(each) for each in values):
+            raise self._misshapen(
+                f"const_value of a tensor of {self._op} must be a list of numbers"
+            )
+        return tuple(values)
+
+    def _attribute(self, row: dict[str, Any]) -> SingleOpAttribute:
+        """Return an attribute."""
+        for key in ("name", "type"):
+            if key not in row:
+                raise self._misshapen(f"an attribute of {self._op} has no `{key}`")
+        kind = self._text(row, "type")
+        if kind in _KINDS and "value" not in row:
+            raise self._misshapen(f"an attribute of {self._op} has no `value`")
+        return SingleOpAttribute(self._text(row, "name"), kind, row.get("value"))
+
+    def _check_attribute(self, row: SingleOpAttribute) -> None:
+        """Refuse an attribute without a name or of an unknown kind."""
+        if not row.name:
+            raise self._fault(f"an attribute of {self._op} has no name", "E10029", (self._op,))
+        if row.kind not in _KINDS:
+            raise self._fault(
+                f"attribute {row.name} of {self._op} has the unknown type {row.kind!r}",
+                "E10030",
+                (row.name, self._op),
+            )
+
+    def _rows(self, row: dict[str, Any], key: str) -> list[dict[str, Any]]:
+        """Return a list of objects; an absent one is empty."""
+        found = row.get(key, [])
+        if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
+            raise self._misshapen(f"{key} of {self._op} must be a list of objects")
+        return found
+
+    def _text(self, row: dict[str, Any], key: str) -> str:
+        """Return a text; an absent one is empty."""
+        found = row.get(key, "")
+        if not isinstance(found, str):
+            raise self._misshapen(f"{key} of {self._op} must be a text, found {found!r}")
+        if not found.isascii() and any("\ud800" <= each <= "\udfff" for each in found):
+            raise self._misshapen(f"{key} of {self._op} is half of a pair of characters: {found!a}")
+        return found
+
+    def _number(self, row: dict[str, Any], key: str, absent: int) -> int:
+        """Return an integer."""
+        found = row.get(key, absent)
+        if not _is_int(found):
+            raise self._misshapen(f"{key} of {self._op} must be an integer, found {found!r}")
+        return int(found)
+
+    def _misshapen(self, message: str) -> AtcError:
+        """Return the refusal of JSON that is not a list of operators."""
+        return self._fault(message, "E10032", (str(self._path), message))
+
+    def _fault(self, message: str, code: str, arguments: tuple[str, ...]) -> AtcError:
+        """Return a refusal."""
+        return BAD_OPERATOR_FILE.error(
+            f"{self._path}: {message}",
+            place=Place(str(self._path), op_type=self._op or None),
+            atc=AtcFault(code, arguments),
+        )
+
+
+def _is_int(value: object) -> bool:
+    """Return true for an integer, which truth values are not."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: object) -> bool:
+    """Return true for a number."""
+    return isinstance(value, int | float)

@@ -1,0 +1,77 @@
+"""`--singleop`: a list of target operators, each compiled to an offline model of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.atc.modes.single_op_file import read_single_ops
+from atc_py.atc.modes.single_op_graph import graph_of
+from atc_py.diag import Place
+from atc_py.diag.codes import BAD_OPERATOR_FILE, CANNOT_WRITE
+from atc_py.options.choices import ConvertChoice
+from atc_py.options.compile_options import PrecisionMode
+from atc_py.pipeline.bare_graph import compile_graph
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from atc_py.atc.modes.single_op import SingleOp
+    from atc_py.options.compile_options import CompileOptions
+
+__all__ = ["compile_single_operators", "with_kept_dtypes"]
+
+
+def with_kept_dtypes(choice: ConvertChoice) -> ConvertChoice:
+    """Return options in which dtypes are kept where no precision mode is given.
+
+    The file states the dtypes of each operator itself [inferred].
+    """
+    if choice.get("precision_mode") or choice.get("precision_mode_v2"):
+        return choice
+    return ConvertChoice({**choice, "precision_mode": PrecisionMode.MUST_KEEP_ORIGIN_DTYPE.value})
+
+
+def compile_single_operators(
+    definitions: Path, output: Path, options: CompileOptions
+) -> list[Path]:
+    """Compile the operators of a JSON file, each to a file in a folder.
+
+    Args:
+        definitions: the file.
+        output: the folder, which is made where it is missing.
+        options: as for a conversion; those on ONNX models have no effect.
+
+    Returns:
+        The offline models in the order of the operators.
+
+    Raises:
+        AtcError: the file has no meaning, with E10023 to E10032, E10501 or E13014; an operator does
+            not compile. Models of the operators before it stay.
+    """
+    singles = read_single_ops(definitions)
+    _check_names(singles, definitions)
+    graphs = [graph_of(each, str(definitions)) for each in singles]
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CANNOT_WRITE.error(
+            f"cannot make folder {output}: {error.strerror}", place=Place(str(output))
+        ) from error
+    paths = [output / each.file_name for each in singles]
+    for graph, path in zip(graphs, paths, strict=True):
+        compile_graph(graph, str(definitions), path, options)
+    return paths
+
+
+def _check_names(singles: Sequence[SingleOp], definitions: Path) -> None:
+    """Refuse two operators whose models would have one name."""
+    seen: dict[str, int] = {}
+    for each in singles:
+        first = seen.setdefault(each.file_name, each.index)
+        if first != each.index:
+            raise BAD_OPERATOR_FILE.error(
+                f"operators {first} and {each.index} would both be written to {each.file_name}",
+                place=Place(str(definitions)),
+                help="give each operator a name of its own",
+            )

@@ -1,0 +1,143 @@
+"""Paths as atc accepts them, and the name of the offline model."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from atc_py.atc.faults import atc_error
+from atc_py.diag import Place
+from atc_py.diag.codes import CANNOT_WRITE, FILE_NOT_FOUND, FILE_UNREADABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from atc_py.atc.tokens import Flags
+    from atc_py.diag import Code
+
+__all__ = ["check_output", "check_path_text", "check_readable", "made_folder", "offline_model"]
+
+SUFFIX = ".om"
+LONGEST = 4096
+"""Characters that the system's own limit leaves for a path and its end."""
+
+_ALLOWED = re.compile(r"[A-Za-z0-9./_\-\u4e00-\u9fa5]*")
+_RULE = "paths have letters, digits, `.`, `/`, `_`, `-` and Chinese characters alone"
+
+
+def check_path_text(name: str, path: str) -> None:
+    """Refuse a path with characters that atc does not take.
+
+    Raises:
+        AtcError: with E10001.
+    """
+    if _ALLOWED.fullmatch(path) is None:
+        raise atc_error(
+            "E10001",
+            path,
+            f"--{name}",
+            _RULE,
+            place=Place(field=f"--{name}"),
+            help="rename the file, or link it under another name",
+        )
+
+
+def check_readable(name: str, path: str) -> None:
+    """Refuse the path of a file that cannot be read.
+
+    Raises:
+        AtcError: with E10001.
+    """
+    check_path_text(name, path)
+    try:
+        with Path(path).open("rb") as file:
+            file.read(1)
+    except FileNotFoundError as error:
+        raise _unreadable(name, path, error, FILE_NOT_FOUND) from None
+    except (OSError, ValueError) as error:
+        raise _unreadable(name, path, error, FILE_UNREADABLE) from None
+
+
+def _unreadable(name: str, path: str, error: Exception, code: Code) -> Exception:
+    """Return that a file cannot be read, for the system's reason."""
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return atc_error(
+        "E10001",
+        path,
+        f"--{name}",
+        reason,
+        code=code,
+        place=Place(file=path),
+        help=f"check the path that --{name} gives",
+    )
+
+
+def check_output(path: str) -> None:
+    """Refuse a path that no offline model can have.
+
+    Raises:
+        AtcError: with E10021, E10022 or E10001.
+    """
+    place = Place(field="--output")
+    if len(path) + len(SUFFIX) >= LONGEST:
+        raise atc_error("E10021", "output", str(LONGEST), place=place, help="choose a shorter path")
+    check_path_text("output", path)
+    if path.endswith("/"):
+        raise atc_error(
+            "E10022", path, "output", place=place, help=f"name the file, such as {path}model"
+        )
+    folder = _existing(Path(path).parent)
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise atc_error(
+            "E10001",
+            path,
+            "--output",
+            f"{folder} is not a folder that can be written",
+            code=CANNOT_WRITE,
+            place=place,
+            help="choose another folder",
+        )
+
+
+def offline_model(flags: Flags, *, is_open: bool) -> Path:
+    """Return the path of the offline model: the suffix is always appended.
+
+    Before the first suffix of the name stand the host's system and processor, where a model has open
+    dims and with them libraries for the host.
+    """
+    path = Path(flags["output"])
+    name = f"{path.name}{SUFFIX}"
+    if is_open:
+        system = flags["host_env_os"] or platform.system().lower()
+        stem, _, rest = name.partition(SUFFIX)
+        name = f"{stem}_{system}_{flags['host_env_cpu'] or platform.machine()}{SUFFIX}{rest}"
+    return path.with_name(name)
+
+
+@contextmanager
+def made_folder(path: Path) -> Iterator[None]:
+    """Make the folder of a file for a block; a block that fails leaves none that was made for it."""
+    made = []
+    missing = path.parent
+    while not missing.exists():
+        made.append(missing)
+        missing = missing.parent
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            for folder in made:
+                folder.rmdir()
+        raise
+
+
+def _existing(folder: Path) -> Path:
+    """Return the nearest folder on the way to `folder` that is there."""
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    return folder

@@ -1,0 +1,88 @@
+"""A run of atc: its start line, its work, its verdict, its exit status."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.atc.block import error_block
+from atc_py.atc.options import OPTIONS, Treatment
+from atc_py.atc.tokens import UnreadableLineError, parse_line
+from atc_py.atc.usage import usage_lines
+from atc_py.diag import AtcError
+from atc_py.diag.codes import OPTION_WITHOUT_EFFECT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atc_py.atc.console import Console
+    from atc_py.atc.tokens import Flags
+    from atc_py.diag import Diagnostic
+
+__all__ = ["FAILED", "run_atc"]
+
+START = "ATC start working now, please wait for a moment."
+BEFORE_VERDICT = "..."
+SUCCESS = "ATC run success, welcome to the next use."
+FAILURE = "ATC run failed, Please check the detail log, Try 'atc --help' for more information"
+FAILED = 255
+"""Exit status of every failure [I]."""
+
+
+def run_atc(words: Sequence[str], console: Console) -> int:
+    """Do what a command line of atc says; return the exit status.
+
+    Lines of the console are atc's [C], but for the texts of errors, which are ours.
+    """
+    console.say(START)
+    try:
+        flags = parse_line(words)
+        if flags.wants_help:
+            for line in usage_lines():
+                console.say(line)
+            return 0
+        from atc_py.atc.dispatch import dispatch, prepare
+
+        prepare(flags)
+    except AtcError as error:
+        if isinstance(error, UnreadableLineError):
+            console.note(error.line)
+        return _fail(error, console)
+    try:
+        dispatch(flags, words, console)
+    except AtcError as error:
+        console.say(BEFORE_VERDICT)
+        return _fail(error, console)
+    console.say(BEFORE_VERDICT)
+    console.say(SUCCESS)
+    _warn(flags, console)
+    return 0
+
+
+def _fail(error: AtcError, console: Console) -> int:
+    """Print the verdict, atc's block and our findings; return the exit status."""
+    console.say(FAILURE)
+    for line in error_block(error):
+        console.say(line)
+    console.report(error.diagnostics)
+    return FAILED
+
+
+def _warn(flags: Flags, console: Console) -> None:
+    """Print warnings, the options that mean nothing here among them."""
+    idle = _idle_options(flags)
+    found = [*console.warnings, *([idle] if idle is not None else [])]
+    for each in found:
+        console.say(f"{each.code.severity.value.upper()}: [{each.code.id}] {each.message}")
+
+
+def _idle_options(flags: Flags) -> Diagnostic | None:
+    """Return the finding that names the options without effect; None where there are none."""
+    names = [
+        f"--{name}"
+        for name, value in flags.given.items()
+        if OPTIONS[name].effect is Treatment.NO_MEANING and value not in {"", OPTIONS[name].default}
+    ]
+    if not names:
+        return None
+    has = "has" if len(names) == 1 else "have"
+    return OPTION_WITHOUT_EFFECT.diagnostic(f"{', '.join(names)} {has} no effect in atc-py")

@@ -1,0 +1,246 @@
+"""What AIPP does to one picture: read from a node's attributes, or from a parameter buffer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from atc_py.device.sim.node import NodeError
+from atc_py.device.sim.primitives.pictures import Area, picture_format
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from atc_py.device.sim.node import NodeFacts
+    from atc_py.device.sim.primitives.pictures import PictureFormat
+
+__all__ = [
+    "BATCH_BYTES",
+    "HEADER_BYTES",
+    "PictureFrame",
+    "Preprocessing",
+    "from_buffer",
+    "from_node",
+]
+
+HEADER_BYTES, BATCH_BYTES = 64, 96
+"""Bytes of a parameter buffer: those for all pictures, and those for each."""
+
+_FORMAT_NUMBERS = {1: "YUV420SP_U8", 2: "XRGB8888_U8", 5: "RGB888_U8", 10: "YUV400_U8"}
+"""Formats by their numbers in a parameter buffer."""
+
+_BIASES = ("input_bias", "output_bias")
+_BYTE, _WORD = (0, 255), (-(2**15), 2**15 - 1)
+"""Bounds of integers."""
+
+_HEADER = np.dtype(
+    {
+        "names": ["switches", "size", "matrix", "output_bias", "input_bias"],
+        "formats": ["5i1", "2<i4", "9<i2", "3u1", "3u1"],
+        "offsets": [0, 8, 16, 40, 43],
+        "itemsize": HEADER_BYTES,
+    }
+)
+_BATCH = np.dtype(
+    {
+        "names": ["switches", "start", "crop", "pads", "mean", "low", "factor"],
+        "formats": ["4i1", "2<i4", "2<i4", "4<i4", "4<i2", "4<f2", "4<f2"],
+        "offsets": [0, 8, 16, 40, 56, 64, 72],
+        "itemsize": BATCH_BYTES,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PictureFrame:
+    """Rows and columns around the part of a picture, and what they are filled with."""
+
+    left: int = 0
+    right: int = 0
+    top: int = 0
+    bottom: int = 0
+    value: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Preprocessing:
+    """All settings for one picture; what is switched off does nothing.
+
+    Attributes:
+        layout: the picture's format.
+        size: its height and width.
+        area: the part of it that is read.
+        pads: what is put around that.
+        swap: whether the first channel and the last, or U and V, change places.
+        skip: whether the first of four bytes is left out, not the last.
+        csc: whether colors are converted.
+        matrix: rows of the conversion.
+        input_bias: what is subtracted before it.
+        output_bias: what is added after it.
+        mean: subtracted from each channel, like `low`.
+        low: subtracted in float16.
+        factor: multiplied in float16.
+    """
+
+    layout: PictureFormat
+    size: tuple[int, int]
+    area: Area
+    pads: PictureFrame
+    swap: bool
+    skip: bool
+    csc: bool
+    matrix: NDArray[np.int32]
+    input_bias: tuple[int, ...]
+    output_bias: tuple[int, ...]
+    mean: tuple[int, ...]
+    low: NDArray[np.float16]
+    factor: NDArray[np.float16]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the picture."""
+        return self.layout.nbytes(*self.size)
+
+    @property
+    def is_gray(self) -> bool:
+        """True if only the first row of the matrix gives something."""
+        return self.csc and not self.matrix[1:].any() and not any(self.output_bias[1:])
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Channels, height and width of the result."""
+        pads, area = self.pads, self.area
+        return (
+            1 if self.is_gray else self.layout.channels,
+            pads.top + area.height + pads.bottom,
+            pads.left + area.width + pads.right,
+        )
+
+    def checked(self) -> Preprocessing:
+        """Return the settings, which must go together.
+
+        Raises:
+            NodeError: they do not.
+        """
+        (height, width), area, layout = self.size, self.area, self.layout
+        if height < 1 or width < 1:
+            raise NodeError(f"a picture must have pixels, found {height} rows of {width}")
+        if (layout.even_rows and height % 2) or (layout.even_columns and width % 2):
+            raise NodeError(f"pictures with halved chroma must be even, found {height} x {width}")
+        inside = area.row >= 0 and area.row + area.height <= height
+        inside = inside and area.column >= 0 and area.column + area.width <= width
+        if not inside or area.height < 1 or area.width < 1:
+            raise NodeError(
+                f"the crop of {area.height} x {area.width} at row {area.row}, column "
+                f"{area.column} is not inside a picture of {height} x {width}"
+            )
+        pads = self.pads
+        if min(pads.left, pads.right, pads.top, pads.bottom) < 0:
+            raise NodeError("padding sizes must not be negative")
+        if self.csc and layout.channels == 1:
+            raise NodeError("pictures of one channel have no colors to convert")
+        return self
+
+
+def from_node(node: NodeFacts) -> Preprocessing:
+    """Return the settings that a static node has for all its pictures.
+
+    Raises:
+        NodeError: they do not go together.
+    """
+    layout = picture_format(node.text("input_format"))
+    size = node.integer("src_image_size_h"), node.integer("src_image_size_w")
+    area = Area(0, 0, *size)
+    if node.flag("crop"):
+        names = ("load_start_pos_h", "load_start_pos_w", "crop_size_h", "crop_size_w")
+        area = Area(*map(node.integer, names))
+    pads = PictureFrame()
+    if node.flag("padding"):
+        sides = ("left", "right", "top", "bottom")
+        left, right, top, bottom = (node.integer(f"{side}_padding_size") for side in sides)
+        pads = PictureFrame(left, right, top, bottom, node.number("padding_value"))
+    return Preprocessing(
+        layout,
+        size,
+        area,
+        pads,
+        node.flag("rbuv_swap_switch"),
+        node.flag("ax_swap_switch"),
+        node.flag("csc_switch"),
+        np.array(_within(node, "matrix", 9, _WORD), np.int32).reshape(3, 3),
+        *_biases(layout, *(_within(node, name, 3, _BYTE) for name in _BIASES)),
+        _within(node, "mean_chn", 4, _WORD),
+        _halves(node, "min_chn"),
+        _halves(node, "var_reci_chn"),
+    ).checked()
+
+
+def from_buffer(data: NDArray[np.uint8], batch: int) -> Preprocessing:
+    """Return the settings that a parameter buffer has for picture `batch`.
+
+    Raises:
+        NodeError: they do not go together, or ask for what there is not.
+    """
+    header = data[:HEADER_BYTES].view(_HEADER)[0]
+    start = HEADER_BYTES + batch * BATCH_BYTES
+    own = data[start : start + BATCH_BYTES].view(_BATCH)[0]
+    number, csc, swap, skip, _ = header["switches"].tolist()
+    if number not in _FORMAT_NUMBERS:
+        known = ", ".join(f"{each} {name}" for each, name in _FORMAT_NUMBERS.items())
+        raise NodeError(f"the format of pictures must be one of {known}, found {number}")
+    crop, resize, padding, rotate = own["switches"].tolist()
+    if resize or rotate:
+        raise NodeError("AIPP of this device does not resize or rotate pictures")
+    if padding not in {0, 1}:
+        raise NodeError(f"padding must be 0, none, or 1, of zeros; found {padding}")
+    layout = picture_format(_FORMAT_NUMBERS[number])
+    width, height = header["size"].tolist()
+    area = Area(0, 0, height, width)
+    if crop:
+        (column, row), (across, down) = own["start"].tolist(), own["crop"].tolist()
+        area = Area(row, column, down, across)
+    top, bottom, left, right = own["pads"].tolist()
+    return Preprocessing(
+        layout,
+        (height, width),
+        area,
+        PictureFrame(left, right, top, bottom) if padding else PictureFrame(),
+        bool(swap),
+        bool(skip),
+        bool(csc),
+        header["matrix"].astype(np.int32).reshape(3, 3),
+        *_biases(layout, header["input_bias"].tolist(), header["output_bias"].tolist()),
+        tuple(own["mean"].tolist()),
+        own["low"].astype(np.float16),
+        own["factor"].astype(np.float16),
+    ).checked()
+
+
+def _within(node: NodeFacts, name: str, count: int, bounds: tuple[int, int]) -> tuple[int, ...]:
+    """Return integers of a node, all of them between bounds."""
+    values, (low, high) = node.integers(name, count), bounds
+    if not all(low <= value <= high for value in values):
+        raise NodeError(f"{name} must be {low} to {high}, found {list(values)}")
+    return values
+
+
+def _biases(
+    layout: PictureFormat, before: Sequence[int], after: Sequence[int]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return input and output biases that count: those before of Y, U, V, else those after."""
+    none = (0, 0, 0)
+    return (tuple(before), none) if layout.chroma else (none, tuple(after))
+
+
+def _halves(node: NodeFacts, name: str) -> NDArray[np.float16]:
+    """Return four floats of a node, which are float32 in configurations, as float16."""
+    values = node.attributes[name]
+    found = np.asarray(values, np.float32)
+    if found.shape != (4,):
+        raise NodeError(f"{name} must have 4 elements, found {values}")
+    with np.errstate(over="ignore"):
+        return found.astype(np.float16)

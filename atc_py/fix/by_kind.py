@@ -1,0 +1,254 @@
+"""Fixing one node of each kind of a model, where that tells of all.
+
+Rules give alike nodes alike forms as long as they look at nothing but the node. So the deviating
+nodes of a model are grouped by likeness, and a model of the first of each group is fixed as the
+whole one would be. What it says holds for the whole model because
+
+- the list refuses no node, so that only deviating ones are replaced;
+- no rule that was tried has looked around (`Site.looked_around`), and no deviation of these
+  operators depends on the nodes before it;
+- each form reads what its node read, and its results have the types that the node's had, so nothing
+  changes for the nodes before and after it;
+- one rule was enough for each node, and what it wrote is all there, so no bound on rounds or folded
+  constants is near; the bound on new nodes is compared with what all nodes would take.
+
+Where one of these is not so, the whole model is to be fixed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from atc_py.check.alike import likeness
+from atc_py.check.evaluate import check_view
+from atc_py.check.findings import Standing
+from atc_py.check.nodes_before import depends_on_nodes_before
+from atc_py.fix.deviating import is_unknown_to_parser
+from atc_py.fix.engine import Fixer
+from atc_py.fix.lineage import MOST_NEW_NODES
+from atc_py.fix.start import Start
+from atc_py.frontend.folding.if_branches import FoldedGraph
+from atc_py.frontend.reading.history import history
+from atc_py.frontend.typing.known_type import known_type
+from atc_py.system.structs import replace
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping, Sequence
+
+    from atc_py.check.bound_node import Conditions
+    from atc_py.check.evaluate import Checked
+    from atc_py.check.findings import Finding
+    from atc_py.fix.fixed import Fixed
+    from atc_py.frontend.folding.folded import FoldedModel
+    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
+    from atc_py.frontend.reading.onnx_file import OnnxFile
+    from atc_py.options.fix_rules import FixRules
+    from atc_py.source import SourceModel, SourceNode
+    from atc_py.spec import Library
+
+__all__ = ["FixedKinds", "fixed_by_kind"]
+
+
+class FixedKinds(msgspec.Struct, frozen=True):
+    """One node of each kind after fixing.
+
+    Attributes:
+        first: by the position of a node in the file that of the node that was fixed in its place.
+        found: the model of these nodes in its new form.
+    """
+
+    first: Mapping[int, int]
+    found: Fixed
+
+
+def fixed_by_kind(
+    file: OnnxFile,
+    conditions: Conditions,
+    library: Library,
+    rules: FixRules,
+    known: tuple[FoldedModel, Checked],
+) -> FixedKinds | None:
+    """Return the deviating nodes of a file fixed, one of each kind; None where it takes the whole.
+
+    Args:
+        file: the file.
+        conditions: the generation of CANN, besides precision mode and SoC.
+        library: the operator list.
+        rules: the rules that apply, which replace deviating nodes.
+        known: the file folded and checked with these.
+    """
+    model, checked = known
+    if _is_refused(model.source, checked, conditions, library) or _is_open(model.source):
+        return None
+    kinds = _kinds(model, checked)
+    if kinds is None:
+        return None
+    firsts = [positions[0] for positions in kinds]
+    one_of_each = _model_of(file, model, firsts)
+    nodes = one_of_each.source.nodes
+    before = check_view(one_of_each.source, conditions, library, history())
+    if not _is_sampled(one_of_each, before, [model.source.nodes[at] for at in firsts], checked):
+        return None
+    start = Start.of(one_of_each, before)
+    fixer = Fixer(file, conditions, library, rules, start)
+    found = fixer.fix({}, tidy=False)
+    counts = {node.index: len(each) for node, each in zip(nodes, kinds, strict=True)}
+    if fixer.looked_around or not _tells_of_all(found, nodes, counts, library):
+        return None
+    indices = [node.index for node in model.source.nodes]
+    first = {indices[at]: indices[positions[0]] for positions in kinds for at in positions}
+    return FixedKinds(first, found)
+
+
+def _is_refused(
+    model: SourceModel, checked: Checked, conditions: Conditions, library: Library
+) -> bool:
+    """Return True if rules may replace other nodes of a model than deviating ones."""
+    if any(row.standing is Standing.ERROR for row in checked.check.rows):
+        return True
+    one_of_each = {(node.domain, node.op_type): node for node in model.nodes}.values()
+    return any(is_unknown_to_parser(node, library, conditions) for node in one_of_each)
+
+
+def _is_open(model: SourceModel) -> bool:
+    """Return True if more may become known of a model, or nodes of it stand in branches."""
+    found = model.faults or model.doubts or model.branch_faults or model.quantized
+    return bool(found) or any(each.is_open for each in model.inputs) or _has_branches(model)
+
+
+def _has_branches(model: SourceModel) -> bool:
+    """Return True if a node has graphs of its own."""
+    return any(node.branches for node in model.nodes)
+
+
+def _kinds(model: FoldedModel, checked: Checked) -> list[list[int]] | None:
+    """Return the positions of the deviating nodes, alike ones together.
+
+    None where a node has no position in the file to itself, or takes values into graphs of its own.
+    """
+    found: dict[Hashable, list[int]] = {}
+    deviating = {each.place.node for each in checked.check.findings if each.certainty}
+    graph, nodes = model.graph, model.source.nodes
+    if len({node.index for node in nodes}) < len(nodes):
+        return None
+    for position, (work, node) in enumerate(zip(graph.nodes, nodes, strict=True)):
+        if node.index not in deviating:
+            continue
+        if work.captured or work.holds_graphs or any(name in graph.pinned for name in work.writes):
+            return None
+        found.setdefault(_kind(work, node), []).append(position)
+    return list(found.values())
+
+
+def _kind(work: WorkNode, node: SourceNode) -> Hashable:
+    """Return the key that nodes share if rules that look at nothing else write the same for them.
+
+    Beside what `likeness` compares, the same inputs have one name.
+    """
+    names: dict[str, int] = {}
+    pattern = tuple(names.setdefault(name, len(names)) for name in work.inputs)
+    return likeness(node, weights=True), pattern, len(work.outputs), work.replaces
+
+
+def _model_of(file: OnnxFile, model: FoldedModel, positions: Sequence[int]) -> FoldedModel:
+    """Return the nodes at `positions` as a model of their own, with what is known of them."""
+    graph, source = model.graph, model.source
+    nodes = [graph.nodes[position] for position in positions]
+    asked = (each for at in positions for each in source.nodes[at].outputs if each is not None)
+    written = {name for node in nodes for name in node.writes}
+    read = [name for node in nodes for name in node.reads]
+    names = {*read, *written}
+    types = {name: found for name in names if (found := known_type(graph, name)) is not None}
+    own: WorkGraph = replace(
+        graph,
+        nodes=nodes,
+        inputs={n: types[n] for n in dict.fromkeys(read) if n not in written and n in types},
+        outputs=tuple(dict.fromkeys(each.name for each in asked)),
+        consts={name: graph.consts[name] for name in names if name in graph.consts},
+        foreign={name: graph.foreign[name] for name in names if name in graph.foreign},
+        declared={name: graph.declared[name] for name in names if name in graph.declared},
+        types=types,
+        kinds={name: graph.kinds[name] for name in names if name in graph.kinds},
+        pinned={},
+        unsound=graph.unsound.intersection(nodes),
+    )
+    return file.translated(FoldedGraph(own), (), source.bias_convention)
+
+
+def _is_sampled(
+    model: FoldedModel, checked: Checked, nodes: Sequence[SourceNode], whole: Checked
+) -> bool:
+    """Return True if the model of some nodes has the same of them as the whole model."""
+    if model.source.faults or model.graph.unsound or model.graph.kinds or model.graph.foreign:
+        return False
+    pairs = zip(model.source.nodes, nodes, strict=True)
+    alike = all(
+        likeness(one, weights=True) == likeness(other, weights=True) for one, other in pairs
+    )
+    firsts = {node.index for node in nodes}
+    said = [each for each in whole.check.findings if each.place.node in firsts]
+    return alike and _deviations(said) == _deviations(checked.check.findings)
+
+
+def _deviations(findings: Sequence[Finding]) -> Mapping[int | None, list[Finding]]:
+    """Return the findings on deviations by the node."""
+    found: dict[int | None, list[Finding]] = defaultdict(list)
+    for each in findings:
+        if each.certainty:
+            found[each.place.node].append(each)
+    return found
+
+
+def _tells_of_all(
+    found: Fixed, nodes: Sequence[SourceNode], counts: Mapping[int, int], library: Library
+) -> bool:
+    """Return True if the new form of some nodes is that of all nodes of their kinds.
+
+    Args:
+        found: their model after fixing.
+        nodes: the nodes.
+        counts: how many nodes of the whole model are like each, by its position in the file.
+        library: the operator list.
+    """
+    model = found.model
+    if not found.settled or model is None or _is_refused_after(found) or model.faults:
+        return False
+    times = Counter(each.node.index for each in found.applied)
+    if max(times.values(), default=0) > 1:
+        return False
+    written = sum(
+        counts[each.node.index] * (len(each.node.outputs) + sum(len(n.outputs) for n in each.made))
+        for each in found.applied
+    )
+    specs = (library.find(node.op_type, node.domain) for node in (*nodes, *model.nodes))
+    if written > MOST_NEW_NODES or any(map(depends_on_nodes_before, specs)):
+        return False
+    there = {name for node in found.graph.nodes for name in node.writes}
+    made = {name for each in found.applied for new in each.made for name in new.outputs}
+    return made <= there and _fits_in(found.graph, model, nodes)
+
+
+def _is_refused_after(found: Fixed) -> bool:
+    """Return True if the list refuses a node of the new form."""
+    return any(row.standing is Standing.ERROR for row in found.after.check.rows)
+
+
+def _fits_in(graph: WorkGraph, model: SourceModel, nodes: Sequence[SourceNode]) -> bool:
+    """Return True if each node's new form reads what it read and has results of the same types."""
+    reads: dict[int, set[str]] = defaultdict(set)
+    for work in graph.nodes:
+        reads[work.index].update(work.reads)
+    results = {each.name: each for node in model.nodes for each in node.outputs if each is not None}
+    for node in nodes:
+        if any(each.const is None and each.name not in reads[node.index] for each in node.reads):
+            return False
+        for each in filter(None, node.outputs):
+            new = results.get(each.name)
+            if new is None or new.const is not None:
+                return False
+            if (new.element, new.dims, new.is_open) != (each.element, each.dims, False):
+                return False
+    return True

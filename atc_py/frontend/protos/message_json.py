@@ -1,0 +1,166 @@
+"""Protobuf messages as JSON values, by the rules of ATC's mode 1.
+
+The rules are ATC's, read in its source [proven]: a field appears where it is present, and under its
+own name; enums by name; bytes as C-escaped text; a lone float as text of `%g`, floats of a list as
+numbers. A lone double is left out and doubles of a list are null, as are messages without content
+in a list and messages nested deeper than 20. ATC reads ONNX's messages with a schema in which a
+scalar without presence of its own appears where it is not zero; so it is here.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from google.protobuf.descriptor import FieldDescriptor  # type: ignore[import-untyped]
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+Json: TypeAlias = "dict[str, Any] | list[Any] | str | int | float | bool | None"
+
+__all__ = ["Json", "json_text", "message_json"]
+
+_DEPTH = 20
+"""Messages nested deeper are null."""
+
+_FLOAT_TEXT = 9
+"""Characters that the text of a float has at most; where it needs more, the number stands instead."""
+
+_PIECE = 1 << 20
+"""Bytes that are escaped at a time."""
+
+_ESCAPES = {"\n": r"\n", "\r": r"\r", "\t": r"\t", '"': r"\"", "'": r"\'", "\\": r"\\"}
+_ESCAPED = [
+    _ESCAPES.get(chr(code)) or (chr(code) if 0x20 <= code < 0x7F else f"\\{code:03o}")  # noqa: PLR2004
+    for code in range(256)
+]
+"""Text of each byte, as C writes it."""
+
+_STRINGS = {FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_BYTES}
+
+
+def message_json(message: Any, dropped: Collection[str] = (), *, enum_names: bool = True) -> Json:
+    """Return a message as JSON values; None for one that has no field to show.
+
+    Args:
+        message: of any type.
+        dropped: names of fields that are left out wherever they stand.
+        enum_names: show enums by name, else by number.
+    """
+    return _Converter(frozenset(dropped), enum_names).message(message, 0)
+
+
+def json_text(value: Json) -> str:
+    """Return the text of mode 1: keys in order, two spaces a level, no line break at the end."""
+    return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
+
+
+class _Converter:
+    """The rules, with the choices of one conversion."""
+
+    def __init__(self, dropped: frozenset[str], enum_names: bool) -> None:
+        self._dropped = dropped
+        self._enum_names = enum_names
+
+    def message(self, message: Any, depth: int) -> Json:
+        """Return a message as an object, or None."""
+        if depth > _DEPTH:
+            return None
+        shown: dict[str, Any] = {}
+        for field in _present_fields(message):
+            if field.name in self._dropped:
+                continue
+            value = getattr(message, field.name)
+            if _is_map(field):
+                shown[field.name] = [
+                    self._entry(field, value, key, depth + 1) for key in sorted(value)
+                ]
+            elif _is_repeated(field):
+                shown[field.name] = [self._item(field, item, depth + 1) for item in value]
+            elif field.type == FieldDescriptor.TYPE_MESSAGE:
+                if value.ByteSize():
+                    shown[field.name] = self.message(value, depth + 1)
+            elif field.type != FieldDescriptor.TYPE_DOUBLE:
+                shown[field.name] = self._scalar(field, value)
+        return shown or None
+
+    def _entry(self, field: Any, values: Any, key: Any, depth: int) -> Json:
+        """Return an entry of a map: its key, and its value where that has content."""
+        row = field.message_type.fields_by_name["value"]
+        value = values[key]
+        if row.type != FieldDescriptor.TYPE_MESSAGE:
+            return {"key": key, "value": self._scalar(row, value)}
+        if not value.ByteSize():
+            return {"key": key}
+        return {"key": key, "value": self.message(value, depth + 1)}
+
+    def _item(self, field: Any, item: Any, depth: int) -> Json:
+        """Return an element of a list."""
+        if field.type == FieldDescriptor.TYPE_MESSAGE:
+            return self.message(item, depth) if item.ByteSize() else None
+        if field.type == FieldDescriptor.TYPE_DOUBLE:
+            return None
+        if field.type == FieldDescriptor.TYPE_FLOAT:
+            return item if math.isfinite(item) else None
+        if field.type in _STRINGS:
+            return _decoded(item)
+        return self._scalar(field, item)
+
+    def _scalar(self, field: Any, value: Any) -> Json:
+        """Return a lone value."""
+        if field.type == FieldDescriptor.TYPE_FLOAT:
+            return _float_text(value)
+        if field.type == FieldDescriptor.TYPE_BYTES:
+            return _escaped(value)
+        if field.type == FieldDescriptor.TYPE_STRING:
+            return _decoded(value)
+        if field.type == FieldDescriptor.TYPE_ENUM and self._enum_names:
+            row = field.enum_type.values_by_number.get(value)
+            return str(value) if row is None else str(row.name)
+        found: int | bool = value
+        return found
+
+
+def _present_fields(message: Any) -> Iterator[Any]:
+    """Yield the fields that are present."""
+    for field, value in message.ListFields():
+        is_plain = not _is_repeated(field) and field.type != FieldDescriptor.TYPE_MESSAGE
+        if is_plain and field.containing_oneof is None and not value:
+            continue
+        yield field
+
+
+def _is_repeated(field: Any) -> bool:
+    """Return True for a field with a list of values; older versions of protobuf have labels alone."""
+    found = getattr(field, "is_repeated", None)
+    return bool(field.label == FieldDescriptor.LABEL_REPEATED if found is None else found)
+
+
+def _is_map(field: Any) -> bool:
+    """Return True for a field that is a map."""
+    kind = field.message_type
+    return bool(kind is not None and kind.GetOptions().map_entry)
+
+
+def _float_text(value: float) -> Json:
+    """Return the text of a lone float, or the number where its text is too long."""
+    text = f"{value:g}"
+    if len(text) <= _FLOAT_TEXT:
+        return text
+    return value
+
+
+def _escaped(data: bytes) -> str:
+    """Return bytes as C-escaped text."""
+    starts = range(0, len(data), _PIECE)
+    return "".join(
+        "".join([_ESCAPED[code] for code in data[start : start + _PIECE]]) for start in starts
+    )
+
+
+def _decoded(value: str | bytes) -> str:
+    """Return text without what is not UTF-8 in it."""
+    data = value if isinstance(value, bytes) else value.encode("utf-8", "ignore")
+    return data.decode("utf-8", "ignore")

@@ -1,0 +1,116 @@
+"""A file whose ends the user chose: results as outputs, other shapes of inputs than it fixes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.diag import AtcFault
+from atc_py.diag.codes import NOT_IN_MODEL
+from atc_py.diag.suggestions import nearest_of_many
+from atc_py.options.out_nodes import OUT_NODES_PLACE, out_nodes_error
+from atc_py.system.structs import replace
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from atc_py.diag import AtcError
+    from atc_py.frontend.folding.graph import WorkNode
+    from atc_py.frontend.reading.declared import DeclaredInput
+    from atc_py.frontend.reading.onnx_file import OnnxFile
+    from atc_py.options.compile_options import CompileOptions
+    from atc_py.options.out_nodes import OutNode
+    from atc_py.tensor.shapes import Shape
+
+__all__ = ["with_user_ends"]
+
+_NEAREST = 3
+
+
+def with_user_ends(file: OnnxFile, options: CompileOptions) -> OnnxFile:
+    """Return `file` with the outputs that options name, and inputs that take the shapes they give.
+
+    Raises:
+        AtcError: NOT_IN_MODEL and BAD_OPTION for outputs that the model does not have.
+    """
+    found = _with_outputs(file, options.out_nodes)
+    return _with_freed_inputs(found, options.input_shapes) if options.replace_shapes else found
+
+
+def _with_freed_inputs(file: OnnxFile, shapes: Mapping[str, Shape]) -> OnnxFile:
+    """Return `file` with open dims where it fixes others than `shapes` has.
+
+    What it states of the types of other values is then worth nothing, and is gone.
+    """
+    freed = tuple(_freed(each, shapes.get(each.name)) for each in file.inputs)
+    return file if freed == file.inputs else replace(file, inputs=freed, declared={})
+
+
+def _freed(declared: DeclaredInput, given: Shape | None) -> DeclaredInput:
+    """Return an input that takes a shape; None for an input that nobody gives one."""
+    if given is None or declared.kind or declared.fits(given) or not declared.dims:
+        return declared
+    if len(given) != len(declared.dims):
+        return replace(declared, dims=None)
+    dims = tuple(own if own == dim else "" for own, dim in zip(declared.dims, given, strict=True))
+    return replace(declared, dims=dims)
+
+
+def _with_outputs(file: OnnxFile, wanted: Sequence[OutNode]) -> OnnxFile:
+    """Return `file` with the results `wanted` as its outputs, in their order.
+
+    Nodes that none of them needs go when the model is folded. Inputs stay, as they do with ATC, also
+    where nothing reads them any more.
+
+    Raises:
+        AtcError: NOT_IN_MODEL for a name that the model does not have, BAD_OPTION for an index
+            that a node does not have, and where two entries are one result.
+    """
+    if not wanted:
+        return file
+    names = tuple(_tensor(file, each) for each in wanted)
+    for position, name in enumerate(names):
+        if name in names[:position]:
+            given = wanted[names.index(name)].text, wanted[position].text
+            raise out_nodes_error(
+                given[1], f"{given[0]!r} and {given[1]!r} are one result, {name!r}"
+            )
+    return replace(file, outputs=names)
+
+
+def _tensor(file: OnnxFile, wanted: OutNode) -> str:
+    """Return the name of the result that an entry means.
+
+    `name:0` is also how some exporters call tensors; such a tensor counts where no node has the name.
+    """
+    tensors = {name for node in file.nodes for name in node.writes}
+    tensors.update(each.name for each in file.inputs)
+    node = next((each for each in file.nodes if each.name == wanted.name), None)
+    if wanted.index is not None and node is not None:
+        return _output(node, wanted.index, wanted.text)
+    if wanted.text in tensors:
+        return wanted.text
+    raise _unknown(file, wanted, tensors, node)
+
+
+def _output(node: WorkNode, index: int, text: str) -> str:
+    """Return the output of `node` at the index that the entry `text` gives."""
+    if index < len(node.outputs) and node.outputs[index]:
+        return node.outputs[index]
+    there = ", ".join(f"{node.name}:{i} ({name})" for i, name in enumerate(node.outputs) if name)
+    raise out_nodes_error(text, f"{text!r}: node {node.name!r} has the outputs {there}", "E10003")
+
+
+def _unknown(file: OnnxFile, wanted: OutNode, tensors: set[str], node: WorkNode | None) -> AtcError:
+    """Return that the model has no result of a name, with the nearest ones that it has."""
+    known = tensors if wanted.index is None else {each.name for each in file.nodes if each.name}
+    kind = "tensor" if wanted.index is None else "node"
+    near = ", ".join(map(repr, nearest_of_many(wanted.name, sorted(known), _NEAREST)))
+    help_ = f"the nearest names are {near}" if near else f"the model names no {kind}"
+    if node is not None:
+        help_ = f"{wanted.name!r} is a node; write {wanted.name}:0 for its first output"
+    return NOT_IN_MODEL.error(
+        f"no {kind} of the model is called {wanted.name!r}",
+        place=OUT_NODES_PLACE,
+        help=help_,
+        atc=AtcFault("E10016", (wanted.name, "out_nodes")),
+    )

@@ -1,0 +1,39 @@
+"""The label of inputs: what their axes are."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from atc_py.diag import AtcFault, Place
+from atc_py.diag.codes import BAD_OPTION
+
+__all__ = ["InputFormat"]
+
+
+class InputFormat(Enum):
+    """Layout that a user says inputs are in; it labels them and moves no data."""
+
+    NCHW = "NCHW"
+    NHWC = "NHWC"
+    NCDHW = "NCDHW"
+    ND = "ND"
+
+    @classmethod
+    def chosen(cls, name: str) -> InputFormat:
+        """Return the layout called `name`.
+
+        Raises:
+            AtcError: BAD_OPTION for any other name.
+        """
+        found = {each.value: each for each in cls}.get(name)
+        if found is None:
+            known = ", ".join(each.value for each in cls)
+            raise BAD_OPTION.error(
+                f"--input-format knows no layout {name!r}",
+                place=Place(field="--input-format"),
+                help=f"layouts are {known}",
+                atc=AtcFault(
+                    "E10001", (name, "--input_format", f"the layout must be one of {known}")
+                ),
+            )
+        return found

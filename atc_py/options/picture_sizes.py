@@ -1,0 +1,30 @@
+"""The text of `--size`: height and width of a network's input."""
+
+from __future__ import annotations
+
+from atc_py.diag import Place
+from atc_py.diag.codes import BAD_OPTION
+
+__all__ = ["parse_size"]
+
+_MOST = 4096 + 2 * 32
+"""Rows or columns that AIPP makes at most: a picture and its borders."""
+
+
+def parse_size(text: str) -> tuple[int, int]:
+    """Return height and width.
+
+    Raises:
+        AtcError: BAD_OPTION for a text that is not `H,W` with whole numbers in [1, 4160].
+    """
+    parts = [part.strip() for part in text.split(",")]
+    plain = [part for part in parts if part.isascii() and part.isdigit() and len(part) <= 4]  # noqa: PLR2004
+    if len(parts) == len(plain) == len("HW"):
+        height, width = map(int, plain)
+        if min(height, width) >= 1 and max(height, width) <= _MOST:
+            return height, width
+    raise BAD_OPTION.error(
+        f"--size is height and width in [1, {_MOST}], found {text[:40]!r}",
+        place=Place(field="--size"),
+        help="write --size 224,224",
+    )

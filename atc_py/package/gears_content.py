@@ -1,0 +1,194 @@
+"""Whether the description of a model with gears agrees with itself and with its graphs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.diag import Place, Sink
+from atc_py.diag.codes import OM_CONTENT
+from atc_py.options.gears import FEWEST_GEARS, MOST_GEARS, SHAPE_DATA, GearKind, format_gear
+from atc_py.package.gears_schema import record_of_gears, shape_data_of
+from atc_py.package.names import GEARS, KERNELS, MODEL, REPORT, is_safe_member
+from atc_py.tensor.shapes import MAX_RANK, closed_shape, format_shape
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from atc_py.options.gears import Gears
+    from atc_py.package.gears_schema import OmGear, OmIndex
+    from atc_py.package.schema import OmModel, OmPort
+    from atc_py.tensor.shapes import Dims, Shape
+
+__all__ = ["check_agreement", "checked_gears", "fed_shapes", "names_of_gear"]
+
+_LARGEST = 2**31 - 1
+_TO_NHWC = (0, 2, 3, 1)
+
+
+class _Reporter:
+    """Adds findings about the gears of one file to a sink."""
+
+    def __init__(self, file: str) -> None:
+        self.sink = Sink()
+        self._file = file
+
+    def add(self, field: str, message: str) -> None:
+        """Add a finding about a part of the description."""
+        place = Place(file=self._file, field=field)
+        advice = "convert the ONNX model again; if that does not help, report it as a bug"
+        self.sink.add(OM_CONTENT.diagnostic(message, place=place, help=advice))
+
+
+def checked_gears(index: OmIndex, file: str) -> Gears:
+    """Return the gears that a description records, checked on their own.
+
+    Raises:
+        AtcError: OM_CONTENT for tables that contradict themselves or name members that are missing.
+    """
+    report = _Reporter(file)
+    found = index.gears
+    if found.kind not in {each.value for each in GearKind}:
+        report.add("gears.kind", f"the kind of gears must be known, found {found.kind!r}")
+    _check_inputs(index, report)
+    report.sink.raise_errors()
+    gears = record_of_gears(found)
+    _check_values(gears, report)
+    report.sink.raise_errors()
+    if found.shape_data != shape_data_of(gears):
+        wanted = f"int32 {format_shape(shape_data_of(gears).shape)} called {SHAPE_DATA}"
+        report.add("gears.shape_data", f"the input that chooses a gear must be {wanted}")
+    for position, gear in enumerate(found.gears):
+        _check_members(f"gears.gears[{position}]", gear, index, report)
+    used = {
+        name for gear in found.gears for name in (gear.model, gear.report, *gear.kernels.values())
+    }
+    for name in sorted(index.members):
+        if name.startswith(GEARS) and name not in used:
+            report.add(name, f"{name!r} must be a member of some gear; none names it")
+    report.sink.raise_errors()
+    return gears
+
+
+def _check_inputs(index: OmIndex, report: _Reporter) -> None:
+    """Check names and dims of the inputs."""
+    inputs = index.gears.inputs
+    names = [each.name for each in inputs]
+    if len(set(names)) < len(names):
+        report.add("gears.inputs", "the inputs must have different names")
+    if not any(None in each.dims for each in inputs):
+        report.add("gears.inputs", "gears need an input with an open dim")
+    for position, each in enumerate(inputs):
+        known = [dim for dim in each.dims if dim is not None]
+        if len(each.dims) > MAX_RANK or any(not 0 <= dim <= _LARGEST for dim in known):
+            report.add(f"gears.inputs[{position}]", "no input can have these dims")
+
+
+def _check_values(gears: Gears, report: _Reporter) -> None:
+    """Check the numbers of each gear."""
+    count = len(gears.gears)
+    if not FEWEST_GEARS <= count <= MOST_GEARS:
+        report.add(
+            "gears.gears",
+            f"a model has {FEWEST_GEARS} to {MOST_GEARS} gears, this one has {count}",
+        )
+    if len(set(gears.gears)) < count:
+        report.add("gears.gears", "the gears must differ")
+    opened = sum(dims.count(None) for dims in gears.shapes.values())
+    length = {GearKind.BATCH: 1, GearKind.IMAGE: 2, GearKind.DIMS: opened}[gears.kind]
+    for position, gear in enumerate(gears.gears):
+        field = f"gears.gears[{position}].values"
+        if len(gear) != length or opened % length:
+            report.add(field, f"a gear must have {length} numbers, found {len(gear)}")
+        if any(not 1 <= number <= _LARGEST for number in gear):
+            report.add(field, f"numbers of gears must be in [1, {_LARGEST}]")
+
+
+def _check_members(field: str, gear: OmGear, index: OmIndex, report: _Reporter) -> None:
+    """Check the members that a gear names."""
+    if gear.model not in index.members or not gear.model.startswith(GEARS):
+        report.add(field, f"the graph must be a member below {GEARS}, found {gear.model!r}")
+    below = gear.report == REPORT or gear.report.startswith(GEARS)
+    if gear.report not in index.members or not below:
+        report.add(field, f"the report must be {REPORT} or below {GEARS}, found {gear.report!r}")
+    for name, member in gear.kernels.items():
+        if not is_safe_member(KERNELS + name):
+            report.add(field, f"a kernel's path must be a plain relative one, found {name!r}")
+        if member not in index.members or not member.startswith((GEARS, KERNELS)):
+            report.add(field, f"a kernel must be a member, found {member!r}")
+
+
+def names_of_gear(index: OmIndex, model: OmModel, gear: int) -> dict[str, str]:
+    """Return the members of a gear: the name in a model of its shape alone, and the real one."""
+    row = index.gears.gears[gear]
+    names = {tensor.member: tensor.member for tensor in model.tensors if tensor.member}
+    names = {name: name for name in names if name in index.members}
+    used = {node.kernel for node in model.nodes if node.kernel is not None}
+    for member in index.members if used else ():
+        folder, slash, _ = member.removeprefix(KERNELS).partition("/")
+        if member.startswith(KERNELS) and (not slash or folder in used):
+            names[member] = member
+    names.update({KERNELS + name: member for name, member in row.kernels.items()})
+    return {**names, REPORT: row.report, MODEL: row.model}
+
+
+def check_agreement(gears: Gears, models: Sequence[OmModel], index: OmIndex, file: str) -> None:
+    """Compare the graphs of all gears with the table, and with each other.
+
+    Raises:
+        AtcError: OM_CONTENT for every graph that disagrees.
+    """
+    report = _Reporter(file)
+    first = models[0]
+    for position, model in enumerate(models):
+        field = index.gears.gears[position].model
+        said = (index.producer, index.name, index.soc, index.options)
+        if (model.producer, model.name, model.soc, model.options) != said:
+            report.add(field, "a gear must have the name, SoC and options of the whole model")
+        for ports, others in ((model.inputs, first.inputs), (model.outputs, first.outputs)):
+            if [_kind(model, port) for port in ports] != [_kind(first, port) for port in others]:
+                report.add(field, "all gears must have the same inputs and outputs")
+        wanted = gears.shapes_of(position)
+        if network_shapes(model, wanted) != wanted:
+            text = ", ".join(f"{name} {format_shape(shape)}" for name, shape in wanted.items())
+            gear = format_gear(gears.gears[position])
+            report.add(field, f"gear {gear} must have the inputs {text}; its graph has others")
+    report.sink.raise_errors()
+
+
+def network_shapes(model: OmModel, wanted: Mapping[str, Shape]) -> dict[str, Dims]:
+    """Return the shapes of a network's inputs, which AIPP makes of what is fed.
+
+    Those that it makes are in the order NCHW; a network that has them in another is asked for by
+    its `wanted` shapes. Settings of a run are no inputs of the network.
+    """
+    made: dict[int, Dims] = {}
+    settings = set()
+    for node in model.nodes:
+        if node.op == "Aipp":
+            made[node.inputs[0]] = tuple(model.tensors[node.outputs[0]].shape)
+            settings.update(node.inputs[1:])
+    found: dict[str, Dims] = {}
+    for port in model.inputs:
+        dims = made.get(port.tensor, tuple(model.tensors[port.tensor].shape))
+        if port.tensor in made and len(dims) == len(_TO_NHWC):
+            last = tuple(dims[axis] for axis in _TO_NHWC)
+            dims = last if last == wanted.get(port.name) else dims
+        if port.tensor not in settings:
+            found[port.name] = dims
+    return found
+
+
+def fed_shapes(models: Sequence[OmModel]) -> tuple[dict[str, Shape], ...]:
+    """Return the shapes of all inputs in each gear, none where they are the network's."""
+    if not any(node.op == "Aipp" for node in models[0].nodes):
+        return ()
+    return tuple(
+        {port.name: closed_shape(tuple(model.tensors[port.tensor].shape)) for port in model.inputs}
+        for model in models
+    )
+
+
+def _kind(model: OmModel, port: OmPort) -> tuple[str, str, str, int]:
+    """Return what ports of all gears have in common: name, dtype, format, rank."""
+    tensor = model.tensors[port.tensor]
+    return port.name, tensor.dtype, tensor.format, len(tensor.shape)

@@ -1,0 +1,133 @@
+"""Compilation with gears: one graph for each list of shapes, in one offline model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from atc_py.check.refusal import RulesBrokenError
+from atc_py.cost.network import network_cost
+from atc_py.diag import AtcError, Place
+from atc_py.diag.codes import GEAR_NOT_COMPILED
+from atc_py.emit.kernels import SourceMemo
+from atc_py.frontend.folding.fold import FoldMemo
+from atc_py.frontend.reading.chosen_ends import with_user_ends
+from atc_py.frontend.reading.read import read_model
+from atc_py.options.gears import format_gear
+from atc_py.options.input_shapes import format_input_shapes
+from atc_py.package.gears_writer import CompiledGear, write_gears
+from atc_py.pipeline.compile import StageClock, common_ground, compile_graph
+from atc_py.pipeline.gear_inputs import with_open_inputs
+from atc_py.results.conversion import Conversion, GearFacts
+from atc_py.results.memory_facts import memory_facts
+from atc_py.tensor.shapes import closed_shape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from atc_py.diag import Diagnostic
+    from atc_py.frontend.reading.onnx_file import OnnxFile
+    from atc_py.options.compile_options import CompileOptions
+    from atc_py.options.gears import Gears
+    from atc_py.package.schema import OmModel
+    from atc_py.pipeline.compile import CommonGround, CompiledGraph
+
+__all__ = ["compile_gears", "not_compiled"]
+
+
+def compile_gears(
+    model: Path,
+    output: Path,
+    options: CompileOptions,
+    gears: Gears,
+    on_stage: Callable[[str], None] | None = None,
+) -> Conversion:
+    """Compile `model` for all `gears` to one offline model, which they share the weights of.
+
+    Every gear goes through the whole compilation; what does not depend on shapes is done once: the
+    file is read once, weights are made of weights once, and stored once, as kernels are.
+
+    Raises:
+        AtcError: with every finding of the failing stage of the first gear that does not compile,
+            and a note that names it; a file at `output` is then unchanged.
+    """
+    clock = StageClock(on_stage)
+    ground = common_ground(options, FoldMemo(), SourceMemo())
+    with clock.stage("read"):
+        file = with_open_inputs(with_user_ends(read_model(model), options), gears)
+    compiled = [
+        _compiled_gear(file, options, ground, clock, gears, gear)
+        for gear in range(len(gears.gears))
+    ]
+    clock.prefix = ""
+    with clock.stage("package"):
+        packed = [CompiledGear(each.graph, each.contents) for each in compiled]
+        written = write_gears(packed, gears, output)
+    with clock.stage("estimate"):
+        facts = tuple(
+            _facts(gears, gear, description)
+            for gear, description in enumerate(written.descriptions)
+        )
+        time = network_cost(written.descriptions[gears.largest]).time
+    main = compiled[gears.largest]
+    return Conversion(
+        model,
+        output,
+        main.check,
+        main.facts,
+        clock.stages,
+        written.weight_bytes,
+        written.file_bytes,
+        tuple(dict.fromkeys(warning for each in compiled for warning in each.warnings)),
+        facts[gears.largest].memory,
+        time,
+        gears=facts,
+    )
+
+
+def _compiled_gear(
+    file: OnnxFile,
+    options: CompileOptions,
+    ground: CommonGround,
+    clock: StageClock,
+    gears: Gears,
+    gear: int,
+) -> CompiledGraph:
+    """Compile one gear; its refusal names it."""
+    clock.prefix = f"gear {gear + 1} of {len(gears.gears)}: "
+    own = replace(
+        options,
+        input_shapes=gears.shapes_of(gear),
+        dump_ir=None if options.dump_ir is None else options.dump_ir / f"gear{gear}",
+        kernels=None if options.kernels is None else options.kernels / f"gear{gear}",
+    )
+    try:
+        return compile_graph(file, own, ground, clock)
+    except RulesBrokenError as error:
+        missing = (*error.missing, not_compiled(gears, gear))
+        raise RulesBrokenError(error.check, missing) from error
+    except AtcError as error:
+        raise AtcError(*error.diagnostics, not_compiled(gears, gear)) from error
+
+
+def not_compiled(gears: Gears, gear: int) -> Diagnostic:
+    """Return the note on a gear that does not compile."""
+    return GEAR_NOT_COMPILED.diagnostic(
+        f"gear {format_gear(gears.gears[gear])} of {gears.kind.option} "
+        f"({format_input_shapes(gears.shapes_of(gear))}) does not compile; nothing is written",
+        place=Place(field=gears.kind.option),
+    )
+
+
+def _facts(gears: Gears, gear: int, description: OmModel) -> GearFacts:
+    """Return what a gear takes on the device."""
+    return GearFacts(
+        gears.gears[gear],
+        {
+            port.name: closed_shape(tuple(description.tensors[port.tensor].shape))
+            for port in description.inputs
+        },
+        len(description.nodes),
+        memory_facts(description),
+    )

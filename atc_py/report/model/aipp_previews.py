@@ -1,0 +1,61 @@
+"""AIPP on a picture as tables and JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.report.tables import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from atc_py.results.aipp_preview import AippPreview, AippStep
+
+__all__ = ["preview_json", "preview_tables"]
+
+
+def preview_tables(done: AippPreview) -> list[Table]:
+    """Return the table that `aipp` prints, a line for each channel after each step."""
+    rows = tuple(row for step in done.steps for row in _rows(step))
+    names = ("step", "dtype", "shape", "channel>", "min>", "max>", "mean>")
+    tables = [Table(f"AIPP of {done.picture} by {done.config}", names, rows)]
+    if done.output is not None:
+        shape = ",".join(map(str, done.tensor.shape))
+        row = (done.tensor.dtype.name, shape, str(done.output))
+        tables.append(Table("Tensor", ("dtype", "shape", "file"), (row,)))
+    return tables
+
+
+def _rows(step: AippStep) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each channel; the first one names the step."""
+    for number, channel in enumerate(step.channels):
+        name = ("", "", "")
+        if not number:
+            name = (step.name, step.dtype, ",".join(map(str, step.shape)))
+        values = (channel.least, channel.most, channel.mean)
+        yield (*name, str(number), *(f"{value:.6g}" for value in values))
+
+
+def preview_json(done: AippPreview) -> dict[str, object]:
+    """Return the steps as JSON values; the tensor itself is left out."""
+    return {
+        "config": str(done.config),
+        "picture": str(done.picture),
+        "settings": done.settings.attributes(),
+        "steps": [
+            {
+                "name": step.name,
+                "dtype": step.dtype,
+                "shape": list(step.shape),
+                "channels": [
+                    {"min": each.least, "max": each.most, "mean": each.mean}
+                    for each in step.channels
+                ],
+            }
+            for step in done.steps
+        ],
+        "dtype": done.tensor.dtype.name,
+        "shape": list(done.tensor.shape),
+        "output": None if done.output is None else str(done.output),
+        "warnings": [found.as_json() for found in done.warnings],
+    }

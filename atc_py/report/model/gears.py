@@ -1,0 +1,108 @@
+"""Gears of an offline model, or of a conversion, as a table and as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.options.gears import format_gear
+from atc_py.package.gears_schema import shape_data_of
+from atc_py.report.tables import Table, format_bytes
+from atc_py.results.memory_facts import memory_facts
+from atc_py.tensor.shapes import format_shape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from atc_py.options.gears import Gears
+    from atc_py.package.reader import OfflineModel
+    from atc_py.results.conversion import GearFacts
+    from atc_py.results.memory_facts import MemoryFacts
+
+__all__ = [
+    "converted_gears",
+    "gear_shapes_text",
+    "gears_json",
+    "gears_table",
+]
+
+
+def gears_table(model: OfflineModel) -> Table | None:
+    """Return the gears of an offline model with the memory of each; None where it has none."""
+    if model.gears is None:
+        return None
+    rows = [
+        _row(at, values, shapes, memory_facts(model.at_gear(at).description))
+        for at, values, shapes in _gears(model.gears)
+    ]
+    return _table(rows, model.gears.largest)
+
+
+def converted_gears(gears: Sequence[GearFacts]) -> list[Table]:
+    """Return the gears of a conversion; nothing where it has none."""
+    if not gears:
+        return []
+    rows = [_row(at, each.values, each.shapes, each.memory) for at, each in enumerate(gears)]
+    return [Table("Gears", _HEAD, tuple(rows))]
+
+
+_HEAD = ("gear>", "numbers", "inputs", "memory>", "arena>")
+
+
+def _table(rows: Iterable[tuple[str, ...]], largest: int) -> Table:
+    """Return a table of gears; the largest one runs where nothing chooses."""
+    return Table(f"Gears; without a choice gear {largest} runs", _HEAD, tuple(rows))
+
+
+def _row(
+    at: int,
+    values: Sequence[int],
+    shapes: Mapping[str, tuple[int, ...]],
+    memory: MemoryFacts | None,
+) -> tuple[str, ...]:
+    """Return the line of a gear."""
+    sizes = ("", "") if memory is None else (memory.total, memory.arena)
+    texts = (each if isinstance(each, str) else format_bytes(each) for each in sizes)
+    return str(at), format_gear(values), gear_shapes_text(shapes), *texts
+
+
+def gears_json(model: OfflineModel) -> dict[str, object] | None:
+    """Return the gears of an offline model as JSON values; None where it has none."""
+    gears = model.gears
+    if gears is None:
+        return None
+    listed = []
+    for at, values, shapes in _gears(gears):
+        description = model.at_gear(at).description
+        memory = memory_facts(description)
+        listed.append(
+            {
+                "gear": list(values),
+                "inputs": {name: list(shape) for name, shape in shapes.items()},
+                "nodes": len(description.nodes),
+                "memory": None if memory is None else memory.as_json(),
+            }
+        )
+    data = shape_data_of(gears)
+    return {
+        "kind": gears.kind.value,
+        "largest": gears.largest,
+        "inputs": {name: list(dims) for name, dims in gears.shapes.items()},
+        "shape_data": {
+            "name": data.name,
+            "dtype": data.dtype,
+            "shape": data.shape,
+            "format": data.format,
+        },
+        "gears": listed,
+    }
+
+
+def _gears(gears: Gears) -> Iterator[tuple[int, tuple[int, ...], dict[str, tuple[int, ...]]]]:
+    """Yield position, numbers and shapes of each gear."""
+    for at, values in enumerate(gears.gears):
+        yield at, values, dict(gears.fed_shapes_of(at))
+
+
+def gear_shapes_text(shapes: Mapping[str, tuple[int, ...]]) -> str:
+    """Return shapes by name as a line."""
+    return ", ".join(f"{name} {format_shape(shape)}" for name, shape in shapes.items())

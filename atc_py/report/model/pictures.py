@@ -1,0 +1,80 @@
+"""The part of `info` on inputs that hold pictures: settings of AIPP and bytes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.report.tables import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atc_py.aipp import AippSettings
+    from atc_py.results.picture_inputs import PictureInput
+
+__all__ = ["picture_tables"]
+
+
+def picture_tables(inputs: Sequence[PictureInput]) -> list[Table]:
+    """Return a table of settings for each input that AIPP reads."""
+    return [
+        Table(f"Pictures for input {each.name} (AIPP)", ("", ""), tuple(_rows(each)))
+        for each in inputs
+    ]
+
+
+def _rows(found: PictureInput) -> list[tuple[str, str]]:
+    """Return what is fed, what is done to it, and what the network gets."""
+    settings = found.settings
+    dims = ",".join(map(str, found.shape))
+    rows = [("input", f"{found.nbytes} bytes, uint8 [{dims}] {found.format}")]
+    if found.is_dynamic:
+        rows += [
+            ("mode", f"dynamic: settings of a run in {found.parameters}"),
+            ("pictures", f"at most {settings.max_src_image_size} bytes, all together"),
+        ]
+    else:
+        size = f"{settings.src_image_size_w} x {settings.src_image_size_h}"
+        rows += [
+            ("mode", "static"),
+            ("pictures", f"{settings.input_format}, {size} (width x height)"),
+            *_steps(settings),
+        ]
+    result = ",".join(map(str, found.features))
+    return [*rows, ("output", f"{found.dtype.value} [{result}] NCHW")]
+
+
+def _steps(settings: AippSettings) -> list[tuple[str, str]]:
+    """Return the steps that are switched on, in their order."""
+    rows = []
+    swaps = {
+        "rbuv_swap_switch": settings.rbuv_swap_switch,
+        "ax_swap_switch": settings.ax_swap_switch,
+    }
+    on = [name for name, is_on in swaps.items() if is_on]
+    if on:
+        rows.append(("swaps", ", ".join(on)))
+    if settings.crop:
+        place = f"{settings.load_start_pos_w},{settings.load_start_pos_h}"
+        size = f"{settings.crop_size_w} x {settings.crop_size_h}"
+        rows.append(("crop", f"{size} from column, row {place}"))
+    if settings.csc_switch:
+        matrix = " / ".join(_numbers(settings.matrix[at : at + 3]) for at in (0, 3, 6))
+        rows.append(("colors", f"matrix {matrix}"))
+        rows.append(("input bias", _numbers(settings.input_bias)))
+        rows.append(("output bias", _numbers(settings.output_bias)))
+    rows += [
+        ("mean", _numbers(settings.mean_chn)),
+        ("min", _numbers(settings.min_chn)),
+        ("var reci", _numbers(settings.var_reci_chn)),
+    ]
+    if settings.padding:
+        sides = ("left", "right", "top", "bottom")
+        widths = ", ".join(f"{side} {getattr(settings, f'{side}_padding_size')}" for side in sides)
+        rows.append(("padding", f"{widths}, of {settings.padding_value:g}"))
+    return rows
+
+
+def _numbers(values: Sequence[float]) -> str:
+    """Return numbers side by side."""
+    return ",".join(f"{value:g}" for value in values)

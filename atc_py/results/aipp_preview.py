@@ -1,0 +1,65 @@
+"""The result of AIPP on one picture: the tensor, and what each step did to the channels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from atc_py.aipp import AippSettings
+    from atc_py.diag import Diagnostic
+
+__all__ = ["AippPreview", "AippStep", "ChannelRange"]
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelRange:
+    """Smallest, largest and mean value of a channel."""
+
+    least: float
+    most: float
+    mean: float
+
+
+@dataclass(frozen=True, slots=True)
+class AippStep:
+    """A step of AIPP.
+
+    Attributes:
+        name: of the step.
+        dtype: of its result.
+        shape: of its result, [C, H, W].
+        channels: the values of each channel.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    channels: tuple[ChannelRange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AippPreview:
+    """Result of AIPP on one picture.
+
+    Attributes:
+        config: the configuration file.
+        picture: the picture file.
+        settings: those that the device computed with.
+        steps: the picture and every step that is switched on.
+        tensor: [1, C, H, W], float16 or uint8.
+        output: the file that the tensor was written to, or None.
+        warnings: about the configuration.
+    """
+
+    config: Path
+    picture: Path
+    settings: AippSettings
+    steps: tuple[AippStep, ...]
+    tensor: NDArray[Any]
+    output: Path | None
+    warnings: tuple[Diagnostic, ...]

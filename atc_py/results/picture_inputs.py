@@ -1,0 +1,118 @@
+"""Inputs of an offline model that hold pictures: the settings of AIPP as its nodes have them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from atc_py.aipp import AippSettings, NetworkInput
+from atc_py.tensor.dtypes import DType
+
+if TYPE_CHECKING:
+    from atc_py.package.schema import OmModel, OmNode
+
+__all__ = ["AIPP", "PictureInput", "picture_inputs"]
+
+AIPP = "Aipp"
+"""The operator that makes features of pictures."""
+
+
+@dataclass(frozen=True, slots=True)
+class PictureInput:
+    """An input that AIPP reads.
+
+    Attributes:
+        name: of the input.
+        position: of the input among all.
+        node: name of the Aipp node.
+        settings: those that the node has.
+        shape: of the input.
+        format: of the input.
+        features: dims of the node's result, as NCHW.
+        dtype: of the node's result.
+        parameters: the input with the settings of a run; None for static AIPP.
+    """
+
+    name: str
+    position: int
+    node: str
+    settings: AippSettings
+    shape: tuple[int, ...]
+    format: str
+    features: tuple[int, ...]
+    dtype: DType
+    parameters: str | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the input."""
+        return prod(self.shape)
+
+    @property
+    def is_dynamic(self) -> bool:
+        """True if settings come with the data of a run."""
+        return self.settings.is_dynamic
+
+    def network(self, soc_family: str) -> NetworkInput:
+        """Return the network's input as settings of a run are checked by it."""
+        return NetworkInput(
+            name=self.name,
+            shape=self.features,
+            family=soc_family,
+            is_uint8=self.dtype is DType.UINT8,
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return input, output and settings, by the names of the configuration file.
+
+        Dynamic AIPP has no settings but the most bytes of its pictures.
+        """
+        settings = self.settings.attributes()
+        if self.is_dynamic:
+            settings = {name: settings[name] for name in ("aipp_mode", "max_src_image_size")}
+        return {
+            "input": self.name,
+            "node": self.node,
+            "parameters": self.parameters,
+            "src_format": self.format,
+            "src_dtype": DType.UINT8.value,
+            "src_dims": list(self.shape),
+            "src_bytes": self.nbytes,
+            "out_format": "NCHW",
+            "out_dtype": self.dtype.value,
+            "out_dims": list(self.features),
+            "settings": {
+                name: list(value) if isinstance(value, tuple) else value
+                for name, value in settings.items()
+            },
+        }
+
+
+def picture_inputs(description: OmModel) -> tuple[PictureInput, ...]:
+    """Return the inputs that Aipp nodes of a model read, in the order of inputs."""
+    ports = {port.tensor: at for at, port in enumerate(description.inputs)}
+    found = [
+        _picture_input(description, node, ports)
+        for node in description.nodes
+        if node.op == AIPP and node.inputs and node.inputs[0] in ports
+    ]
+    return tuple(sorted(found, key=lambda each: each.position))
+
+
+def _picture_input(description: OmModel, node: OmNode, ports: dict[int, int]) -> PictureInput:
+    """Return the input of one node."""
+    at = ports[node.inputs[0]]
+    source, features = (description.tensors[each] for each in (node.inputs[0], node.outputs[0]))
+    params = ports.get(node.inputs[1]) if len(node.inputs) > 1 else None
+    return PictureInput(
+        name=description.inputs[at].name,
+        position=at,
+        node=node.name,
+        settings=AippSettings.from_attributes(node.attributes),
+        shape=tuple(dim or 0 for dim in source.shape),
+        format=source.format,
+        features=tuple(dim or 0 for dim in features.shape),
+        dtype=DType.parse(features.dtype),
+        parameters=None if params is None else description.inputs[params].name,
+    )

@@ -1,0 +1,201 @@
+"""AIPP on one picture, without a network: the device's kernel on a model of one node.
+
+The values after a step are those of the kernel with later steps switched off, so that no
+arithmetic is written twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from atc_py.aipp import AippSettings, NetworkInput, config_doubts
+from atc_py.aipp.csc import completed_colors
+from atc_py.aipp.dynamic import read_picture_configs
+from atc_py.aipp.geometry import picture_settings
+from atc_py.aipp.pictures import encoded_picture, fitted, read_picture
+from atc_py.device.registry import find_backend
+from atc_py.diag import Place
+from atc_py.diag.codes import BAD_OPTION
+from atc_py.package.npy import array_chunks, npy_header
+from atc_py.package.schema import FORMAT, FORMAT_VERSION, OmModel, OmNode, OmPort, OmTensor
+from atc_py.results.aipp_preview import AippPreview, AippStep, ChannelRange
+from atc_py.system.atomic_files import atomic_write
+from atc_py.target import find_soc
+from atc_py.tensor.dtypes import DType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from atc_py.aipp import AippConfig
+
+__all__ = ["PreviewOptions", "on_device", "preview"]
+
+_NO_BORDERS: dict[str, Any] = {
+    "padding": False,
+    "left_padding_size": 0,
+    "right_padding_size": 0,
+    "top_padding_size": 0,
+    "bottom_padding_size": 0,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreviewOptions:
+    """The user's options.
+
+    Attributes:
+        size: height and width of the network; None for those that the configuration makes.
+        input: `related_input_rank` of the configuration; None where there is only one.
+        soc: name of the SoC, whose rules hold.
+        resize: True to resize a picture of another size.
+        swapped: True if R and B, or U and V, are stored in the other order.
+        as_bytes: True if the network takes uint8.
+        output: file for the tensor, or None.
+    """
+
+    size: tuple[int, int] | None = None
+    input: int | None = None
+    soc: str = "sim"
+    resize: bool = False
+    swapped: bool = False
+    as_bytes: bool = False
+    output: Path | None = None
+
+
+def preview(config_file: Path, picture_file: Path, options: PreviewOptions) -> AippPreview:
+    """Return what AIPP makes of a picture.
+
+    Raises:
+        AtcError: BAD_AIPP, BAD_PICTURE, or faults of files.
+    """
+    config = _chosen(config_file, options.input)
+    rgb = read_picture(picture_file)
+    network = _network(config, options, (rgb.shape[0], rgb.shape[1]))
+    settings = picture_settings(config, network)
+    size = settings.src_image_size_h, settings.src_image_size_w
+    rgb = fitted(rgb, size, picture_file, resize=options.resize)
+    data = encoded_picture(rgb, settings, swapped=options.swapped)[np.newaxis]
+    steps = [_step("picture, RGB", rgb.transpose(2, 0, 1))]
+    for name, each, as_bytes in _stages(settings, as_bytes=options.as_bytes):
+        tensor = on_device(each, data, as_bytes=as_bytes)
+        steps.append(_step(name, tensor[0]))
+    if options.output is not None:
+        with atomic_write(options.output, durable=False) as file:
+            # numpy.save would write past `file`, whose failing writes are diagnostics.
+            file.write(npy_header(DType.from_numpy(tensor.dtype), tensor.shape))
+            file.writelines(array_chunks(tensor))
+    doubts = config_doubts(config, is_uint8=options.as_bytes)
+    return AippPreview(
+        config_file, picture_file, settings, tuple(steps), tensor, options.output, tuple(doubts)
+    )
+
+
+def _chosen(path: Path, rank: int | None) -> AippConfig:
+    """Return the configuration of a file that is meant: the only one, or that of an input."""
+    configs = read_picture_configs(path)
+    found = [each for each in configs if rank in {None, each.integer("related_input_rank")}]
+    if len(found) == 1:
+        return found[0]
+    ranks = ", ".join(str(each["related_input_rank"]) for each in configs)
+    known = f"it has some for the inputs {ranks}" if configs else "it has none"
+    wanted = "" if rank is None else f" for input {rank}"
+    raise BAD_OPTION.error(
+        f"{path} must have one configuration{wanted}: {known}",
+        place=Place(str(path)),
+        help="choose one with --input" if configs else "write an `aipp_op { ... }`",
+    )
+
+
+def _network(config: AippConfig, options: PreviewOptions, picture: tuple[int, int]) -> NetworkInput:
+    """Return the input of the network that a configuration makes of a picture."""
+    size = options.size or tuple(
+        _side(config, side, own) for side, own in zip("hw", picture, strict=True)
+    )
+    plain = AippSettings(input_format=str(config["input_format"]))
+    channels = completed_colors(config, plain).channels
+    return NetworkInput(
+        name="input",
+        shape=(1, channels, *size),
+        family=find_soc(options.soc).family.value,
+        is_uint8=options.as_bytes,
+    )
+
+
+def _side(config: AippConfig, side: str, picture: int) -> int:
+    """Return height, "h", or width, "w", of what a configuration makes of a picture."""
+    found = config.integer(f"src_image_size_{side}") or picture
+    if config.switch("crop"):
+        found = config.integer(f"crop_size_{side}") or found
+    if config.switch("padding"):
+        borders = ("top", "bottom") if side == "h" else ("left", "right")
+        found += sum(config.integer(f"{border}_padding_size") for border in borders)
+    return found
+
+
+def _stages(settings: AippSettings, *, as_bytes: bool) -> Iterator[tuple[str, AippSettings, bool]]:
+    """Yield each step that is switched on: its name, settings up to it, whether it gives bytes."""
+    bare = replace(settings, **_NO_BORDERS)
+    read = "picture, as read"
+    if settings.crop:
+        read += ", cropped"
+    if settings.rbuv_swap_switch:
+        read += ", swapped"
+    yield read, replace(bare, csc_switch=False), True
+    if settings.csc_switch:
+        yield "colors converted", bare, True
+    if not as_bytes:
+        yield "normalized", bare, False
+    if settings.padding:
+        yield "borders added", settings, as_bytes
+
+
+def on_device(settings: AippSettings, data: NDArray[np.uint8], *, as_bytes: bool) -> NDArray[Any]:
+    """Return what the simulated device makes of a picture: [1, C, H, W]."""
+    device = find_backend("sim")
+    device.open()
+    try:
+        handle = device.load(_OneNode(settings, data.shape, as_bytes=as_bytes))
+        return device.run(handle, {"images": data})["features"]
+    finally:
+        device.close()
+
+
+class _OneNode:
+    """An offline model in memory: pictures, an `Aipp` node and its features."""
+
+    def __init__(self, settings: AippSettings, shape: tuple[int, ...], *, as_bytes: bool) -> None:
+        dtype = "uint8" if as_bytes else "float16"
+        attributes = {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in settings.attributes().items()
+        }
+        node = OmNode("Aipp", "aipp", "aicore", [0], [1], attributes, None, [])
+        tensors = [
+            OmTensor("images", "uint8", list(shape), "NHWC"),
+            OmTensor(
+                "features", dtype, [shape[0], settings.channels, *settings.output_size], "NCHW"
+            ),
+        ]
+        ports = [OmPort("images", 0)], [OmPort("features", 1)]
+        self.description = OmModel(
+            FORMAT, FORMAT_VERSION, "atc-py", "aipp", "sim", {}, *ports, tensors, [node], {}
+        )
+
+    def array(self, member: str) -> NDArray[Any]:
+        """Refuse: the model has no constants."""
+        raise KeyError(member)
+
+
+def _step(name: str, tensor: NDArray[Any]) -> AippStep:
+    """Return the ranges of the channels of [C, H, W]."""
+    channels = tuple(
+        ChannelRange(float(channel.min()), float(channel.max()), float(channel.mean()))
+        for channel in tensor.astype(np.float64)
+    )
+    return AippStep(name, tensor.dtype.name, tensor.shape, channels)

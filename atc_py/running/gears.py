@@ -1,0 +1,78 @@
+"""The gear of a run: chosen by an option, by numbers that are fed, or by the shapes of data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.diag import Place
+from atc_py.diag.codes import BAD_RUN_INPUT
+from atc_py.options.gears import SHAPE_DATA, GearChoice, format_gear
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from atc_py.options.gears import Gears
+
+    Array = npt.NDArray[np.generic]
+
+__all__ = ["gear_of_feeds"]
+
+_NUMBERS = ("int32", "uint32", "int64", "uint64")
+"""Types of the numbers that choose a gear: programs for the device write 32 or 64 bits each."""
+
+
+def gear_of_feeds(
+    gears: Gears, feeds: Mapping[str, Array], chosen: int | None = None
+) -> tuple[int, dict[str, Array]]:
+    """Return the position of a run's gear, and what is fed without the numbers that choose it.
+
+    Args:
+        gears: those of the model.
+        feeds: arrays by name; some inputs may be missing.
+        chosen: the gear that the caller names, if any.
+
+    Returns:
+        The gear that the caller names; else that of the numbers fed as `ascend_mbatch_shape_data`;
+        else the one that fits the shapes fed, the largest of several.
+
+    Raises:
+        AtcError: NO_SUCH_GEAR where nothing fits; BAD_RUN_INPUT for numbers of another type, or of
+            another gear than the one that is named.
+    """
+    left = {name: array for name, array in feeds.items() if name != SHAPE_DATA}
+    fed = None if SHAPE_DATA not in feeds else _gear_of_data(gears, feeds[SHAPE_DATA])
+    if chosen is not None:
+        chosen = GearChoice("gear", None, (chosen,)).position_in(gears)
+        if fed not in {None, chosen}:
+            names = format_gear(gears.gears[chosen]), format_gear(gears.gears[fed or 0])
+            raise BAD_RUN_INPUT.error(
+                f"gear {names[0]} is chosen, but {SHAPE_DATA} is fed gear {names[1]}",
+                place=Place(field=f"input {SHAPE_DATA}"),
+                help="give one of the two",
+            )
+        return chosen, left
+    if fed is not None:
+        return fed, left
+    known = gears.fed_shapes_of(0)
+    shapes = {
+        name: tuple(array.shape)
+        for name, array in left.items()
+        if name in known and hasattr(array, "shape")
+    }
+    return gears.of_shapes(shapes), left
+
+
+def _gear_of_data(gears: Gears, data: Array) -> int:
+    """Return the position of the gear whose numbers are fed."""
+    count = len(gears.gears[0])
+    dtype = getattr(getattr(data, "dtype", None), "name", type(data).__name__)
+    if dtype not in _NUMBERS or data.shape != (count,):
+        shape = list(getattr(data, "shape", ()))
+        raise BAD_RUN_INPUT.error(
+            f"{SHAPE_DATA} must be int32 [{count}], the numbers of a gear, found {dtype} {shape}",
+            place=Place(field=f"input {SHAPE_DATA}"),
+        )
+    return gears.of_values([int(each) for each in data.tolist()], SHAPE_DATA)

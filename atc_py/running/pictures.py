@@ -1,0 +1,162 @@
+"""Pictures for dynamic AIPP: bytes that do not fill their input, and settings of a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from atc_py.aipp import (
+    AippSettings,
+    checked_pictures,
+    parameter_bytes,
+    read_run_settings,
+    settings_of_bytes,
+    source_bytes,
+)
+from atc_py.diag import AtcError, Place
+from atc_py.diag.codes import BAD_AIPP, BAD_RUN_INPUT, MISSING_RUN_INPUT
+from atc_py.results.picture_inputs import picture_inputs
+from atc_py.target import find_soc
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+    from atc_py.package.schema import OmModel
+    from atc_py.results.picture_inputs import PictureInput
+
+    Array = npt.NDArray[np.generic]
+
+__all__ = [
+    "SETTINGS_HELP",
+    "filled",
+    "require_settings",
+    "settings_feeds",
+    "whole_picture_settings",
+]
+
+
+SETTINGS_HELP = (
+    "give a file of settings with --aipp-settings, or feed the bytes of a parameter buffer"
+)
+
+
+def filled(description: OmModel, feeds: Mapping[str, Array]) -> dict[str, Array]:
+    """Return feeds in which pictures for dynamic AIPP fill their inputs, with zeros after them.
+
+    Raises:
+        AtcError: BAD_RUN_INPUT for fewer bytes than the pictures of the run's settings have.
+    """
+    found = {**feeds}
+    for each in _dynamic_inputs(description):
+        array = feeds.get(each.name)
+        if not isinstance(array, np.ndarray) or array.dtype != np.uint8:
+            continue
+        if array.size > each.nbytes or array.shape == each.shape:
+            continue
+        _check_size(each, array, feeds)
+        padded = np.zeros(each.shape, np.uint8)
+        padded.reshape(-1)[: array.size] = array.reshape(-1)
+        found[each.name] = padded
+    return found
+
+
+def _check_size(found: PictureInput, array: Array, feeds: Mapping[str, Array]) -> None:
+    """Refuse fewer bytes than the pictures have, where the settings of the run are fed."""
+    params = feeds.get(found.parameters or "")
+    if not isinstance(params, np.ndarray) or params.dtype != np.uint8:
+        return
+    try:
+        pictures = settings_of_bytes(params.tobytes())
+    except AtcError:
+        return  # the device says what is wrong with them
+    wanted = source_bytes(pictures[0], len(pictures))
+    if array.size < wanted:
+        first = pictures[0]
+        raise BAD_RUN_INPUT.error(
+            f"input {found.name!r} needs {wanted} bytes, {len(pictures)} x {first.input_format} of "
+            f"{first.src_image_size_w} x {first.src_image_size_h}, found {array.size}",
+            place=Place(field=f"input {found.name}"),
+        )
+
+
+def settings_feeds(description: OmModel, path: Path) -> dict[str, Array]:
+    """Return the parameter buffers that a file of settings gives, by the input that takes them.
+
+    Raises:
+        AtcError: BAD_AIPP where the file or its settings are wrong, or the model has no dynamic
+            AIPP; FILE_NOT_FOUND and its like.
+    """
+    dynamic = _dynamic_inputs(description)
+    if not dynamic:
+        raise BAD_AIPP.error(
+            f"{path} has settings for dynamic AIPP, which the model does not have",
+            place=Place(str(path)),
+            help="static AIPP has its settings in the model; leave out --aipp-settings",
+        )
+    family = find_soc(description.soc).family.value
+    networks = {each.position: each.network(family) for each in dynamic}
+    names = [port.name for port in description.inputs]
+    feeds: dict[str, Array] = {}
+    for each in dynamic:
+        network, most = networks[each.position], each.settings.max_src_image_size
+        found = read_run_settings(path, networks, names, network.shape[0])
+        pictures = checked_pictures(found[each.position], network, most, str(path))
+        feeds[each.parameters or ""] = _buffer(pictures)
+    return feeds
+
+
+def whole_picture_settings(description: OmModel) -> dict[str, Array]:
+    """Return parameter buffers for RGB or gray pictures of the network's size, as they are.
+
+    Raises:
+        AtcError: BAD_AIPP where such pictures have more bytes than the input.
+    """
+    feeds: dict[str, Array] = {}
+    for each in _dynamic_inputs(description):
+        count, channels, height, width = each.features
+        name = "YUV400_U8" if channels == 1 else "RGB888_U8"
+        one = AippSettings(
+            aipp_mode="dynamic",
+            input_format=name,
+            src_image_size_w=width,
+            src_image_size_h=height,
+        )
+        if source_bytes(one, count) > each.nbytes:
+            raise BAD_AIPP.error(
+                f"{count} x {name} of {width} x {height} have more bytes than input "
+                f"{each.name!r}, which has {each.nbytes}",
+                place=Place(field=f"input {each.parameters}"),
+                help=SETTINGS_HELP,
+            )
+        feeds[each.parameters or ""] = _buffer([one] * count)
+    return feeds
+
+
+def require_settings(description: OmModel, feeds: Mapping[str, Array]) -> None:
+    """Refuse a run whose pictures have no settings.
+
+    Raises:
+        AtcError: MISSING_RUN_INPUT with the ways to give them.
+    """
+    for each in _dynamic_inputs(description):
+        if each.parameters not in feeds:
+            raise MISSING_RUN_INPUT.error(
+                f"no data was given for input {each.parameters!r}: the settings of dynamic AIPP for "
+                f"the pictures of {each.name!r}",
+                place=Place(field=f"input {each.parameters}"),
+                help=SETTINGS_HELP,
+            )
+
+
+def _dynamic_inputs(description: OmModel) -> list[PictureInput]:
+    """Return the inputs whose settings come with the data."""
+    return [each for each in picture_inputs(description) if each.parameters is not None]
+
+
+def _buffer(pictures: Sequence[AippSettings]) -> Array:
+    """Return a parameter buffer as an array."""
+    return np.frombuffer(parameter_bytes(pictures), np.uint8)

@@ -1,0 +1,193 @@
+"""docs/from-atc.md: what becomes of atc's command line, from the table of its options."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.atc.faults import TEXTS
+from atc_py.atc.options import GROUPS, AtcOption, Since, Treatment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["GUIDE", "from_atc_page"]
+
+GUIDE = (
+    (
+        (
+            'atc --model=d.onnx --framework=5 --output=o --input_format=NCHW --input_shape="x:4,3,64,64" '
+            "--soc_version=Ascend310P3 --log=error"
+        ),
+        'atc-py convert d.onnx -o o.om --input-shape "x:4,3,64,64" --soc Ascend310P3',
+    ),
+    (
+        (
+            "atc --model=m.onnx --framework=5 --output=o --soc_version=Ascend310P3 "
+            '--out_nodes="Conv_0:0" --output_type="Conv_0:0:FP16"'
+        ),
+        (
+            'atc-py convert m.onnx -o o.om --soc Ascend310P3 --out-nodes "Conv_0:0" '
+            '--output-type "Conv_0:0:FP16"'
+        ),
+    ),
+    (
+        (
+            "atc --model=m.onnx --framework=5 --output=o --soc_version=Ascend310P3 "
+            "--precision_mode=allow_mix_precision --modify_mixlist=mixlist.json"
+        ),
+        (
+            "atc-py convert m.onnx -o o.om --soc Ascend310P3 --precision-mode allow_mix_precision "
+            "--modify-mixlist mixlist.json"
+        ),
+    ),
+    (
+        (
+            "atc --model=m.onnx --framework=5 --output=o --soc_version=Ascend310P3 "
+            "--input_fp16_nodes=x --output_type=FP16"
+        ),
+        "atc-py convert m.onnx -o o.om --soc Ascend310P3 --input-fp16-nodes x --output-type FP16",
+    ),
+    (
+        (
+            "atc --model=d.onnx --framework=5 --output=o --soc_version=Ascend310P3 "
+            '--input_shape="x:-1,3,64,64" --dynamic_batch_size="1,2"'
+        ),
+        (
+            'atc-py convert d.onnx -o o.om --soc Ascend310P3 --input-shape "x:-1,3,64,64" '
+            "--batch-sizes 1,2"
+        ),
+    ),
+    (
+        (
+            "atc --model=d.onnx --framework=5 --output=o --soc_version=Ascend310P3 "
+            '--input_shape="x:1,3,-1,-1" --dynamic_image_size="64,64;32,32"'
+        ),
+        (
+            'atc-py convert d.onnx -o o.om --soc Ascend310P3 --input-shape "x:1,3,-1,-1" '
+            '--image-sizes "64,64;32,32"'
+        ),
+    ),
+    (
+        (
+            "atc --model=d.onnx --framework=5 --output=o --soc_version=Ascend310P3 --input_format=ND "
+            '--input_shape="x:-1,3,-1,-1" --dynamic_dims="1,64,64;2,32,32"'
+        ),
+        (
+            'atc-py convert d.onnx -o o.om --soc Ascend310P3 --input-shape "x:-1,3,-1,-1" '
+            '--dims "1,64,64;2,32,32"'
+        ),
+    ),
+)
+"""Lines of atc, and the commands that make the same offline model; a test runs both."""
+
+_INTRO = """\
+`atc-py atc` takes atc's own command line as atc reads it. Scripts for atc run unchanged after
+
+```sh
+alias atc='atc-py atc'      # bash needs `shopt -s expand_aliases` in scripts
+atc() { atc-py atc "$@"; }  # a function does as well, also in scripts
+```
+
+No command `atc` is installed. Facts on atc that were read in its sources are unmarked; [I] marks what
+is inferred, [D] what sources disagree on. Rules are those of the newer front end (CANN 9.x); no
+release of atc was run.
+
+## What is the same
+
+- Words: `-soc_version=`, `--soc-version=`, `--soc_version VALUE` and every prefix that is unambiguous
+  are `--soc_version=`. The last of repeated options counts. Values are not trimmed.
+- The order of checks, and E-codes with their arguments. The first check that fails is reported.
+- `.om` is always appended to `--output`; missing folders are made. With open dims the name gets the
+  host's system and processor, `o_linux_x86_64.om`. Models with gears have plain names [I].
+- The lines of the console: the start line, `...`, the verdict, then warnings after a success and the
+  block with the code after a failure, on standard output. Words that atc does not know are named on
+  standard error, and the block has E19999 [I].
+- Exit status 0 for success and `--help`, 255 for every failure [I].
+- `check_result.json` where the check of nodes fails, or in mode 3; below `ASCEND_WORK_PATH` where that
+  is set.
+- `--input_shape` may give other dims than an input has in the file; they replace the file's.
+
+## What differs
+
+- The texts of errors and of `--help` are ours. Beside atc's block, which has no place, standard error
+  has our own finding with its code, place and hint.
+- One line after the verdict names the options that have no effect here.
+- Where atc would fail in its own kernels or parsers, the findings of `atc-py check` stand in the block:
+  E13010 for an operator or opset that is not listed, EZ3003 for a node that breaks a rule of the list,
+  E89999 for shapes that contradict one another [I].
+- The offline model is atc-py's own format for the simulated NPU, not Huawei's. Its outputs are called
+  as in the ONNX file; atc calls them `node:index:tensor`.
+- In `--out_nodes`, `name:0` is also the tensor of that name where no node is called `name`. Inputs of
+  which nothing is left to read stay inputs.
+- An input with open dims and no `--input_shape` is E10001 with dims that fit as the hint.
+- `Ascend910` and `Ascend710`, names of older releases, are Ascend910A and Ascend310P3 [I].
+- A bug in atc-py is exit status 70; a signal is 128 and its number.
+
+## Lines and commands
+
+Each pair makes the same offline model, but for the command line that it records.
+"""
+
+
+def from_atc_page() -> Iterator[str]:
+    """Yield what becomes of each option of atc."""
+    yield "# From atc"
+    yield ""
+    yield from _INTRO.splitlines()
+    for line, command in GUIDE:
+        yield ""
+        yield "```sh"
+        yield line
+        yield command
+        yield "```"
+    yield ""
+    yield "## Options"
+    yield ""
+    yield "Prefixes are resolved among all of these. `since` is the generation of atc that has the option:"
+    yield "5.x stands for all. A value outside of the list has the code beside it."
+    for treatment in Treatment:
+        count = sum(each.effect is treatment for rows in GROUPS.values() for each in rows)
+        yield ""
+        yield f"**{treatment.value}** ({count}): {_TREATMENTS[treatment]}"
+    for title, rows in GROUPS.items():
+        yield ""
+        yield f"### {title}"
+        yield ""
+        yield "| option | default | values | since | atc-py | what it does here |"
+        yield "| --- | --- | --- | --- | --- | --- |"
+        yield from (_row(each) for each in rows)
+    yield ""
+    yield "## Codes"
+    yield ""
+    yield "What atc's codes say here; a number stands for an argument, in atc's order."
+    yield ""
+    yield "| code | meaning |"
+    yield "| --- | --- |"
+    for code, text in TEXTS.items():
+        yield f"| {code} | {text.replace('|', chr(92) + '|')} |"
+
+
+_TREATMENTS = {
+    Treatment.DOES: "it does what atc does, as far as the simulated device has it.",
+    Treatment.NO_MEANING: "it is accepted, and named in one line; it changes no result.",
+    Treatment.REFUSED: "it would change results and is not modeled: E10055 with the reason and a "
+    "hint. Values that change nothing are accepted.",
+}
+
+
+def _row(option: AtcOption) -> str:
+    """Return the line on one option."""
+    values = ", ".join(option.values)
+    if option.code:
+        values = f"{values}; else {option.code}"
+    words = option.words
+    if option.keyword:
+        words += f" (`{option.keyword}` of `convert`)"
+    if option.effect is Treatment.REFUSED:
+        neutral = ", ".join(each or "empty" for each in option.neutral)
+        words += f"; accepted: {neutral}. {option.hint}"
+    since = "5.x" if option.since is Since.BOTH else option.since.value
+    default = "" if option.default == "-1" else option.default
+    return (
+        f"| `--{option.name}` | {default} | {values} | {since} | {option.effect.value} | {words} |"
+    )

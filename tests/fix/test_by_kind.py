@@ -1,0 +1,145 @@
+"""One node of each kind tells of all: the rules named are those that fixing the whole model names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import compose, helper
+
+import atc_py
+from atc_py.fix import by_kind, engine
+from atc_py.fix.registry import load_rules
+from atc_py.fix.rule import Purpose
+from atc_py.fix.site import Site
+from atc_py.frontend.folding import if_branches
+from atc_py.source import SourceNode
+from tests.bench.growing_models import SHAPES
+from tests.check.bound_nodes import tensor
+from tests.fix.cases import write_case
+from tests.frontend import onnx_files
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from atc_py.check.findings import Finding
+    from atc_py.fix.by_kind import FixedKinds
+
+DEVIATING = {name: each for name, each in load_rules().items() if Purpose.CANN in each.purposes}
+
+
+def twice(path: Path) -> Path:
+    """Write a model that has another one twice, side by side."""
+    model = onnx.load(path)
+    both = [compose.add_prefix(model, prefix) for prefix in ("a/", "b/")]
+    first, second = (each.graph for each in both)
+    for parts in ("node", "input", "output", "initializer"):
+        getattr(first, parts).extend(getattr(second, parts))
+    onnx.save(both[0], path)
+    return path
+
+
+def both_ways(
+    path: Path, monkeypatch: pytest.MonkeyPatch, **options: Any
+) -> tuple[list[tuple[Finding, ...]], bool]:
+    """Return the findings on a model by kind and as a whole, and whether one of a kind was enough."""
+    found: list[FixedKinds | None] = []
+    by = by_kind.fixed_by_kind
+
+    def noted(*args: Any) -> FixedKinds | None:
+        found.append(by(*args))
+        return found[-1]
+
+    monkeypatch.setattr(by_kind, "fixed_by_kind", noted)
+    kinds = atc_py.check_models(path, **options).models[0]
+    monkeypatch.setattr(by_kind, "fixed_by_kind", lambda *_: None)
+    whole = atc_py.check_models(path, **options).models[0]
+    monkeypatch.setattr(by_kind, "fixed_by_kind", by)
+    return [kinds.findings, whole.findings], any(found)
+
+
+@pytest.mark.parametrize("name", DEVIATING)
+def test_rules_named_are_those_that_fix_the_whole_model(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rule = DEVIATING[name]
+    for at, case in enumerate(filter(None, (rule.example, rule.near_miss))):
+        path = twice(write_case(case, tmp_path / f"{at}.onnx"))
+        (kinds, whole), _ = both_ways(path, monkeypatch, cann=case.cann)
+        assert kinds == whole
+
+
+def convolutions(path: Path, *attributes: dict[str, Any], opset: int = 13) -> Path:
+    """Write convolutions of one input, side by side, each with its attributes."""
+    nodes = [
+        helper.make_node("Conv", ["x", f"w{at}"], [f"y{at}"], f"c{at}", **each)
+        for at, each in enumerate(attributes)
+    ]
+    names = [f"y{at}" for at in range(len(nodes))]
+    weights = {f"w{at}": np.ones((2, 2, 1, 1), np.float32) for at in range(len(nodes))}
+    inputs = {"x": (onnx_files.FLOAT, [1, 2, 4, 4])}
+    onnx.save(onnx_files.model(nodes, inputs, names, weights, {"": opset}), path)
+    return path
+
+
+def test_one_node_of_each_kind_is_fixed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folded: list[int] = []
+
+    def fold(graph: Any, *args: Any) -> object:
+        folded.append(len(graph.nodes))
+        return if_branches.fold_with_branches(graph, *args)
+
+    monkeypatch.setattr(engine, "fold_with_branches", fold)
+    path = tmp_path / "m.onnx"
+    onnx.save(SHAPES["convolutions"](90), path)
+    (found,) = atc_py.check_models(path).models
+    assert folded == [5]  # five filters of as many values
+    rules = [each.fixed_by for each in found.findings]
+    assert rules == [("conv-attributes",)] * 30
+
+
+def test_each_kind_has_rules_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = convolutions(tmp_path / "m.onnx", {}, {"strides": [1, 1]}, {"group": 1}, {})
+    (kinds, whole), one_of_each = both_ways(path, monkeypatch)
+    assert one_of_each
+    assert kinds == whole
+    assert [each.place.node for each in kinds if each.fixed_by] == [0, 2, 3]
+
+
+def test_a_refused_node_makes_it_the_whole_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = convolutions(tmp_path / "m.onnx", {}, {"dilations": [256, 1]})
+    (kinds, whole), one_of_each = both_ways(path, monkeypatch)
+    assert not one_of_each
+    assert kinds == whole
+
+
+@pytest.mark.parametrize("opset", [9, 17])
+def test_restated_nodes_are_fixed_alike(
+    opset: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = convolutions(tmp_path / "m.onnx", {}, {}, opset=opset)
+    kinds, whole = both_ways(path, monkeypatch)[0]
+    assert kinds == whole
+
+
+def test_a_site_notes_that_a_rule_looks_around() -> None:
+    node = SourceNode(0, "n", "Relu", "", 13, 13, (tensor(2),), (tensor(2),))
+    asked = {
+        "tensor": lambda site: (site.tensor(0), site.shape(0), site.element, site.output(0)),
+        "around": lambda site: site.around,
+        "maker": lambda site: site.maker(site.tensor(0)),
+        "range": lambda site: site.range(0),
+        "result": lambda site: site.result_range(),
+        "wrap": lambda site: site.may_wrap(),
+        "bounds": lambda site: site.unbounded(site.tensor(0), None),
+    }
+    seen = {}
+    for name, ask in asked.items():
+        site = Site(node, 13, str)
+        ask(site)
+        seen[name] = site.looked_around
+    assert seen == {name: name != "tensor" for name in asked}
