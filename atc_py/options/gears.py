@@ -7,7 +7,7 @@ ATC's documents refuse and its newest code does not count [D].
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from enum import Enum
 from math import prod
 from typing import TYPE_CHECKING
@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 from atc_py.diag import AtcError, AtcFault, Place
 from atc_py.diag.codes import BAD_OPTION, NO_SUCH_GEAR, OPTIONS_EXCLUDE
 from atc_py.options.input_shapes import format_input_shapes
-from atc_py.tensor.shapes import format_shape
+from atc_py.system.structs import Result
+from atc_py.tensor.shapes import Dims, Shape, format_shape
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from atc_py.tensor.shapes import Dims, Shape
 
 __all__ = [
     "FEWEST_GEARS",
@@ -75,8 +75,7 @@ class GearKind(Enum):
         return f"--{self.value}"
 
 
-@dataclass(frozen=True, slots=True)
-class Gears:
+class Gears(Result, frozen=True):
     """Shapes of the inputs, and the numbers that take the places of their open dims.
 
     Attributes:
@@ -174,8 +173,7 @@ class Gears:
         return gear * (count // len(gear))
 
 
-@dataclass(frozen=True, slots=True)
-class GearChoice:
+class GearChoice(Result, frozen=True):
     """A gear that the user named, by its position or by its numbers.
 
     Attributes:

@@ -13,6 +13,7 @@ MODULES = {
     "Add": "elementwise",
     "Addcmul": "custom",
     "Adds": "elementwise",
+    "Aipp": "aipp",
     "ArgMaxD": "reduction",
     "ArgMinD": "reduction",
     "AscendAntiQuant": "quantization",

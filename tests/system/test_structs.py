@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import pkgutil
 import pydoc
+from pathlib import Path
 
 import pytest
 
 import atc_py
 from atc_py.system.structs import Result, replace
 
-for _each in pkgutil.walk_packages(atc_py.__path__, f"{atc_py.__name__}."):
-    if "startup" not in _each.name and _each.name != "atc_py.__main__":
-        importlib.import_module(_each.name)
+PACKAGE = Path(atc_py.__file__).parent
+
+for _each in PACKAGE.rglob("*.py"):
+    if "structs import Result" in _each.read_text(encoding="utf-8"):
+        _parts = _each.relative_to(PACKAGE.parent).with_suffix("").parts
+        importlib.import_module(".".join(_parts))
 
 KINDS = sorted(Result.__subclasses__(), key=lambda each: each.__name__)
 
