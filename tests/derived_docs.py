@@ -110,8 +110,10 @@ def _contexts(
     )
     yield context
     if isinstance(command, click.Group):
-        for below in sorted(command.commands):
-            yield from _contexts(command.commands[below], below, context)
+        for below in command.list_commands(context):
+            found = command.get_command(context, below)
+            if found is not None:
+                yield from _contexts(found, below, context)
 
 
 def target_page() -> Iterator[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from atc_py.device.sim.kernel import kernels
 from atc_py.emit.registry import listed_families
 from atc_py.lowering.registry import lowered_operators
+from atc_py.target.operators import row_modules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,6 +55,21 @@ def _family_modules() -> Iterator[str]:
     yield '"""Modules of `families/` by operator. Derived; `make docs` writes it again."""'
 
 
+def _row_modules() -> Iterator[str]:
+    """Yield the table of the target's operators."""
+    yield '"""The module of each operator\'s row, so that others are not imported."""'
+    yield ""
+    yield "from __future__ import annotations"
+    yield ""
+    yield '__all__ = ["MODULES"]'
+    yield ""
+    yield "MODULES = {"
+    for name, module in sorted(row_modules().items()):
+        yield f'    "{name}": "{module}",'
+    yield "}"
+    yield '"""Module of `rows/` by operator. Derived; `make docs` writes it again."""'
+
+
 def _lowering_modules() -> Iterator[str]:
     """Yield the table of the lowering functions."""
     yield '"""The operators of each module of lowering functions, so that others are not imported."""'
@@ -79,6 +95,7 @@ TABLES = {
     _PACKAGE / "device" / "sim" / "kernel_modules.py": _kernel_modules,
     _PACKAGE / "emit" / "family_modules.py": _family_modules,
     _PACKAGE / "lowering" / "op_modules.py": _lowering_modules,
+    _PACKAGE / "target" / "row_modules.py": _row_modules,
 }
 
 

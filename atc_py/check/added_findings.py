@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from atc_py.check.findings import NodeCount, Standing, worst
 from atc_py.check.findings_builder import operator_label
+from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
 from enum import Enum
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from atc_py.check.condition_words import with_condition
-from atc_py.diag import Diagnostic, Place, Words
+from atc_py.diag import Code, Diagnostic, Place, Words
 from atc_py.options.compile_options import DEFAULT_LIST, NEWEST_CANN
+from atc_py.source import BiasConvention, OpenDim, QuantizedNode
+from atc_py.system.structs import Result, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
-    from atc_py.diag import Code
-    from atc_py.source import BiasConvention, OpenDim, QuantizedNode
     from atc_py.spec import Level
 
 __all__ = [
@@ -69,12 +70,13 @@ def worst(standings: Iterable[Standing]) -> Standing:
 
 def fingerprint_of(parts: Iterable[object]) -> str:
     """Return a short digest of the names that identify a finding."""
+    import hashlib  # models without findings need none of it
+
     text = "\0".join(str(part) for part in parts)
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Result, frozen=True):
     """One reason why one node is not simply supported.
 
     Attributes:
@@ -103,7 +105,7 @@ class Finding:
     observed: Words
     allowed: Words
     help: Words
-    when: Words = field(default=Words("", ""))
+    when: Words = msgspec.field(default=Words("", ""))
     taken_by: tuple[str, ...] = ()
     fixed_by: tuple[str, ...] = ()
     certainty: str = ""
@@ -147,8 +149,7 @@ class Finding:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class OtherVerdict:
+class OtherVerdict(Result, frozen=True):
     """Verdict of another operator list, by its rules alone.
 
     Attributes:
@@ -162,8 +163,7 @@ class OtherVerdict:
     errors: int
 
 
-@dataclass(frozen=True, slots=True)
-class NodeCount:
+class NodeCount(Result, frozen=True):
     """One operator's nodes by their standing.
 
     Attributes:
@@ -182,8 +182,7 @@ class NodeCount:
         return sum(self.counts.values())
 
 
-@dataclass(frozen=True, slots=True)
-class NodeRow:
+class NodeRow(Result, frozen=True):
     """One node and its standing.
 
     Attributes:
@@ -202,8 +201,7 @@ class NodeRow:
     standing: Standing
 
 
-@dataclass(frozen=True, slots=True)
-class FixAdvice:
+class FixAdvice(Result, frozen=True):
     """The call of `atc-py fix` that helps a refused model most.
 
     Attributes:
@@ -215,12 +213,11 @@ class FixAdvice:
 
     removed: int
     input_shape: str = ""
-    bind: Mapping[str, float] = field(default_factory=dict)
-    candidates: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    bind: Mapping[str, float] = msgspec.field(default_factory=dict)
+    candidates: Mapping[str, tuple[float, ...]] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class ModelCheck:
+class ModelCheck(Result, frozen=True):
     """Findings in one model.
 
     Attributes:
@@ -287,8 +284,7 @@ class ModelCheck:
         return {standing: counts[standing] for standing in Standing if counts[standing]}
 
 
-@dataclass(frozen=True, slots=True)
-class CheckReport:
+class CheckReport(Result, frozen=True):
     """Findings in all models of one call.
 
     Attributes:
@@ -303,7 +299,7 @@ class CheckReport:
     models: tuple[ModelCheck, ...]
     precision_mode: str
     soc: str
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = msgspec.field(default_factory=dict)
     operator_list: str = DEFAULT_LIST
     cann: int = NEWEST_CANN
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from atc_py.check.findings import ModelCheck

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from atc_py.check.findings import Finding, Standing
 from atc_py.diag import COMMA, SEMICOLON, Place, Words
+from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from atc_py.check.condition_words import soc_words
@@ -16,6 +15,7 @@ from atc_py.diag.codes import (
     UNSUPPORTED_FORM,
 )
 from atc_py.source import Outcome, QuantizedNode
+from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from atc_py.source import SourceModel, SourceNode

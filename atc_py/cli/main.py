@@ -1,7 +1,8 @@
-"""The `atc-py` command: the group of commands, and the handling of errors."""
+"""The `atc-py` command: the group of commands, each of which is imported when it is called."""
 
 from __future__ import annotations
 
+import importlib
 import signal
 import sys
 from itertools import pairwise
@@ -10,39 +11,60 @@ from typing import TYPE_CHECKING
 import click
 
 from atc_py import __version__
-from atc_py.cli.aipp import aipp
-from atc_py.cli.atc import atc
-from atc_py.cli.check import check
-from atc_py.cli.compare import compare
-from atc_py.cli.console import print_diagnostics, print_error, show_help_of_bare_group
-from atc_py.cli.convert import convert
-from atc_py.cli.exec import program
-from atc_py.cli.exhaustion import exhaustion
-from atc_py.cli.explain import explain
-from atc_py.cli.export import export
-from atc_py.cli.fix import fix
-from atc_py.cli.info import info
-from atc_py.cli.kernels import kernels
-from atc_py.cli.ops import ops
-from atc_py.cli.profile import profile
-from atc_py.cli.quantize import quantize
-from atc_py.cli.run import run
 from atc_py.cli.signals import SignalledError, signals_as_exceptions
-from atc_py.cli.streams import StdoutError, guarded_streams
-from atc_py.diag import AtcError, ExitCode
-from atc_py.diag.codes import BAD_OPTION, CANNOT_WRITE, INTERNAL, MEMORY_LIMIT
-from atc_py.system.memory_limit import RAISE_SYSTEM_LIMITS
+from atc_py.cli.streams import guarded_streams
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from atc_py.diag import Diagnostic
-
 __all__ = ["cli", "main"]
 
 
+_SUMMARIES = {
+    "aipp": "Show what CONFIG, an AIPP configuration, does to PICTURE.",
+    "atc": "Take atc's own command line, as atc reads it, with atc's console lines.",
+    "check": "Check whether MODELs, ONNX files, can be compiled, and if not, report why.",
+    "compare": "Compile MODEL, an ONNX file, and compare each layer with the original.",
+    "convert": "Compile MODEL, an ONNX file, to an offline model.",
+    "exec": "Run PROGRAM; each onnxruntime session in it and its children is the simulated NPU.",
+    "explain": "Explain CODE (ATC2003, 2003 or not-an-onnx-model); without CODE, list them all.",
+    "export": "Write MODEL, compiled, as an ONNX model with the arithmetic of the NPU.",
+    "fix": "Write MODEL, an ONNX file, in an equivalent form that the operator list takes.",
+    "info": "Show what MODEL, an offline model, contains; its digests are verified.",
+    "kernels": "List the kernels of MODEL, an offline model or an ONNX model to compile.",
+    "ops": "Look up the operators that atc-py knows.",
+    "profile": "Estimate the time and memory of MODEL, an ONNX file or an offline model.",
+    "quantize": "Write MODEL, a quantized ONNX file, in another form.",
+    "run": "Run MODEL, an offline model, on the simulated NPU.",
+}
+"""The commands, each in the module of its name, as their own help begins; a test compares them."""
+
+
 class _Commands(click.Group):
-    """The group of commands."""
+    """The group of commands, each of which is imported when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands, sorted."""
+        return sorted({*_SUMMARIES, *super().list_commands(ctx)})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command that is called `cmd_name`, or None."""
+        if cmd_name in _SUMMARIES and cmd_name not in self.commands:
+            # What answers failures is there before a command uses up files or memory.
+            importlib.import_module("atc_py.cli.failures")
+            module = importlib.import_module(f"atc_py.cli.{cmd_name}")
+            self.add_command(getattr(module, "program" if cmd_name == "exec" else cmd_name))
+        return super().get_command(ctx, cmd_name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands with their summaries, for which none is imported."""
+        names = self.list_commands(ctx)
+        width = formatter.width - 6 - max(map(len, names))
+        briefs = (click.Command(name, help=_SUMMARIES[name]) for name in names)
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(each.name or "", each.get_short_help_str(width)) for each in briefs]
+            )
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command that was given.
@@ -71,14 +93,10 @@ def cli(context: click.Context) -> None:
     are not the expected ones, 70 a bug in atc-py, 130 interrupted (Ctrl-C), 143 terminated; output
     files are never left partially written.
     """
-    show_help_of_bare_group(context)
+    if context.invoked_subcommand is None:
+        from atc_py.cli.console import show_help_of_bare_group
 
-
-for _command in (
-    convert, check, compare, run, program, export, info, kernels, profile, quantize, fix, aipp,
-    ops, explain, atc,
-):  # fmt: skip
-    cli.add_command(_command)
+        show_help_of_bare_group(context)
 
 
 def main(args: Sequence[str] | None = None) -> None:
@@ -99,19 +117,19 @@ def _guarded_status(args: list[str]) -> int:
     try:
         status = cli.main(args, prog_name="atc-py", standalone_mode=False)
         sys.stdout.flush()
-    except (AtcError, click.ClickException) as error:
-        return _print_refusal(error, as_json=as_json)
     except click.Abort:  # click's word for KeyboardInterrupt
         raise
-    except StdoutError as error:
-        return _report_unwritten(error)
     except Exception as error:  # noqa: BLE001  (the last net: a bug must not show a traceback)
-        return _failure_status(error, as_json=as_json)
-    return status if isinstance(status, int) else ExitCode.DONE
+        from atc_py.cli.failures import failure_status
+
+        return failure_status(error, as_json=as_json)
+    return status if isinstance(status, int) else 0
 
 
 def _signal_status(error: BaseException) -> int:
     """Return the exit status of a command that a signal ended."""
+    from atc_py.cli.console import print_error
+
     signalled = error if isinstance(error, SignalledError) else SignalledError(signal.SIGINT)
     print_error(f"{signalled}; no output file is left partially written")
     return signalled.status
@@ -123,63 +141,7 @@ def _wants_json(args: Sequence[str]) -> bool:
     Standard output of `exec` is the program's, and so may be a --json in its line; that of `atc` is
     a file's name.
     """
-    if {program.name, atc.name}.intersection(args[:1]):
+    if {"exec", "atc"}.intersection(args[:1]):
         return False
     pairs = pairwise(args)
     return "--json" in args or "--format=json" in args or ("--format", "json") in pairs
-
-
-def _print_refusal(error: AtcError | click.ClickException, *, as_json: bool) -> int:
-    """Print why the command was refused; return the exit status."""
-    if isinstance(error, AtcError):
-        return _report(error.diagnostics, error.exit_code, as_json=as_json)
-    return _report([_usage_finding(error)], ExitCode.USAGE, as_json=as_json)
-
-
-def _report_unwritten(error: StdoutError) -> int:
-    """Report that standard output could not be written, and return the exit status."""
-    finding = CANNOT_WRITE.diagnostic(
-        f"cannot write standard output: {error.strerror or error}",
-        help="free space, or redirect the output elsewhere",
-    )
-    return _report([finding], ExitCode.FILE, as_json=False)
-
-
-def _report(findings: Sequence[Diagnostic], code: ExitCode, *, as_json: bool) -> int:
-    """Print the findings, as text if JSON cannot be written; return the exit status."""
-    try:
-        print_diagnostics(findings, as_json=as_json)
-        sys.stdout.flush()
-    except StdoutError:
-        if as_json:
-            print_diagnostics(findings, as_json=False)
-    return int(code)
-
-
-def _usage_finding(error: click.ClickException) -> Diagnostic:
-    """Return the finding for a command line that click refused."""
-    context = getattr(error, "ctx", None)
-    path = context.command_path if context else "atc-py COMMAND"
-    help_ = f"`{path} --help` shows the options"
-    # click breaks some messages into lines for its own layout.
-    return BAD_OPTION.diagnostic(" ".join(error.format_message().split()), help=help_)
-
-
-def _failure_status(error: Exception, *, as_json: bool) -> int:
-    """Return the exit status after an unexpected error or a failure of the system."""
-    ran_out = exhaustion(error)
-    if ran_out is None:
-        return _report([_bug(error)], ExitCode.BUG, as_json=as_json)
-    finding = MEMORY_LIMIT.diagnostic(ran_out, help=RAISE_SYSTEM_LIMITS)
-    return _report([finding], ExitCode.FILE, as_json=as_json)
-
-
-def _bug(error: Exception) -> Diagnostic:
-    """Build the finding for an unexpected exception; the traceback goes to a log file."""
-    from atc_py.cli.bug_log import write_bug_log
-
-    where = write_bug_log(error)
-    return INTERNAL.diagnostic(
-        f"{type(error).__name__}: {error}",
-        help=f"this is a bug in atc-py; please report it with {where}",
-    )

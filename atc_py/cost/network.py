@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from atc_py.cost.estimate import estimate
+from atc_py.cost.estimate import Estimate, Fit, estimate
 from atc_py.cost.pipes import PIPES
 from atc_py.cost.reading import launches_of, roots_of
 from atc_py.ir.memory_plan import size_in_arena
 from atc_py.package.stored import stored_dims
 from atc_py.package.stored_types import storage_of
-from atc_py.target import find_soc
+from atc_py.system.structs import Result
+from atc_py.target import Soc, find_soc
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
 from atc_py.tensor.shapes import element_count
@@ -20,16 +20,13 @@ from atc_py.tensor.shapes import element_count
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from atc_py.cost.estimate import Estimate, Fit
     from atc_py.cost.reading import PlacedLaunch
     from atc_py.package.schema import OmModel, OmNode
-    from atc_py.target import Soc
 
 __all__ = ["Footprint", "KernelCost", "NetworkCost", "TimeRange", "network_cost", "network_time"]
 
 
-@dataclass(frozen=True, slots=True)
-class TimeRange:
+class TimeRange(Result, frozen=True):
     """A range of time in seconds."""
 
     low: float
@@ -37,8 +34,7 @@ class TimeRange:
     high: float
 
 
-@dataclass(frozen=True, slots=True)
-class KernelCost:
+class KernelCost(Result, frozen=True):
     """A kernel of a model.
 
     Attributes:
@@ -75,8 +71,7 @@ class KernelCost:
         return any(word not in {Format.ND.value, "->"} for word in _words(self.formats))
 
 
-@dataclass(frozen=True, slots=True)
-class Footprint:
+class Footprint(Result, frozen=True):
     """Bytes of device memory.
 
     Attributes:
@@ -101,8 +96,7 @@ class Footprint:
         return self.weights + self.ports + self.arena + self.workspace
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkCost:
+class NetworkCost(Result, frozen=True):
     """Cost of a model on the SoC that it was compiled for.
 
     Attributes:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
 from enum import Enum, IntEnum
+
+import msgspec
+
+from atc_py.system.structs import Result
 
 __all__ = ["AtcError", "AtcFault", "Code", "Diagnostic", "ExitCode", "Place", "Severity"]
 
@@ -27,8 +30,7 @@ class ExitCode(IntEnum):
     BUG = 70
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Result, frozen=True):
     """Place of a finding; every part is optional, the ones given go from wide to narrow.
 
     Attributes:
@@ -73,8 +75,7 @@ class Place:
         return " ".join(parts)
 
 
-@dataclass(frozen=True, slots=True)
-class AtcFault:
+class AtcFault(Result, frozen=True):
     """Code under which ATC itself reports a fault.
 
     Attributes:
@@ -86,8 +87,7 @@ class AtcFault:
     arguments: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
+class Diagnostic(Result, frozen=True):
     """One finding.
 
     Attributes:
@@ -109,8 +109,12 @@ class Diagnostic:
     def as_json(self) -> dict[str, object]:
         """Return the finding as JSON values."""
         code, place = self.code, self.place
-        found = {} if place is None else {k: v for k, v in asdict(place).items() if v is not None}
-        known = {} if self.atc is None else {"atc": asdict(self.atc)}
+        found = (
+            {}
+            if place is None
+            else {k: v for k, v in msgspec.structs.asdict(place).items() if v is not None}
+        )
+        known = {} if self.atc is None else {"atc": msgspec.structs.asdict(self.atc)}
         return {
             "code": code.id,
             "name": code.name,
@@ -123,8 +127,7 @@ class Diagnostic:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
+class Code(Result, frozen=True):
     """A row of the table of codes; `atc-py explain` prints it as a page.
 
     Attributes:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import heapq
 from os.path import commonprefix
 from typing import TYPE_CHECKING
 
@@ -31,6 +29,8 @@ def nearest(name: str, known: Iterable[str], count: int, likeness: float = 0.6) 
     """
     if len(name) > _LONGEST:
         return []
+    import difflib  # most runs misspell nothing
+
     return difflib.get_close_matches(name, list(known), count, likeness)
 
 
@@ -40,6 +40,9 @@ def nearest_of_many(name: str, known: Iterable[str], count: int) -> list[str]:
     Only those are compared that have most in common with `name` at both ends, which is where the
     names of a model's nodes differ least.
     """
+    import difflib
+    import heapq
+
     short = name[:_LONGEST]
     backwards = short[::-1]
 

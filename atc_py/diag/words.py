@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from atc_py.system.structs import Result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -14,8 +15,7 @@ LANGUAGES = ("en", "zh")
 """English and Chinese."""
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(Result, frozen=True):
     """One text in English and in Chinese."""
 
     en: str

@@ -18,7 +18,8 @@ from atc_py.tensor.scale_words import channel_axis
 from atc_py.tensor.shapes import Shape, element_count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
+    from collections.abc import Set as AbstractSet
 
     import numpy as np
     from numpy.typing import NDArray
@@ -32,9 +33,9 @@ __all__ = ["ElementwiseFamily", "rows_and_planes"]
 class ElementwiseFamily(Family):
     """A family whose template `<name>.cpp.j2` extends `elementwise.cpp.j2`."""
 
-    def __init__(self, name: str, operators: Iterable[str]) -> None:
+    def __init__(self, name: str, operators: AbstractSet[str]) -> None:
         self.name = self.template = name
-        self.operators = frozenset(operators)
+        self.operators = operators
 
     @abstractmethod
     def formula(self, kernel: KernelFacts) -> Formula:

@@ -9,6 +9,7 @@ import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from collections.abc import Set as AbstractSet
 
     import numpy as np
     from numpy.typing import NDArray
@@ -59,7 +60,7 @@ class Family(ABC):
 
     name: str
     template: str
-    operators: frozenset[str] = frozenset()
+    operators: AbstractSet[str] = frozenset()
     in_blocks: bool = False
 
     @abstractmethod

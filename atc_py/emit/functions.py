@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
 from atc_py.emit.cpp import C_TYPES
@@ -10,6 +11,9 @@ from atc_py.target import find_operator, operators
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from atc_py.target import TargetOp
     from atc_py.target.vector import Form, Temporary, VectorFunction
 
 __all__ = ["compute_type", "instruction_of", "operators_of", "scratch_of", "tensor_of"]
@@ -39,10 +43,30 @@ def tensor_of(temporary: Temporary) -> Scratch:
     return Scratch(temporary.name, C_TYPES[temporary.dtype], temporary.is_mask)
 
 
-def operators_of(form: Form) -> frozenset[str]:
+class _FunctionsOf(AbstractSet[str]):
+    """The operators that are functions of one form; asked for one, it imports no other's row."""
+
+    def __init__(self, form: Form) -> None:
+        self._form = form
+
+    def __contains__(self, op: object) -> bool:
+        row = find_operator(op) if isinstance(op, str) else None
+        return row is not None and self._has(row)
+
+    def __iter__(self) -> Iterator[str]:
+        return (row.name for row in operators() if self._has(row))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def _has(self, row: TargetOp) -> bool:
+        """Return True if a row is that of a function of this form."""
+        return row.vector is not None and row.vector.form is self._form
+
+
+def operators_of(form: Form) -> AbstractSet[str]:
     """Return the operators that are functions of one form."""
-    rows = (row for row in operators() if row.vector is not None and row.vector.form is form)
-    return frozenset(row.name for row in rows)
+    return _FunctionsOf(form)
 
 
 def instruction_of(op: str) -> str:

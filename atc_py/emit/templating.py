@@ -19,8 +19,6 @@ from atc_py.diag import Place
 from atc_py.diag.codes import BAD_TEMPLATE
 from atc_py.emit.cpp import camel, comment
 from atc_py.emit.functions import instruction_of
-from atc_py.emit.rendering import render_apart
-from atc_py.emit.sandbox import BoundedLoader, TemplateSandbox, bounded_text
 from atc_py.emit.template_cache import bytecode_cache
 from atc_py.system.resources import templates_dir
 
@@ -56,6 +54,8 @@ def render(folders: tuple[Path, ...], name: str, context: Mapping[str, Any]) -> 
         AtcError: BAD_TEMPLATE where a template is missing or fails, with its name and line.
     """
     if not _is_trusted(folders):
+        from atc_py.emit.rendering import render_apart  # the sandbox is for users' templates
+
         return render_apart(folders, name, context)
     try:
         return _environment(folders).get_template(name).render(context)
@@ -69,6 +69,8 @@ def sandboxed_text(folders: tuple[Path, ...], name: str, context: dict[str, Any]
     Raises:
         Exception: any error in the template.
     """
+    from atc_py.emit.sandbox import bounded_text
+
     return bounded_text(_environment(folders).get_template(name), context)
 
 
@@ -84,8 +86,9 @@ def _environment(folders: tuple[Path, ...]) -> Environment:
     Compiled templates of atc-py itself are kept between runs, too.
     """
     trusted = _is_trusted(folders)
-    environment = (Environment if trusted else TemplateSandbox)(
-        loader=(FileSystemLoader if trusted else BoundedLoader)(folders),
+    kind, loader = (Environment, FileSystemLoader) if trusted else _sandbox()
+    environment = kind(
+        loader=loader(folders),
         auto_reload=not trusted,
         bytecode_cache=bytecode_cache("own-kernels") if trusted else None,
         undefined=StrictUndefined,
@@ -98,6 +101,13 @@ def _environment(folders: tuple[Path, ...]) -> Environment:
     environment.filters["comment"] = comment
     environment.filters["instruction"] = instruction_of
     return environment
+
+
+def _sandbox() -> tuple[type[Environment], type[FileSystemLoader]]:
+    """Return the environment and the loader of users' templates."""
+    from atc_py.emit.sandbox import BoundedLoader, TemplateSandbox
+
+    return TemplateSandbox, BoundedLoader
 
 
 def bad_template(folders: tuple[Path, ...], name: str, error: BaseException) -> AtcError:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping
 from enum import Enum
-from typing import TYPE_CHECKING
+from pathlib import Path
+
+import msgspec
 
 from atc_py.diag.codes import BAD_OPTION
+from atc_py.options.fix_rules import FixRules
+from atc_py.options.gears import Gears
 from atc_py.options.input_format import InputFormat
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from atc_py.options.fix_rules import FixRules
-    from atc_py.options.gears import Gears
-    from atc_py.options.out_nodes import OutNode
-    from atc_py.options.ranges import DimRange
-    from atc_py.tensor.shapes import Shape
+from atc_py.options.out_nodes import OutNode
+from atc_py.options.ranges import DimRange
+from atc_py.system.structs import Result
+from atc_py.tensor.shapes import Shape
 
 __all__ = [
     "AUTO",
@@ -129,8 +127,7 @@ class QuantBias(Enum):
         return known[name]
 
 
-@dataclass(frozen=True, slots=True)
-class PrecisionOptions:
+class PrecisionOptions(Result, frozen=True):
     """ATC's finer controls of precision, the convention of biases and a choice of passes, as given.
 
     Attributes:
@@ -167,10 +164,11 @@ class PrecisionOptions:
 
     def given(self) -> dict[str, str]:
         """Return the controls that differ from their defaults, as texts by name."""
+        default = PrecisionOptions()
         unlike = {
-            each.name: getattr(self, each.name)
-            for each in fields(self)
-            if getattr(self, each.name) != each.default
+            name: value
+            for name, value in msgspec.structs.asdict(self).items()
+            if value != getattr(default, name)
         }
         said = {name: _option_text(value) for name, value in unlike.items()}
         if self.allow_hf32 is not None:
@@ -185,8 +183,7 @@ def _option_text(value: object) -> str:
     return str(int(value) if isinstance(value, bool) else value)
 
 
-@dataclass(frozen=True, slots=True)
-class CheckOptions:
+class CheckOptions(Result, frozen=True):
     """The user's options for a check.
 
     Attributes:
@@ -199,13 +196,12 @@ class CheckOptions:
 
     soc: str = "sim"
     precision_mode: PrecisionMode = PrecisionMode.FORCE_FP16
-    input_shapes: Mapping[str, Shape] = field(default_factory=dict)
+    input_shapes: Mapping[str, Shape] = msgspec.field(default_factory=dict)
     op_specs: Path | None = None
-    precision: PrecisionOptions = field(default_factory=PrecisionOptions)
+    precision: PrecisionOptions = msgspec.field(default_factory=PrecisionOptions)
 
 
-@dataclass(frozen=True, slots=True)
-class CompileOptions:
+class CompileOptions(Result, frozen=True):
     """The user's options for one compilation.
 
     Attributes:
@@ -235,7 +231,7 @@ class CompileOptions:
 
     soc: str = "sim"
     precision_mode: PrecisionMode = PrecisionMode.FORCE_FP16
-    input_shapes: Mapping[str, Shape] = field(default_factory=dict)
+    input_shapes: Mapping[str, Shape] = msgspec.field(default_factory=dict)
     disabled_passes: frozenset[str] = frozenset()
     fusion_switch_file: Path | None = None
     dump_ir: Path | None = None
@@ -243,14 +239,14 @@ class CompileOptions:
     templates: Path | None = None
     verify: bool = False
     op_specs: Path | None = None
-    precision: PrecisionOptions = field(default_factory=PrecisionOptions)
+    precision: PrecisionOptions = msgspec.field(default_factory=PrecisionOptions)
     reuse_memory: bool = True
     small_channel: bool = False
     fix: FixRules | None = None
     out_nodes: tuple[OutNode, ...] = ()
     input_format: InputFormat = InputFormat.NCHW
     gears: Gears | None = None
-    ranges: Mapping[str, tuple[DimRange, ...]] = field(default_factory=dict)
+    ranges: Mapping[str, tuple[DimRange, ...]] = msgspec.field(default_factory=dict)
     replace_shapes: bool = False
     atc_cmdline: str = ""
     aipp: Path | None = None

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+import msgspec
+
+from atc_py.system.structs import Result
 
 __all__ = ["FixRules"]
 
 
-@dataclass(frozen=True, slots=True)
-class FixRules:
+class FixRules(Result, frozen=True):
     """The user's choice of rules, and what they may assume of the model's inputs.
 
     Attributes:
@@ -31,7 +30,7 @@ class FixRules:
     skip: frozenset[str] = frozenset()
     approximate: bool = False
     all_findings: bool = False
-    bind: Mapping[str, float] = field(default_factory=dict)
-    ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    bind: Mapping[str, float] = msgspec.field(default_factory=dict)
+    ranges: Mapping[str, tuple[int, int]] = msgspec.field(default_factory=dict)
     for_precision: bool | None = None
     for_cann: bool = False

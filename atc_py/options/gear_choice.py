@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from atc_py.diag.codes import BAD_OPTION, NO_SUCH_GEAR, OPTIONS_EXCLUDE
+from atc_py.options.gears import GearKind
+from atc_py.system.structs import Result
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from atc_py.options.gears import GearKind, Gears
+    from atc_py.options.gears import Gears
 
 __all__ = ["GearChoice", "parse_gear_choice"]
 
@@ -19,7 +19,7 @@ _DIGITS = 10
 """Digits of the numbers of gears."""
 
 
-class GearChoice(msgspec.Struct, frozen=True):
+class GearChoice(Result, frozen=True):
     """A gear that the user named, by its position or by its numbers.
 
     Attributes:

@@ -7,6 +7,7 @@ ATC's documents refuse and its newest code does not count [D].
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
 from math import prod
 from typing import TYPE_CHECKING
@@ -16,12 +17,12 @@ import msgspec
 from atc_py.diag import AtcError, AtcFault, Place
 from atc_py.diag.codes import BAD_OPTION, NO_SUCH_GEAR, OPTIONS_EXCLUDE
 from atc_py.options.input_shapes import format_input_shapes
-from atc_py.tensor.shapes import format_shape
+from atc_py.system.structs import Result
+from atc_py.tensor.shapes import Dims, Shape, format_shape
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from atc_py.tensor.shapes import Dims, Shape
 
 __all__ = [
     "FEWEST_GEARS",
@@ -73,7 +74,7 @@ class GearKind(Enum):
         return f"--{self.value}"
 
 
-class Gears(msgspec.Struct, frozen=True):
+class Gears(Result, frozen=True):
     """Shapes of the inputs, and the numbers that take the places of their open dims.
 
     Attributes:

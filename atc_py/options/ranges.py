@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from atc_py.diag import AtcFault
 from atc_py.diag.codes import BAD_INPUT_SHAPE
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE
+from atc_py.system.structs import Result
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +31,7 @@ _SAMPLE = '"input_name1:n1~n2,c1,h1,w1"'
 _ALLOWED = set("0123456789 ,~-")
 
 
-class DimRange(msgspec.Struct, frozen=True):
+class DimRange(Result, frozen=True):
     """Numbers that a dim may have, both ends included; a high end of None is no limit."""
 
     low: int

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -23,6 +22,7 @@ from atc_py.pipeline.proposal.judging import judge_of
 from atc_py.pipeline.proposal.misfit import find_misfit
 from atc_py.pipeline.trial import TrialCompilation
 from atc_py.spec import specifications
+from atc_py.system.structs import replace
 from atc_py.target import find_soc
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -53,9 +52,9 @@ from atc_py.results.fusions import FusionEffect
 from atc_py.results.memory_facts import memory_facts
 from atc_py.source import form_of
 from atc_py.spec import specifications
-from atc_py.system import structs
 from atc_py.system.atomic_files import atomic_write
 from atc_py.system.collector import few_collections
+from atc_py.system.structs import replace
 from atc_py.target import find_soc, is_view
 
 if TYPE_CHECKING:
@@ -338,7 +337,7 @@ def _soc(options: CompileOptions) -> Soc:
     soc = find_soc(options.soc)
     check_soc(options.precision_mode, soc)
     if options.small_channel and soc.storage.c04_filters:
-        return structs.replace(soc, storage=structs.replace(soc.storage, small_channel=True))
+        return replace(soc, storage=replace(soc.storage, small_channel=True))
     return soc
 
 
@@ -415,7 +414,7 @@ def _emit(graph: Graph, soc: Soc, options: CompileOptions, sources: SourceMemo |
     """Render the kernels, let the memory plan know their workspace, copy them to a folder."""
     kernels = emit_kernels(graph, soc, options.templates, sources)
     if graph.memory is not None:
-        graph.memory = structs.replace(graph.memory, workspace=kernels.workspace)
+        graph.memory = replace(graph.memory, workspace=kernels.workspace)
     if options.kernels is not None:
         write_kernels(kernels.files, options.kernels)
     return kernels

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from atc_py.options.compile_options import CompileOptions
 from atc_py.options.input_format import InputFormat
 from atc_py.options.out_nodes import parse_out_nodes
 from atc_py.options.output_paths import default_output, output_folder
+from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     import os

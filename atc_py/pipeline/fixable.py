@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -16,6 +15,7 @@ from atc_py.fix.start import Start
 from atc_py.options.bound_values import bind_options
 from atc_py.options.fix_rules import FixRules
 from atc_py.options.input_shapes import format_input_shapes
+from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from atc_py.check.refusal import RulesBrokenError
@@ -20,6 +19,7 @@ from atc_py.pipeline.compile import StageClock, common_ground, compile_graph
 from atc_py.pipeline.gear_inputs import with_open_inputs
 from atc_py.results.conversion import Conversion, GearFacts
 from atc_py.results.memory_facts import memory_facts
+from atc_py.system.structs import replace
 from atc_py.tensor.shapes import closed_shape
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from atc_py.check.evaluate import check_view
@@ -10,6 +9,7 @@ from atc_py.check.findings import OtherVerdict, Standing
 from atc_py.frontend.reading.history import history
 from atc_py.spec import specifications
 from atc_py.spec.lists import operator_lists
+from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

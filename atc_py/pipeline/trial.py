@@ -9,7 +9,6 @@ the whole model only where the kernels of a node depend on its neighbors.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -32,6 +31,7 @@ from atc_py.passes.precision.fold_constant_casts import FoldConstantCastsPass
 from atc_py.passes.precision.weight_clip import clipped_infinities, count_infinities
 from atc_py.pipeline.rehearsal import rehearse
 from atc_py.source import form_of
+from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from atc_py.report.escape import clipped
 from atc_py.report.wrapping import columns
+from atc_py.system.structs import Result
 
 __all__ = ["Table", "format_bytes", "format_seconds", "plain_lines"]
 
@@ -16,8 +15,7 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 _STEP = 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Result, frozen=True):
     """A titled table; columns whose names end in `>` are aligned to the right.
 
     Attributes:

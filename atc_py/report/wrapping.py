@@ -14,7 +14,7 @@ _WIDE = (
     "\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6"
 )
 _CLOSING = "，。；：、）”》」\uff1f\uff01"
-_PIECE = re.compile(rf"[ \n]+|[{_WIDE}][{_CLOSING}]*|[^ \n{_WIDE}]+[{_CLOSING}]*")
+_PIECE = rf"[ \n]+|[{_WIDE}][{_CLOSING}]*|[^ \n{_WIDE}]+[{_CLOSING}]*"
 """Spaces, a wide character, or a run of others; closing punctuation stays with what it closes."""
 
 _OPENING = "（“《「"
@@ -61,7 +61,7 @@ def wrap(text: str, first: str = "", rest: str = "", width: int = WIDTH) -> list
 def _pieces(text: str) -> list[str]:
     """Return the pieces of which lines are made; an opening bracket keeps what it opens."""
     pieces: list[str] = []
-    for piece in _PIECE.findall(text):
+    for piece in re.findall(_PIECE, text):
         if pieces and pieces[-1][-1] in _OPENING and not piece.isspace():
             pieces[-1] += piece
         else:

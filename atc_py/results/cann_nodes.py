@@ -2,7 +2,6 @@
 
 # Annotations are not postponed here: msgspec reads them when a report is read.
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
@@ -10,14 +9,14 @@ import msgspec
 from atc_py.diag import Place
 from atc_py.diag.codes import OM_CONTENT
 from atc_py.system.struct_types import ready_for_threads
+from atc_py.system.structs import Result
 
 __all__ = ["CannDeviation", "CannNode", "CannSemantics", "read_semantics"]
 
 _KEY = "semantics"
 
 
-@dataclass(frozen=True, slots=True)
-class CannDeviation:
+class CannDeviation(Result, frozen=True):
     """A deviation that a node meets.
 
     Attributes:
@@ -36,8 +35,7 @@ class CannDeviation:
         return f"{self.name} ({self.certainty})"
 
 
-@dataclass(frozen=True, slots=True)
-class CannNode:
+class CannNode(Result, frozen=True):
     """A node of the file that was written as CANN computes it.
 
     Attributes:
@@ -53,8 +51,7 @@ class CannNode:
     deviations: tuple[CannDeviation, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CannSemantics:
+class CannSemantics(Result, frozen=True):
     """Record of a compilation under `--semantics cann` in which nodes deviate from ONNX.
 
     Attributes:

@@ -2,48 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
 
 import msgspec
 
-from atc_py.results.fusions import fusions_json
-from atc_py.source import Outcome
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from atc_py.check.findings import ModelCheck
-    from atc_py.cost.network import TimeRange
-    from atc_py.diag import Diagnostic
-    from atc_py.results.cann_nodes import CannSemantics
-    from atc_py.results.fixed_nodes import FixedNode
-    from atc_py.results.fusions import FusionEffect
-    from atc_py.results.memory_facts import MemoryFacts
-    from atc_py.source import BiasConvention
+from atc_py.check.findings import ModelCheck
+from atc_py.cost.network import TimeRange
+from atc_py.diag import Diagnostic
+from atc_py.results.cann_nodes import CannSemantics
+from atc_py.results.fixed_nodes import FixedNode
+from atc_py.results.fusions import FusionEffect, fusions_json
+from atc_py.results.memory_facts import MemoryFacts
+from atc_py.source import BiasConvention, Outcome
+from atc_py.system.structs import Result
 
 __all__ = ["Conversion", "Facts", "GearFacts", "PassEffect", "Stage"]
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
+class Stage(Result, frozen=True):
     """A stage of compilation and how long it took, in seconds."""
 
     name: str
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class PassEffect:
+class PassEffect(Result, frozen=True):
     """A pass and how many changes it made."""
 
     name: str
     changes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Result, frozen=True):
     """Facts about a compiled model; the same for every conversion of it with these options.
 
     Attributes:
@@ -76,8 +67,8 @@ class Facts:
     kernels: int
     weights_in: int
     passes: tuple[PassEffect, ...]
-    precision: Mapping[str, object] = field(default_factory=dict)
-    layout: Mapping[str, object] = field(default_factory=dict)
+    precision: Mapping[str, object] = msgspec.field(default_factory=dict)
+    layout: Mapping[str, object] = msgspec.field(default_factory=dict)
     fusions: tuple[FusionEffect, ...] = ()
     launches: int = 0
     launches_unfused: int = 0
@@ -109,7 +100,7 @@ class Facts:
         }
 
 
-class GearFacts(msgspec.Struct, frozen=True):
+class GearFacts(Result, frozen=True):
     """Figures of one gear of a model with gears.
 
     Attributes:
@@ -134,8 +125,7 @@ class GearFacts(msgspec.Struct, frozen=True):
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Conversion:
+class Conversion(Result, frozen=True):
     """Record of a conversion.
 
     Attributes:
@@ -178,7 +168,7 @@ class Conversion:
             "weights_out": self.weights_out,
             "file_bytes": self.file_bytes,
             "memory": None if self.memory is None else self.memory.as_json(),
-            "estimated_time": None if self.time is None else asdict(self.time),
+            "estimated_time": None if self.time is None else msgspec.structs.asdict(self.time),
             "gears": [each.as_json() for each in self.gears],
         }
 

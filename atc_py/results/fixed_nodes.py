@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from atc_py.system.structs import Result
 
 __all__ = ["FixedNode"]
 
 
-@dataclass(frozen=True, slots=True)
-class FixedNode:
+class FixedNode(Result, frozen=True):
     """A node of the file that was rewritten.
 
     Attributes:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+from atc_py.system.structs import Result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -54,8 +55,7 @@ class RecordLike(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class FusionEffect:
+class FusionEffect(Result, frozen=True):
     """A pass that a user may switch off, with its record.
 
     Attributes:

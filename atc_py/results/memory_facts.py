@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from atc_py.package.memory_check import peak_of
 from atc_py.package.stored import stored_nbytes
 from atc_py.package.stored_types import storage_of
+from atc_py.system.structs import Result
 from atc_py.tensor.shapes import format_shape
 
 if TYPE_CHECKING:
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["ArenaTensor", "MemoryFacts", "memory_facts"]
 
 
-@dataclass(frozen=True, slots=True)
-class ArenaTensor:
+class ArenaTensor(Result, frozen=True):
     """A tensor in the arena: name, type as text, offset and bytes with what aligns them."""
 
     name: str
@@ -37,8 +36,7 @@ class ArenaTensor:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryFacts:
+class MemoryFacts(Result, frozen=True):
     """Memory needs of a planned model; sizes are bytes.
 
     Attributes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from atc_py.diag.codes import (
 from atc_py.running.array_files import broken_file, is_raw_pair, read_npy, read_npz
 from atc_py.system.input_files import opened
 from atc_py.system.memory_limit import require_memory
+from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import closed_shape, element_count, format_shape
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from threading import Lock
 from typing import TYPE_CHECKING, final
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_RUN_INPUT
 from atc_py.options.gears import SHAPE_DATA
-from atc_py.options.ranges import format_ranges, outside
+from atc_py.options.ranges import DimRange, format_ranges, outside
 from atc_py.results.cann_nodes import read_semantics
 from atc_py.running.gears import gear_of_feeds
+from atc_py.system.structs import Result, replace
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import format_shape
+from atc_py.tensor.shapes import Dims, format_shape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,17 +26,14 @@ if TYPE_CHECKING:
 
     from atc_py.device.backend import DeviceBackend, NodeProfile
     from atc_py.options.gears import Gears
-    from atc_py.options.ranges import DimRange
     from atc_py.package.reader import OfflineModel
     from atc_py.package.schema import OmModel, OmPort
     from atc_py.results.cann_nodes import CannSemantics
-    from atc_py.tensor.shapes import Dims
 
 __all__ = ["Model", "Port", "ports_of"]
 
 
-@dataclass(frozen=True, slots=True)
-class Port:
+class Port(Result, frozen=True):
     """A model input or output: its name, element type and shape.
 
     A dim of an output is None where only the run knows it, and one of any port where the gear

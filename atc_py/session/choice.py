@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from atc_py.device.guarded import find_guarded
@@ -15,6 +15,7 @@ from atc_py.pipeline.convert import compile_options
 from atc_py.session.errors import load_error, session_error
 from atc_py.session.source import source_of
 from atc_py.system.memory_limit import memory_limit, parse_size
+from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -19,6 +19,7 @@ from atc_py.running.model import Model
 from atc_py.session.compiled import Built
 from atc_py.session.errors import NOT_IMPLEMENTED, session_error
 from atc_py.session.values import type_text
+from atc_py.system import structs
 from atc_py.system.temp_folders import work_folder
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ class OnnxSource:
         }
         self.dims = dims
         shapes = {**whole, **self.options.input_shapes}
-        self.options = replace(self.options, input_shapes=shapes)
+        self.options = structs.replace(self.options, input_shapes=shapes)
 
     @property
     def bound(self) -> Mapping[str, float]:
@@ -139,7 +140,9 @@ class OnnxSource:
         from atc_py.pipeline.compile import compile_model
 
         self._require_unchanged()
-        options = replace(self.options, input_shapes={**self.options.input_shapes, **shapes})
+        options = structs.replace(
+            self.options, input_shapes={**self.options.input_shapes, **shapes}
+        )
         with work_folder() as folder:
             target = folder / "model.om"
             done = compile_model(self.file.path, target, options, read=lambda _path: self.file)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from atc_py.diag import Words
 from atc_py.options.compile_options import QuantBias
+from atc_py.system.structs import Result
 
 __all__ = ["BiasConvention", "BiasSource", "form_of"]
 
@@ -41,8 +41,7 @@ _REASONS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class BiasConvention:
+class BiasConvention(Result, frozen=True):
     """The way to read the biases of int8 layers in a file.
 
     Attributes:

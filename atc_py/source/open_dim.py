@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from atc_py.system.structs import Result
 
 __all__ = ["OpenDim"]
 
 
-@dataclass(frozen=True, slots=True)
-class OpenDim:
+class OpenDim(Result, frozen=True):
     """Dim that the model leaves open; axes whose dims have one name share it.
 
     Attributes:

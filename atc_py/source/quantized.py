@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from atc_py.diag import Words
+from atc_py.diag import Words
+from atc_py.system.structs import Result
 
 __all__ = ["Outcome", "QuantizedNode"]
 
@@ -28,8 +26,7 @@ class Outcome(Enum):
     """A node that stays as it is, because the device has no such form."""
 
 
-@dataclass(frozen=True, slots=True)
-class QuantizedNode:
+class QuantizedNode(Result, frozen=True):
     """A node of a quantized model: a layer, or one that cannot be rewritten.
 
     Attributes:

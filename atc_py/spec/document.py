@@ -6,18 +6,14 @@ aliases, tags, empty values and repeated keys are refused, so a file means what 
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import msgspec
-import yaml
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_SPEC
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from atc_py.diag import AtcError
 
 __all__ = [
@@ -26,26 +22,15 @@ __all__ = [
     "Document",
     "Mark",
     "Problem",
-    "read_document",
     "spec_error",
 ]
 
 MAX_BYTES = 65536
 """Limit on a file's size; a specification has a few thousand bytes."""
 
-_MAX_DEPTH = 12
-_MAX_DIGITS = 24
 
 DataPath: TypeAlias = "tuple[str | int, ...]"
 """Keys and positions that lead from the whole document to one value."""
-
-_LOADER: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_INT = re.compile(r"[-+]?(0|[1-9][0-9]*)")
-_NUMBER = re.compile(r"[-+]?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][-+]?[0-9]+)?|[-+]?\.inf")
-_UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_BOOLS = {"true": True, "false": False}
-_EMPTY = {"", "~", "null"}
 
 
 class Mark(msgspec.Struct, frozen=True):
@@ -91,146 +76,3 @@ def spec_error(
     """Return the diagnostic for a fault at `mark` of a specification."""
     place = Place(mark.file or file, line=mark.line, column=mark.column)
     return BAD_SPEC.error(message, place=place, help=help)
-
-
-def read_document(text: str, file: str) -> Document:
-    """Return the data of one YAML document.
-
-    Raises:
-        AtcError: BAD_SPEC with line and column for whatever is not in the subset.
-    """
-    if len(text) > MAX_BYTES:
-        message = f"a specification has at most {MAX_BYTES} characters, found {len(text)}"
-        raise spec_error(file, Mark(1, 1), message, "write one operator a file")
-    found = _UNPRINTABLE.search(text)
-    if found is not None:
-        before = text[: found.start()]
-        mark = Mark(before.count("\n") + 1, found.start() - before.rfind("\n"))
-        message = f"character U+{ord(found.group()):04X} is not allowed in YAML"
-        raise spec_error(file, mark, message, "delete the character; files are UTF-8 text")
-    return _Reader(text, file).read()
-
-
-class _Reader:
-    """Builds a document from the parser's events, which still show anchors and tags."""
-
-    def __init__(self, text: str, file: str) -> None:
-        self._document = Document(file)
-        self._events: Iterator[yaml.Event] = iter(yaml.parse(text, Loader=_LOADER))
-
-    def read(self) -> Document:
-        """Return the one document of the text."""
-        self._next_event()
-        event = self._next_event()
-        if not isinstance(event, yaml.DocumentStartEvent):
-            raise self._error(Mark(1, 1), "the file is empty", "it must be a mapping: op, opsets")
-        self._document.data = self._value(self._next_event(), ())
-        self._next_event()
-        event = self._next_event()
-        if not isinstance(event, yaml.StreamEndEvent):
-            raise self._fault(event, "a second document starts here", "write one operator a file")
-        return self._document
-
-    def _next_event(self) -> yaml.Event:
-        """Return the next event."""
-        try:
-            return next(self._events)
-        except yaml.MarkedYAMLError as error:
-            at = error.problem_mark or error.context_mark
-            mark = Mark(at.line + 1, at.column + 1) if at is not None else Mark(1, 1)
-            message = ", ".join(part for part in (error.context, error.problem) if part)
-            raise self._error(mark, f"not YAML: {message}", "correct the YAML here") from error
-        except yaml.YAMLError as error:
-            message = f"not YAML: {error}".replace("\n", " ")
-            raise self._error(Mark(1, 1), message, "files are UTF-8 text") from error
-
-    def _value(self, event: yaml.Event, path: DataPath) -> Any:
-        """Return the data that starts with `event`."""
-        self._refuse_references(event)
-        self._document.values[path] = _mark(event)
-        if len(path) > _MAX_DEPTH:
-            raise self._fault(event, f"nested deeper than {_MAX_DEPTH}", "write it flatter")
-        if isinstance(event, yaml.MappingStartEvent):
-            return self._mapping(path)
-        if isinstance(event, yaml.SequenceStartEvent):
-            return self._sequence(path)
-        return self._scalar(event)
-
-    def _mapping(self, path: DataPath) -> dict[str, Any]:
-        """Return a mapping whose start was read."""
-        mapping: dict[str, Any] = {}
-        while not isinstance(event := self._next_event(), yaml.MappingEndEvent):
-            key = self._key(event)
-            inner = (*path, key)
-            if key in mapping:
-                first = self._document.keys[inner]
-                message = f"key {key!r} occurs here and in line {first.line}"
-                raise self._fault(event, message, "keep one of the two")
-            self._document.keys[inner] = _mark(event)
-            mapping[key] = self._value(self._next_event(), inner)
-        return mapping
-
-    def _key(self, event: yaml.Event) -> str:
-        """Return the name that the key event holds."""
-        self._refuse_references(event)
-        if not isinstance(event, yaml.ScalarEvent) or not _NAME.fullmatch(event.value):
-            help_ = "keys are names of letters, digits and underscores"
-            raise self._fault(event, "this key is not a name", help_)
-        return str(event.value)
-
-    def _sequence(self, path: DataPath) -> list[Any]:
-        """Return a sequence whose start was read."""
-        items: list[Any] = []
-        while not isinstance(event := self._next_event(), yaml.SequenceEndEvent):
-            items.append(self._value(event, (*path, len(items))))
-        return items
-
-    def _scalar(self, event: Any) -> bool | int | float | str:
-        """Return text, a number or a boolean; only plain text can be other than text."""
-        text = str(event.value)
-        if _UNPRINTABLE.search(text):
-            help_ = "write the text without escapes of control characters"
-            raise self._fault(event, "the text has a character that is not printable", help_)
-        if event.style is not None and event.style != "":
-            return text
-        if text.lower() in _EMPTY:
-            raise self._fault(event, "the value is empty", "write a value, or delete the key")
-        if text in _BOOLS:
-            return _BOOLS[text]
-        if not _NUMBER.fullmatch(text):
-            return text
-        if len(text) > _MAX_DIGITS:
-            raise self._fault(event, "the number has too many digits", "write a shorter number")
-        return int(text) if _INT.fullmatch(text) else float(text.replace(".inf", "inf"))
-
-    def _refuse_references(self, event: Any) -> None:
-        """Refuse anchors, aliases and tags."""
-        if isinstance(event, yaml.AliasEvent):
-            raise self._fault(event, f"alias *{event.anchor} is refused", "write the value out")
-        if event.anchor is not None:
-            raise self._fault(event, f"anchor &{event.anchor} is refused", "delete the anchor")
-        if event.tag is not None:
-            raise self._fault(event, f"tag {event.tag} is refused", "delete the tag")
-
-    def _fault(
-        self,
-        event: yaml.Event,
-        message: str,
-        help: str,  # noqa: A002  (the word that users read)
-    ) -> AtcError:
-        """Return a fault where `event` starts."""
-        return self._error(_mark(event), message, help)
-
-    def _error(
-        self,
-        mark: Mark,
-        message: str,
-        help: str,  # noqa: A002  (the word that users read)
-    ) -> AtcError:
-        """Return a fault at `mark`."""
-        return spec_error(self._document.file, mark, message, help)
-
-
-def _mark(event: Any) -> Mark:
-    """Return the mark at which `event` starts."""
-    return Mark(event.start_mark.line + 1, event.start_mark.column + 1)

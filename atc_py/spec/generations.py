@@ -2,14 +2,13 @@
 
 # Annotations are not postponed here: msgspec reads them when the structs are made.
 from functools import cache
-from typing import Any
 
 import msgspec
 
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.options.compile_options import NEWEST_CANN
 from atc_py.spec.deviations import Certainty, Effect
-from atc_py.spec.document import read_document
+from atc_py.spec.kept_data import kept_document
 from atc_py.system.resources import op_specs_dir
 from atc_py.system.struct_types import ready_for_threads
 
@@ -59,8 +58,7 @@ ready_for_threads(_File)
 def _file() -> _File:
     """Return the contents of the file."""
     path = op_specs_dir() / "cann.yaml"
-    data: Any = read_document(path.read_text(encoding="utf-8"), str(path)).data
-    return msgspec.convert(data, _File)
+    return msgspec.convert(kept_document(path), _File)
 
 
 def editions() -> tuple[Edition, ...]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.diag.suggestions import nearest
 from atc_py.options.compile_options import DEFAULT_LIST
-from atc_py.spec.document import read_document
+from atc_py.spec.kept_data import kept_document
 from atc_py.system.resources import op_specs_dir
 from atc_py.system.struct_types import ready_for_threads
 
@@ -53,8 +53,7 @@ ready_for_threads(OperatorList)
 def operator_lists() -> tuple[OperatorList, ...]:
     """Return every list, the default one first."""
     path = op_specs_dir() / "lists.yaml"
-    data: Any = read_document(path.read_text(encoding="utf-8"), str(path)).data
-    return msgspec.convert(data["lists"], tuple[OperatorList, ...])
+    return msgspec.convert(kept_document(path)["lists"], tuple[OperatorList, ...])
 
 
 def find_list(name: str) -> OperatorList:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_SPEC, FILE_NOT_FOUND, FILE_UNREADABLE
 from atc_py.spec.checks import find_problems
-from atc_py.spec.document import MAX_BYTES, Document, Mark, Problem, read_document, spec_error
+from atc_py.spec.document import MAX_BYTES, Document, Mark, Problem, spec_error
 from atc_py.spec.inherit import LIKE, SECTIONS, merged
+from atc_py.spec.kept_data import kept_data
+from atc_py.spec.model import OpSpec
 from atc_py.spec.names import stem_of
 from atc_py.spec.schema import convert
 
 if TYPE_CHECKING:
     from atc_py.diag import Code, Diagnostic
-    from atc_py.spec.model import OpSpec
 
 __all__ = ["load_spec", "parse_spec", "problem_at", "read_spec"]
 
@@ -27,7 +31,18 @@ def load_spec(path: str | Path) -> OpSpec:
         AtcError: BAD_SPEC with file, line and column of every fault; FILE_NOT_FOUND or
             FILE_UNREADABLE where the file cannot be read.
     """
-    return read_spec(path)[0]
+    file = Path(path)
+    data = kept_data(file, partial(_data_of, file))
+    try:
+        return msgspec.convert(data, OpSpec)
+    except msgspec.ValidationError:  # what is kept is damaged
+        return read_spec(file)[0]
+
+
+def _data_of(file: Path) -> tuple[Any, tuple[Path, ...]]:
+    """Return the data of a sound specification, and the files that it comes from."""
+    own = _document(_text(file), str(file))
+    return read_spec(file)[1].data, (file, *_like(own, file))
 
 
 def read_spec(path: str | Path) -> tuple[OpSpec, Document]:
@@ -37,7 +52,7 @@ def read_spec(path: str | Path) -> tuple[OpSpec, Document]:
         AtcError: as `load_spec` does.
     """
     file = Path(path)
-    document = _with_other_list(read_document(_text(file), str(file)), file)
+    document = _with_other_list(_document(_text(file), str(file)), file)
     spec = _specification_of(document)
     if stem_of(spec.op) != file.stem:
         message = f"{spec.op} belongs in {stem_of(spec.op)}.yaml, this file is {file.name}"
@@ -51,7 +66,14 @@ def parse_spec(text: str, file: str) -> OpSpec:
     Raises:
         AtcError: BAD_SPEC with file, line and column of every fault.
     """
-    return _specification_of(read_document(text, file))
+    return _specification_of(_document(text, file))
+
+
+def _document(text: str, file: str) -> Document:
+    """Return the data of one YAML document."""
+    from atc_py.spec.yaml_reader import read_document  # what is kept needs no YAML
+
+    return read_document(text, file)
 
 
 def _with_other_list(document: Document, file: Path) -> Document:
@@ -62,13 +84,21 @@ def _with_other_list(document: Document, file: Path) -> Document:
     """
     if not isinstance(document.data, dict) or LIKE not in document.data:
         return document
-    lists = file.resolve().parents[2]
-    others = sorted(lists.glob(f"{document.data[LIKE]}/*/{file.name}"))
-    if not others or not (lists / "lists.yaml").is_file():
+    others = _like(document, file)
+    if not others:
         message = f"no list {document.data[LIKE]!r} beside this one has a file {file.name}"
         help_ = "name a list of op_specs/, or write the whole specification"
         raise spec_error(str(file), document.mark((LIKE,)), message, help_)
-    return merged(document, read_document(_text(others[0]), str(others[0])))
+    return merged(document, _document(_text(others[0]), str(others[0])))
+
+
+def _like(document: Document, file: Path) -> tuple[Path, ...]:
+    """Return the file of the list that the document is like; none where there is no such file."""
+    if not isinstance(document.data, dict) or LIKE not in document.data:
+        return ()
+    lists = file.resolve().parents[2]
+    others = sorted(lists.glob(f"{document.data[LIKE]}/*/{file.name}"))
+    return tuple(others[:1]) if (lists / "lists.yaml").is_file() else ()
 
 
 def _specification_of(document: Document) -> OpSpec:

@@ -1,4 +1,4 @@
-"""`replace` of msgspec structs as type checkers understand it: they know the fields of a struct.
+"""Structs of msgspec: the base of public ones, and `replace` as type checkers understand it.
 
 msgspec's own function takes any keyword in their eyes.
 """
@@ -7,9 +7,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 if TYPE_CHECKING:
     from dataclasses import replace as replace  # noqa: PLC0414
 else:
     from msgspec.structs import replace
 
-__all__ = ["replace"]
+__all__ = ["Result", "replace"]
+
+
+class Result(msgspec.Struct, frozen=True):
+    """A struct that the Python interface takes or returns.
+
+    Names in the annotations of its kinds are there at run time, not for type checkers alone: `help`
+    looks them up.
+    """

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING
 
 from atc_py.target import rows
 from atc_py.target.bfloat16 import with_bfloat16
+from atc_py.target.row_modules import MODULES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from atc_py.target.row import TargetOp
 
-__all__ = ["find_operator", "is_view", "operators"]
+__all__ = ["find_operator", "is_view", "operators", "row_modules"]
 
 
 def operators() -> tuple[TargetOp, ...]:
@@ -31,8 +32,9 @@ def operators() -> tuple[TargetOp, ...]:
 
 @lru_cache(maxsize=1024)
 def find_operator(name: str) -> TargetOp | None:
-    """Return the row of the operator called `name`, or None."""
-    return _by_name().get(name)
+    """Return the row of the operator called `name`, or None; of listed modules it imports one."""
+    module = MODULES.get(name)
+    return (_unlisted_rows() if module is None else _rows_of(module)).get(name)
 
 
 @lru_cache(maxsize=1024)
@@ -42,18 +44,48 @@ def is_view(op: str) -> bool:
     return row is not None and not row.launches_kernel
 
 
-@cache
-def _by_name() -> Mapping[str, TargetOp]:
-    """Return the rows of all modules.
+def row_modules() -> dict[str, str]:
+    """Return the module of `rows/` that has the row of each operator.
 
     Raises:
         ValueError: two modules have a row for one operator.
     """
-    found: dict[str, tuple[TargetOp, str]] = {}
-    for module in pkgutil.iter_modules(rows.__path__):
-        name = f"{rows.__name__}.{module.name}"
-        for row in getattr(importlib.import_module(name), "ROWS", ()):
-            if row.name in found:
-                raise ValueError(f"{row.name} has a row in {found[row.name][1]} and in {name}")
-            found[row.name] = with_bfloat16(row), name
-    return {name: row for name, (row, _) in found.items()}
+    found: dict[str, str] = {}
+    for module in (each.name for each in pkgutil.iter_modules(rows.__path__)):
+        for name in (row.name for row in _listed(module)):
+            if name in found:
+                raise ValueError(f"{name} has a row in {found[name]} and in {module}")
+            found[name] = module
+    return found
+
+
+@cache
+def _by_name() -> Mapping[str, TargetOp]:
+    """Return the rows of all modules."""
+    return {name: _rows_of(module)[name] for name, module in row_modules().items()}
+
+
+@cache
+def _unlisted_rows() -> Mapping[str, TargetOp]:
+    """Return the rows of modules that the derived table does not know yet."""
+    known = set(MODULES.values())
+    return {
+        name: row
+        for module in (each.name for each in pkgutil.iter_modules(rows.__path__))
+        if module not in known
+        for name, row in _rows_of(module).items()
+    }
+
+
+@cache
+def _rows_of(module: str) -> Mapping[str, TargetOp]:
+    """Return the rows of one module by name."""
+    return {row.name: with_bfloat16(row) for row in _listed(module)}
+
+
+def _listed(module: str) -> tuple[TargetOp, ...]:
+    """Return the rows of one module as it lists them."""
+    found: tuple[TargetOp, ...] = getattr(
+        importlib.import_module(f"{rows.__name__}.{module}"), "ROWS", ()
+    )
+    return found

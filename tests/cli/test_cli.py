@@ -10,9 +10,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
 import pytest
 
-from atc_py.cli.main import main
+from atc_py.cli.main import _SUMMARIES, cli, main
 from atc_py.diag.codes import all_codes
 
 if TYPE_CHECKING:
@@ -28,6 +29,15 @@ def test_help(atc: Atc, command: list[str]) -> None:
     done = atc(*command, "--help")
     assert (done.status, done.err) == (0, "")
     assert "Usage: atc-py" in done.out
+
+
+def test_summaries_are_those_of_the_commands() -> None:
+    context = click.Context(cli)
+    assert cli.list_commands(context) == sorted(_SUMMARIES)
+    for name, summary in _SUMMARIES.items():
+        command = cli.get_command(context, name)
+        assert command is not None
+        assert (command.name, command.get_short_help_str(200)) == (name, summary)
 
 
 @pytest.mark.parametrize("command", [[], ["ops"]])

@@ -89,7 +89,9 @@ FAILING: dict[str, tuple[tuple[int, Line], ...]] = {
 
 def commands(group: click.Group, *before: str) -> Iterator[str]:
     """Yield every command that is not a group."""
-    for name, command in group.commands.items():
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
         if isinstance(command, click.Group):
             yield from commands(command, *before, name)
         else:

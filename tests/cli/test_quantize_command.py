@@ -11,7 +11,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import atc_py
-from atc_py.cli.main import cli
+from atc_py.cli.quantize import quantize
 from atc_py.diag.codes import BAD_OPTION
 from tests.cli.conftest import Result, small_model
 
@@ -217,7 +217,7 @@ def test_refusals_of_a_rewrite_name_the_node(atc: Atc, tmp_path: Path) -> None:
 def test_formats_of_the_command_are_those_of_the_rewrite() -> None:
     from atc_py.frontend.rewriting.qdq.rewriting import FORMS
 
-    (option,) = (each for each in cli.commands["quantize"].params if each.name == "form")
+    (option,) = (each for each in quantize.params if each.name == "form")
     assert tuple(option.type.choices) == FORMS  # type: ignore[attr-defined]
 
 

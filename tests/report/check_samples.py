@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from atc_py.check.findings import (
     CheckReport,
     Finding,
@@ -22,6 +20,7 @@ from atc_py.diag.codes import (
     UNKNOWN_OPERATOR,
     VALUE_NOT_CONSTANT,
 )
+from atc_py.system.structs import replace
 
 HOSTILE = "a\x00\x1b[31m\u202e<b>&\"'\r\n{0}[x](http://y)=1"
 """A name that speaks to terminals, browsers, XML, spreadsheets and SARIF viewers."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +11,7 @@ import pytest
 from atc_py.diag import Words
 from atc_py.report.check.csv_rows import COLUMNS, check_csv
 from atc_py.report.check.json_document import check_document
+from atc_py.system.structs import replace
 from tests.report.check_samples import (
     STRIDES,
     at,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,6 +16,7 @@ from atc_py.report.check.formats import render_check
 from atc_py.report.check.json_document import check_document
 from atc_py.report.check.words import verdict_text
 from atc_py.system.resources import templates_dir
+from atc_py.system.structs import replace
 from tests.report.check_samples import SLOW, STRIDES, UNDECIDED, at, model_check, report
 from tests.report.test_check_html import Page, html_of
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -11,6 +10,7 @@ from atc_py.check.findings import ModelCheck, Standing
 from atc_py.report.check.baseline import Baseline
 from atc_py.report.check.json_document import check_document
 from atc_py.report.check.junit_xml import check_junit
+from atc_py.system.structs import replace
 from tests.report.check_samples import (
     STRIDES,
     faulty,

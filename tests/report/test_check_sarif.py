@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +12,7 @@ from sarif_pydantic import Sarif
 from atc_py.report.check.baseline import Baseline
 from atc_py.report.check.json_document import check_document
 from atc_py.report.check.sarif_log import check_sarif
+from atc_py.system.structs import replace
 from tests.report.check_samples import (
     STRIDES,
     faulty,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from atc_py.check.findings import ModelCheck, NodeCount, Standing
@@ -13,6 +11,7 @@ from atc_py.report.check.baseline import Baseline
 from atc_py.report.check.json_document import check_document
 from atc_py.report.check.text import check_text, verdict_lines
 from atc_py.report.check.words import shape_option
+from atc_py.system.structs import replace
 from tests.report.check_samples import (
     RESTATED,
     SLOW,

@@ -7,8 +7,9 @@ import yaml
 
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_SPEC
-from atc_py.spec import document
-from atc_py.spec.document import MAX_BYTES, read_document
+from atc_py.spec import yaml_reader
+from atc_py.spec.document import MAX_BYTES
+from atc_py.spec.yaml_reader import read_document
 
 LOADERS = [
     yaml.SafeLoader,
@@ -19,7 +20,7 @@ LOADERS = [
 @pytest.fixture(autouse=True, params=LOADERS)
 def _each_parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run with each of PyYAML's parsers, which must agree."""
-    monkeypatch.setattr(document, "_LOADER", request.param)
+    monkeypatch.setattr(yaml_reader, "_LOADER", request.param)
 
 
 FAULTS = {

@@ -8,8 +8,8 @@ import pytest
 
 from atc_py.diag import AtcError
 from atc_py.spec import library, load_spec
-from atc_py.spec.document import read_document
 from atc_py.spec.lists import find_list, operator_lists
+from atc_py.spec.yaml_reader import read_document
 
 if TYPE_CHECKING:
     from pathlib import Path

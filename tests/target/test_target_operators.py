@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from atc_py.target import Unit, find_operator, operators
-from atc_py.target.operators import _by_name
+from atc_py.target.operators import row_modules
 from atc_py.target.rows import reduction
 
 
@@ -26,4 +26,4 @@ def test_two_rows_of_one_name_clash(monkeypatch: pytest.MonkeyPatch) -> None:
     relu = find_operator("Relu")
     monkeypatch.setattr(reduction, "ROWS", (relu,))
     with pytest.raises(ValueError, match=r"Relu has a row in .*elementwise and in .*reduction"):
-        _by_name.__wrapped__()
+        row_modules()

@@ -153,4 +153,4 @@ class _Quantization(ElementwiseFamily):
         return generator.standard_normal(shape) * 30
 
 
-FAMILIES = rows_and_planes(_Quantization("quant", _FORMULAS))
+FAMILIES = rows_and_planes(_Quantization("quant", _FORMULAS.keys()))

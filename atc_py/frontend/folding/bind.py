@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING
 
 from atc_py.diag import AtcFault, Place, Sink
@@ -105,6 +104,8 @@ def _check_names(
     for name in shapes:
         if name in names:
             continue
+        import difflib  # most runs misspell nothing
+
         near = difflib.get_close_matches(name, names, n=1)
         guess = f"did you mean {near[0]!r}? " if near else ""
         listed = ", ".join(f"{declared.name!r} {declared.label}" for declared in inputs)

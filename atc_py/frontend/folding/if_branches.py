@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -20,6 +19,7 @@ from atc_py.frontend.rewriting.qdq.importing import import_quantized
 from atc_py.frontend.typing.infer import infer_between
 from atc_py.frontend.typing.known_type import known_type
 from atc_py.source import scope_name
+from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 from typing import TYPE_CHECKING
 
 import onnx
@@ -154,7 +154,7 @@ def _without_large_tensors(file: MappedFile, path: Path) -> Slimmed:
             help="give the ONNX model that it was made from",
         )
     try:
-        return cut_large_data(file.data, f"{secrets.token_hex(16)}:")
+        return cut_large_data(file.data, f"{os.urandom(16).hex()}:")
     except WireSizeError as error:
         raise FILE_TOO_LARGE.error(
             str(error), place=Place(file=str(path)), help=_SMALLER

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from atc_py.diag import Place, Sink
 from atc_py.diag.codes import BAD_MODEL, BAD_TENSOR
 from atc_py.frontend.reading.tensors import element_name, element_of_dtype, size_complaint
 from atc_py.ir.ordering import CycleError, producers_first
+from atc_py.system.structs import replace
 from atc_py.tensor.shapes import format_shape
 
 if TYPE_CHECKING:

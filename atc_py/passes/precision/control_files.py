@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from atc_py.diag import AtcError, AtcFault, Place, Sink
@@ -18,6 +17,7 @@ from atc_py.passes.precision.implementations import IMPLEMENTATIONS
 from atc_py.passes.precision.mixlist_file import read_moves
 from atc_py.passes.precision.model_names import unknown_name
 from atc_py.system.input_files import read_text
+from atc_py.system.structs import replace
 from atc_py.target import find_operator, operators
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
 
@@ -232,8 +232,9 @@ class _Reader:
 
     def _type(self, name: str, place: Place) -> str:
         """Return `name`; refuse one that no operator has."""
-        if name not in self._names.types:
-            self._add_unknown("operator", name, sorted(self._names.types), place)
+        if name not in self._names.types and find_operator(name) is None:
+            known = self._names.types | {row.name for row in operators()}
+            self._add_unknown("operator", name, sorted(known), place)
         return name
 
 

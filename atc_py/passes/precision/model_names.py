@@ -9,7 +9,7 @@ import msgspec
 from atc_py.diag import Place
 from atc_py.diag.codes import NO_BFLOAT16, NOT_IN_MODEL
 from atc_py.diag.suggestions import nearest_of_many
-from atc_py.target import operators, socs
+from atc_py.target import socs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -29,7 +29,7 @@ class ModelNames(msgspec.Struct, frozen=True):
 
     Attributes:
         nodes: outputs by node, as in the ONNX file.
-        types: operators of the model, and all that the target has.
+        types: operators of the model; those of the target may be named as well.
         inputs: of the graph.
         outputs: of the graph.
     """
@@ -56,9 +56,8 @@ class ModelNames(msgspec.Struct, frozen=True):
         found: dict[str, Sequence[str]] = {node.name: () for node in view.all_nodes if node.name}
         found |= {name: results for name, results in file_nodes if name}
         own = {each for node in view.all_nodes for each in (node.op_type, node.replaces) if each}
-        types = own | {row.name for row in operators()}
         inputs = tuple(each.name for each in view.inputs)
-        return cls(found, frozenset(types), inputs, tuple(outputs))
+        return cls(found, frozenset(own), inputs, tuple(outputs))
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str], place: Place) -> Diagnostic:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -12,7 +11,7 @@ from atc_py.diag import AtcError, AtcFault
 from atc_py.diag.codes import BAD_INPUT_SHAPE, BAD_MODEL, BAD_NODE
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, format_input_shapes
 from atc_py.pipeline.proposal.open_dims import given_dims, shapes_of
-from atc_py.system import structs
+from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -115,12 +114,12 @@ def _diagnostic(
 def _with_ranks(file: OnnxFile, shapes: Mapping[str, Shape]) -> OnnxFile:
     """Return the file with as many open dims for inputs of unknown rank as the user gave."""
     inputs = (
-        structs.replace(each, dims=("",) * len(shapes[each.name]))
+        replace(each, dims=("",) * len(shapes[each.name]))
         if each.dims is None and each.name in shapes
         else each
         for each in file.inputs
     )
-    return structs.replace(file, inputs=tuple(inputs))
+    return replace(file, inputs=tuple(inputs))
 
 
 def _place_of(fault: Diagnostic) -> object:

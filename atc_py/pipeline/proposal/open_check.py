@@ -7,7 +7,6 @@ it is not decided.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from atc_py.check.added_findings import amended, without_errors
@@ -15,6 +14,7 @@ from atc_py.check.findings import Standing
 from atc_py.check.open_dims import doubted, reserved
 from atc_py.diag import Words
 from atc_py.pipeline.proposal.judging import key_of
+from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator

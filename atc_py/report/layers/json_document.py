@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from atc_py.report.model.semantics import semantics_json
 from atc_py.results.layer import number_json
 from atc_py.results.layer_comparison import misses_of
@@ -115,7 +117,7 @@ def _layer(done: LayerComparison, layer: Layer) -> dict[str, object]:
         "birth": layer.origin.value,
         "root": None if root is None else root.node,
         "rolled_back": layer.rolled_back,
-        "deviating": [asdict(each) for each in layer.deviating],
+        "deviating": [msgspec.structs.asdict(each) for each in layer.deviating],
         "faults": list(layer.faults),
         "cancels": layer.cancels,
         "within_floor": layer.within_floor,

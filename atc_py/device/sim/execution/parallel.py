@@ -11,16 +11,18 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
+from functools import cached_property
 from itertools import count
 from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import TYPE_CHECKING
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from threadpoolctl import ThreadpoolController
 
 __all__ = ["ELEMENTS_AT_ONCE", "PRODUCTS_AT_ONCE", "Workers"]
 
@@ -52,7 +54,6 @@ class Workers:
 
     def __init__(self, size: int | None = None) -> None:
         self.size = _cores() if size is None else size
-        self._blas = ThreadpoolController().select(user_api="blas")
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._threads = [
             Thread(target=_serve, args=(self._jobs,), name=f"sim_{index}", daemon=True)
@@ -60,6 +61,13 @@ class Workers:
         ]
         for thread in self._threads:
             thread.start()
+
+    @cached_property
+    def _blas(self) -> ThreadpoolController:
+        """The libraries of BLAS that are loaded; a model that only loads needs none of them."""
+        from threadpoolctl import ThreadpoolController
+
+        return ThreadpoolController().select(user_api="blas")
 
     @contextmanager
     def running(self) -> Iterator[None]:

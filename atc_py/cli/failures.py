@@ -1,0 +1,87 @@
+"""What a command that failed prints: coded diagnostics, never tracebacks."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from atc_py.cli.console import print_diagnostics
+from atc_py.cli.exhaustion import exhaustion
+from atc_py.cli.streams import StdoutError
+from atc_py.diag import AtcError, ExitCode
+from atc_py.diag.codes import BAD_OPTION, CANNOT_WRITE, INTERNAL, MEMORY_LIMIT
+from atc_py.system.memory_limit import RAISE_SYSTEM_LIMITS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atc_py.diag import Diagnostic
+
+__all__ = ["failure_status"]
+
+
+def failure_status(error: Exception, *, as_json: bool) -> int:
+    """Print why the command failed; return the exit status."""
+    if isinstance(error, AtcError | click.ClickException):
+        return _print_refusal(error, as_json=as_json)
+    if isinstance(error, StdoutError):
+        return _report_unwritten(error)
+    return _unexpected_status(error, as_json=as_json)
+
+
+def _print_refusal(error: AtcError | click.ClickException, *, as_json: bool) -> int:
+    """Print why the command was refused; return the exit status."""
+    if isinstance(error, AtcError):
+        return _report(error.diagnostics, error.exit_code, as_json=as_json)
+    return _report([_usage_finding(error)], ExitCode.USAGE, as_json=as_json)
+
+
+def _report_unwritten(error: StdoutError) -> int:
+    """Report that standard output could not be written, and return the exit status."""
+    finding = CANNOT_WRITE.diagnostic(
+        f"cannot write standard output: {error.strerror or error}",
+        help="free space, or redirect the output elsewhere",
+    )
+    return _report([finding], ExitCode.FILE, as_json=False)
+
+
+def _report(findings: Sequence[Diagnostic], code: ExitCode, *, as_json: bool) -> int:
+    """Print the findings, as text if JSON cannot be written; return the exit status."""
+    try:
+        print_diagnostics(findings, as_json=as_json)
+        sys.stdout.flush()
+    except StdoutError:
+        if as_json:
+            print_diagnostics(findings, as_json=False)
+    return int(code)
+
+
+def _usage_finding(error: click.ClickException) -> Diagnostic:
+    """Return the finding for a command line that click refused."""
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context else "atc-py COMMAND"
+    help_ = f"`{path} --help` shows the options"
+    # click breaks some messages into lines for its own layout.
+    return BAD_OPTION.diagnostic(" ".join(error.format_message().split()), help=help_)
+
+
+def _unexpected_status(error: Exception, *, as_json: bool) -> int:
+    """Return the exit status after an unexpected error or a failure of the system."""
+    ran_out = exhaustion(error)
+    if ran_out is None:
+        return _report([_bug(error)], ExitCode.BUG, as_json=as_json)
+    finding = MEMORY_LIMIT.diagnostic(ran_out, help=RAISE_SYSTEM_LIMITS)
+    return _report([finding], ExitCode.FILE, as_json=as_json)
+
+
+def _bug(error: Exception) -> Diagnostic:
+    """Build the finding for an unexpected exception; the traceback goes to a log file."""
+    from atc_py.cli.bug_log import write_bug_log
+
+    where = write_bug_log(error)
+    return INTERNAL.diagnostic(
+        f"{type(error).__name__}: {error}",
+        help=f"this is a bug in atc-py; please report it with {where}",
+    )

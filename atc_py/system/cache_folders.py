@@ -1,0 +1,54 @@
+"""Folders for what is kept between runs: the user's own, to which nobody else may write."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from pathlib import Path
+
+__all__ = ["cache_folder"]
+
+_OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+
+def cache_folder(name: str) -> Path | None:
+    """Return the folder called `name` among the caches, made if need be.
+
+    It is None without a home, and where the folder is not the user's own and writable by the user
+    alone: what is read from it is trusted.
+    """
+    base = _cache_home()
+    if base is None:
+        return None
+    folder = base / "atc-py" / name
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        trusted = _is_own(folder) and os.access(folder, os.W_OK)
+    except OSError:
+        return None
+    return folder if trusted else None
+
+
+def _cache_home() -> Path | None:
+    """Return the user's folder for caches by the conventions of the system, None without a home."""
+    if sys.platform == "win32":
+        local = os.environ.get("LOCALAPPDATA")
+        return Path(local) if local else None
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    if given.startswith("/"):
+        return Path(given)
+    home = os.environ.get("HOME", "")
+    return Path(home) / ".cache" if home.startswith("/") else None
+
+
+def _is_own(folder: Path) -> bool:
+    """Return True if the folder is this user's and nobody else may write to it."""
+    if sys.platform == "win32":
+        return True
+    facts = folder.lstat()
+    return (
+        stat.S_ISDIR(facts.st_mode)
+        and facts.st_uid == os.getuid()
+        and not facts.st_mode & _OTHERS_MAY_WRITE
+    )
