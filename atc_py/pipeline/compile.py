@@ -102,9 +102,8 @@ def compile_model(
     """
     clock = StageClock(on_stage)
     ground = common_ground(options)
-    with clock.stage("read"):
-        file = with_user_ends(read(model), options)
-    compiled = _compiled(file, options, ground, clock)
+    compile_read = _compile_with_ranges if options.ranges else compile_graph
+    compiled = compile_read(_read(model, read, options, clock), options, ground, clock)
     with clock.stage("package"):
         written = write_model(compiled.graph, output, compiled.contents)
     with clock.stage("estimate"):
@@ -122,12 +121,18 @@ def compile_model(
     )
 
 
-def _compiled(
+def _read(
+    model: Path, read: Callable[[Path], OnnxFile], options: CompileOptions, clock: StageClock
+) -> OnnxFile:
+    """Read the model, with the ends that the user gives it."""
+    with clock.stage("read"):
+        return with_user_ends(read(model), options)
+
+
+def _compile_with_ranges(
     file: OnnxFile, options: CompileOptions, ground: CommonGround, clock: StageClock
 ) -> CompiledGraph:
-    """Compile a file that was read; an error tells what to do about ranges of dims, if there are any."""
-    if not options.ranges:
-        return compile_graph(file, options, ground, clock)
+    """Compile a file with ranges of dims; an error tells what to do about them."""
     from atc_py.pipeline.range_inputs import gears_advised, with_open_ranges
 
     with gears_advised(options.ranges):
@@ -197,27 +202,73 @@ def compile_graph(
     Raises:
         AtcError: with every finding of the failing stage.
     """
-    soc, judge = ground.soc, ground.judge
-    file, options, fixed = _fixed(file, options, judge, clock)
-    file, semantics = _with_semantics(file, options, judge, clock)
-    with misfits_explained(file, options.input_shapes, judge):
+    soc, path = ground.soc, str(file.path)
+    lowered = _lowered(file, options, ground, clock)
+    del file  # what is lowered needs its weights alone
+    graph, check = lowered.graph, lowered.check
+    with clock.stage("passes"):
+        context = _pass_context(check, soc, options, lowered.controls)
+        context.sink.extend(lowered.doubts)
+        passed = _run_passes(graph, context, options, ground.switches)
+    with clock.stage("emit"):
+        kernels = _emit(graph, soc, options, ground.sources)
+    facts = _facts(lowered, kernels, passed, options)
+    contents = _contents(kernels, facts, options)
+    with clock.stage("rehearse"):
+        rehearse(graph, contents, path)
+    warnings = tuple(passed.context.sink.diagnostics)
+    return CompiledGraph(graph, contents, facts, check, warnings)
+
+
+class _Lowered(msgspec.Struct, frozen=True):
+    """A lowered graph, and what is asked later about what it was made of.
+
+    Attributes:
+        graph: the graph.
+        check: the findings of the check.
+        controls: the user's wishes for single nodes.
+        doubts: warnings about the configurations of pictures.
+        fixed: what rules wrote; None without rules.
+        semantics: the deviations of CANN that were written out.
+        file_nodes: nodes of the file.
+        operators: number of nodes of each source operator.
+        weight_bytes: bytes of the source's constants.
+    """
+
+    graph: Graph
+    check: ModelCheck
+    controls: Controls
+    doubts: tuple[Diagnostic, ...]
+    fixed: tuple[FixedNode, ...] | None
+    semantics: CannSemantics | None
+    file_nodes: int
+    operators: dict[str, int]
+    weight_bytes: int
+
+
+def _lowered(
+    file: OnnxFile, options: CompileOptions, ground: CommonGround, clock: StageClock
+) -> _Lowered:
+    """Check a file and lower it; its source graph is not kept, which frees as much as passes take."""
+    file, options, fixed = _fixed(file, options, ground.judge, clock)
+    file, semantics = _with_semantics(file, options, ground.judge, clock)
+    with misfits_explained(file, options.input_shapes, ground.judge):
         checked, source, controls = _checked_source(file, options, ground, clock)
     with clock.stage("lower"):
         graph = lower_model(source, ground.specs)
         doubts = _with_pictures(graph, ground, controls)
-    with clock.stage("passes"):
-        context = _pass_context(checked.check, soc, options, controls)
-        context.sink.extend(doubts)
-        passed = _run_passes(graph, context, options, ground.switches)
-    with clock.stage("emit"):
-        kernels = _emit(graph, soc, options, ground.sources)
-    facts = _facts(source, graph, kernels, passed, options, checked.check)
-    facts = replace(facts, fixed=fixed, semantics=semantics)
-    contents = _contents(kernels, facts, options)
-    with clock.stage("rehearse"):
-        rehearse(graph, contents, str(file.path))
-    warnings = tuple(passed.context.sink.diagnostics)
-    return CompiledGraph(graph, contents, facts, checked.check, warnings)
+    operators = _counts_by_name(node.op_type for node in source.nodes)
+    return _Lowered(
+        graph,
+        checked.check,
+        controls,
+        doubts,
+        fixed,
+        semantics,
+        source.file_nodes,
+        operators,
+        source.weight_bytes,
+    )
 
 
 class StageClock:
@@ -421,32 +472,30 @@ def _emit(graph: Graph, soc: Soc, options: CompileOptions, sources: SourceMemo |
 
 
 def _facts(
-    source: SourceModel,
-    graph: Graph,
-    kernels: KernelSet,
-    passed: _Passed,
-    options: CompileOptions,
-    checked: ModelCheck,
+    lowered: _Lowered, kernels: KernelSet, passed: _Passed, options: CompileOptions
 ) -> Facts:
     """Count what compilation made of the model."""
+    graph = lowered.graph
     return Facts(
         soc=find_soc(options.soc).name,
         precision_mode=options.precision_mode.value,
-        file_nodes=source.file_nodes,
-        source_operators=_counts_by_name(node.op_type for node in source.nodes),
+        file_nodes=lowered.file_nodes,
+        source_operators=lowered.operators,
         target_operators=_counts_by_name(node.op for node in graph.nodes),
         engines=_counts_by_name(
             node.engine.value for node in graph.nodes if node.engine is not None
         ),
         kernels=len(set(kernels.kernel_of.values())),
-        weights_in=source.weight_bytes,
+        weights_in=lowered.weight_bytes,
         passes=tuple(PassEffect(run.name, run.changes) for run in passed.runs),
         precision=passed.context.decisions.as_json(graph),
         layout=layout_record(graph),
         fusions=_fusions(passed),
         launches=_launches(graph),
         launches_unfused=passed.launches_before,
-        bias_convention=checked.bias_convention,
+        bias_convention=lowered.check.bias_convention,
+        fixed=lowered.fixed,
+        semantics=lowered.semantics,
     )
 
 

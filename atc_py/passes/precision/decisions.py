@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -90,8 +91,9 @@ def _node_json(node: Node, decision: Decision, rule: str) -> dict[str, object]:
     }
 
 
+@lru_cache(maxsize=1024)
 def _dtypes(sides: tuple[tuple[DType | None, ...], tuple[DType, ...]]) -> dict[str, object]:
-    """Return dtypes of inputs and outputs as JSON values."""
+    """Return dtypes of inputs and outputs as JSON values, equal ones as one object."""
     return {
         "inputs": [each.value if each else None for each in sides[0]],
         "outputs": [each.value for each in sides[1]],
