@@ -12,8 +12,6 @@ from enum import Enum
 from math import prod
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from atc_py.diag import AtcError, AtcFault, Place
 from atc_py.diag.codes import BAD_OPTION, NO_SUCH_GEAR, OPTIONS_EXCLUDE
 from atc_py.options.input_shapes import format_input_shapes
