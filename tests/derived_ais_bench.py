@@ -19,7 +19,7 @@ _HEAD = """# ais_bench
 another import and nothing else:
 
 ```python
-from atc_py.ais_bench.infer.interface import InferSession  # instead of: from ais_bench.infer.interface import InferSession
+from atc_py.ais_bench.infer.interface import InferSession  # instead of: ais_bench.infer.interface
 ```
 
 ```sh

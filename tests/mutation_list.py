@@ -547,7 +547,7 @@ MUTATIONS = (
         "passes/test_merged_launches.py networks/test_fusion_of_shared_models.py cli/test_convert_fusions.py",
     ),
     _(
-        "kernels = emit_kernels(graph, soc, options.templates, sources)\n    if graph.memory is not None:\n        graph.memory = structs.replace(graph.memory, workspace=kernels.workspace)",
+        "kernels = emit_kernels(graph, soc, options.templates, sources)\n    if graph.memory is not None:\n        graph.memory = replace(graph.memory, workspace=kernels.workspace)",
         "kernels = emit_kernels(graph, soc, options.templates, sources)",
         "pipeline/test_emission.py",
     ),

@@ -58,7 +58,7 @@ class ComparedPictures:
         """Return what the original is fed: features in float64 in place of pictures and settings.
 
         Raises:
-            AtcError: BAD_AIPP for settings of a run that are no parameter buffer.
+            AtcError: BAD_AIPP for settings of a run that are not a parameter buffer.
         """
         found = {**feeds}
         for each in self._inputs:

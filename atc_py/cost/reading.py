@@ -118,7 +118,7 @@ class _Reader:
         self, engine: str, operations: list[Operation], *moved: list[Transfer]
     ) -> LaunchGroup:
         """Return a launch of operations and transfers, each of which is one object if equal."""
-        sides = operations, *moved
+        sides: tuple[Sequence[object], ...] = operations, *moved
         key = engine, *(tuple(map(id, side)) for side in sides)
         known = self._launches.get(key)
         if known is None:

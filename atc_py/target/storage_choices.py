@@ -1,4 +1,7 @@
-"""Storage choices: in which storages the kernels of an operator take operands and give results."""
+"""Storage choices: in which storages the kernels of an operator take operands and give results.
+
+It has more than 400 lines: a function for each kind of operator, and one table that names them.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +16,7 @@ from atc_py.device.sim.kernel import Call, Kernel, find_kernel
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_RUN_INPUT, DEVICE_FAILED, DEVICE_MEMORY, MISSING_RUN_INPUT
 from atc_py.package.schema import OmTensor
+from atc_py.system.structs import replace
 from tests.device.models import (
     Array,
     Attributes,
@@ -295,7 +295,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
 
     sound = find_kernel("Add")
     assert sound is not None
-    broken = dataclasses.replace(sound, run=run, bind=None)
+    broken = replace(sound, run=run, bind=None)
 
     def find(op: str) -> Kernel | None:
         return broken if op == "Add" else find_kernel(op)

@@ -144,7 +144,7 @@ def test_branch_that_wants_inputs_is_refused(tmp_path: Path) -> None:
 def test_expand_to_negative_dims_is_refused(tmp_path: Path) -> None:
     weights = {"s": np.array([1, -1])}
     proto = model([node("Expand", ["x", "s"], ["y"])], {"x": (FLOAT, [1, 3])}, ["y"], weights)
-    with pytest.raises(Exception, match=r"would have the extents \[1, -1\]"):
+    with pytest.raises(Exception, match=r"would have the dims \[1, -1\]"):
         source(proto, tmp_path)
 
 

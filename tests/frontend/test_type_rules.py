@@ -182,7 +182,7 @@ def test_rule_that_finds_negative_dims_takes_one_function(tmp_path: Path) -> Non
     def _never(_asked: Question) -> Negative:
         return Negative((2, -3))
 
-    assert "would have the extents [2, -3]" in str(fails(lambda: sine(tmp_path), BAD_NODE))
+    assert "would have the dims [2, -3]" in str(fails(lambda: sine(tmp_path), BAD_NODE))
 
 
 @pytest.mark.parametrize(

@@ -204,10 +204,11 @@ def test_graph_that_needs_its_dims_is_refused_with_gears(tmp_path: Path) -> None
 def test_description_without_its_ranges_is_refused(source: Path, tmp_path: Path) -> None:
     atc_py.convert(source, tmp_path / "net.om", input_shape="ids:1~4,-1")
     for text in ("", "ids:1~4,3", "ids:-1", "other:-1,-1", "ids:a~b"):
-        data = changed(
-            (tmp_path / "net.om").read_bytes(),
-            lambda found, text=text: found["options"].update(input_shape_range=text),
-        )
+
+        def change(found: dict[str, Any], text: str = text) -> None:
+            found["options"].update(input_shape_range=text)
+
+        data = changed((tmp_path / "net.om").read_bytes(), change)
         (tmp_path / "m.om").write_bytes(data)
         with pytest.raises(AtcError) as caught:
             open_model(tmp_path / "m.om")

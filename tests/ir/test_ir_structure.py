@@ -89,19 +89,19 @@ def output_with_data(graph: Graph) -> None:
 
 
 def use_not_recorded(graph: Graph) -> None:
-    del graph.inputs[0]._uses[graph.nodes[0], 0]
+    graph.inputs[0]._drop_use(graph.nodes[0], 0)
 
 
 def use_recorded_at_another_position(graph: Graph) -> None:
-    graph.inputs[0]._uses[graph.nodes[1], 0] = None
+    graph.inputs[0]._add_use(graph.nodes[1], 0)
 
 
 def output_not_recorded(graph: Graph) -> None:
-    del graph.outputs[0]._uses[graph.result, 2]
+    graph.outputs[0]._drop_use(graph.result, 2)
 
 
 def output_recorded_at_another_position(graph: Graph) -> None:
-    graph.outputs[0]._uses[graph.result, 1] = None
+    graph.outputs[0]._add_use(graph.result, 1)
 
 
 def use_by_a_node_outside(graph: Graph) -> None:

@@ -101,7 +101,7 @@ def output_without_name(graph: Graph) -> None:
 
 
 def use_not_recorded(graph: Graph) -> None:
-    del graph.inputs[0]._uses[graph.nodes[0], 0]
+    graph.inputs[0]._drop_use(graph.nodes[0], 0)
 
 
 def test_violation_is_a_bug_of_the_compiler() -> None:

@@ -156,7 +156,7 @@ def test_max_unpool_agrees_with_onnxruntime(
     ("places", "shape", "message"),
     [
         ((1, 1, 1, 2), None, "one position for each of 1x1x2x2 values, found 1x1x1x2"),
-        ((1, 1, 2, 2), [1, 1, -4, 4], r"would have the extents \[1, 1, -4, 4\]"),
+        ((1, 1, 2, 2), [1, 1, -4, 4], r"would have the dims \[1, 1, -4, 4\]"),
         ((1, 1, 2, 2), [1, 1, 4], "must have same number of elements"),
         ((1, 1, 2, 2), [1, 1, 1, 2], "index 2 is outside an axis of 2"),
     ],

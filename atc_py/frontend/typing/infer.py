@@ -13,7 +13,7 @@ import onnx
 from onnx import shape_inference
 
 from atc_py.diag import AtcError, Place
-from atc_py.diag.codes import BAD_MODEL, BAD_NODE
+from atc_py.diag.codes import BAD_MODEL
 from atc_py.frontend.folding.graph import ValueType
 from atc_py.frontend.reading.declared import type_of_proto
 from atc_py.frontend.typing import rules
@@ -27,6 +27,7 @@ from atc_py.frontend.typing.inference_model import (
 )
 from atc_py.frontend.typing.known_type import known_type
 from atc_py.frontend.typing.long_vectors import has_long_vectors
+from atc_py.frontend.typing.negative_dims import dims_below_zero, refuse_negative_dims
 from atc_py.frontend.typing.type_rules import (
     Contradiction,
     Negative,
@@ -279,7 +280,7 @@ def _inferred(
     negative: dict[str, Sequence[int]] = dict(hints.negative)
     _read_types(inferred.graph, types, negative)
     if negative:
-        _refuse_negative(graph, negative)
+        refuse_negative_dims(graph, negative)
     if len(graph.nodes) >= _MANY:
         del inferred
         give_back()
@@ -296,34 +297,11 @@ def _read_types(
         key = value.type.SerializeToString()
         found = seen.get(key)
         if found is None:
-            found = seen[key] = type_of_proto(value.type), _extents_below_zero(value.type)
+            found = seen[key] = type_of_proto(value.type), dims_below_zero(value.type)
         if found[0] is not None:
             types[intern(value.name)] = found[0]
         if found[1]:
             negative[value.name] = found[1]
-
-
-def _extents_below_zero(proto: onnx.TypeProto) -> list[int]:
-    """Return the dims of a type if one of them is negative; else none."""
-    extents = [dim.dim_value for dim in proto.tensor_type.shape.dim]
-    return extents if min(extents, default=0) < 0 else []
-
-
-def _refuse_negative(graph: WorkGraph, negative: Mapping[str, Sequence[int]]) -> None:
-    """Refuse the nodes whose results would have negative dims.
-
-    Raises:
-        AtcError: BAD_NODE for the first of them; what comes after it is of no use.
-    """
-    for node in graph.nodes:
-        for name in node.writes:
-            if name in negative:
-                raise BAD_NODE.error(
-                    f"the result of {node.op_type} would have the extents {list(negative[name])}: "
-                    "its window, pads or bounds do not fit its input",
-                    place=node.place,
-                    help="check --input-shape, the kernel and the pads",
-                )
 
 
 def infer_node(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:

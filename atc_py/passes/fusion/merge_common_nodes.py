@@ -84,8 +84,10 @@ class _FirstNodes:
         single = self._single[key]
         if single is not None:
             self._single[key] = None
-            self._read[(*key, *_contents(single))] = single
-        return self._read.setdefault((*key, *_contents(node)), node)
+            read = *key, *_contents(single)
+            self._read[read] = single
+        read = *key, *_contents(node)
+        return self._read.setdefault(read, node)
 
 
 def _is_random(node: Node) -> bool:

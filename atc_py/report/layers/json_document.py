@@ -117,7 +117,7 @@ def _layer(done: LayerComparison, layer: Layer) -> dict[str, object]:
         "birth": layer.origin.value,
         "root": None if root is None else root.node,
         "rolled_back": layer.rolled_back,
-        "deviating": [msgspec.structs.asdict(each) for each in layer.deviating],
+        "deviating": [msgspec.to_builtins(each) for each in layer.deviating],
         "faults": list(layer.faults),
         "cancels": layer.cancels,
         "within_floor": layer.within_floor,
