@@ -16,7 +16,6 @@ from atc_py.aipp.parameters import settings_of_bytes
 from atc_py.aipp.settings import AippSettings, source_bytes
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_AIPP
-from atc_py.system import structs
 from atc_py.system.input_files import read_bytes
 
 if TYPE_CHECKING:
@@ -186,9 +185,7 @@ def checked_pictures(
             found.append(replace(picture_settings(config, network), aipp_mode="dynamic"))
         except AtcError as error:
             (cause,) = error.diagnostics
-            raise AtcError(
-                structs.replace(cause, message=f"picture {at}: {cause.message}")
-            ) from None
+            raise AtcError(replace(cause, message=f"picture {at}: {cause.message}")) from None
     size = source_bytes(found[0], batch)
     if size > most:
         raise BAD_AIPP.error(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from atc_py.aipp.config import AippConfig, config_of_fields
@@ -13,7 +13,6 @@ from atc_py.aipp.text_format import TextFormatError, TextPlace, read_fields
 from atc_py.diag import AtcError, AtcFault, Place
 from atc_py.diag.codes import BAD_AIPP
 from atc_py.system.input_files import read_bytes
-from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from pathlib import Path

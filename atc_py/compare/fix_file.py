@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
@@ -38,7 +39,6 @@ from atc_py.options.output_paths import rewritten_output
 from atc_py.results.fixing import Fixing
 from atc_py.spec import specifications
 from atc_py.system.atomic_files import put_in_place
-from atc_py.system.structs import replace
 from atc_py.system.temp_folders import work_folder
 from atc_py.target import find_soc
 

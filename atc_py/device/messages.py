@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-import msgspec
 import numpy as np
 
 from atc_py.diag import AtcError, Diagnostic, Place
@@ -63,7 +63,7 @@ def as_fields(error: AtcError) -> list[dict[str, Any]]:
         {
             "code": found.code.id,
             "message": found.message,
-            "place": None if found.place is None else msgspec.structs.asdict(found.place),
+            "place": None if found.place is None else asdict(found.place),
             "help": found.help,
             "rule": found.rule,
         }

@@ -1,12 +1,13 @@
-"""The parts of a diagnostic: code, severity, place, message, help; and `AtcError`."""
+"""The parts of a diagnostic: code, severity, place, message, help; and `AtcError`.
+
+They are dataclasses, not structs of msgspec: `atc-py exec` loads them into programs whose Python
+has no library that atc-py needs, and they say so.
+"""
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass, replace
 from enum import Enum, IntEnum
-
-import msgspec
-
-from atc_py.system.structs import Result
 
 __all__ = ["AtcError", "AtcFault", "Code", "Diagnostic", "ExitCode", "Place", "Severity"]
 
@@ -30,7 +31,8 @@ class ExitCode(IntEnum):
     BUG = 70
 
 
-class Place(Result, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Place:
     """Place of a finding; every part is optional, the ones given go from wide to narrow.
 
     Attributes:
@@ -58,6 +60,10 @@ class Place(Result, frozen=True):
             return place
         return f"{place}, {self.field}" if place else self.field
 
+    def with_field(self, field: str) -> Place:
+        """Return the place of a field there."""
+        return replace(self, field=field)
+
     def _file_text(self) -> str:
         """Return `file:line:column`, as editors understand it."""
         numbers = (self.line, self.column)
@@ -75,7 +81,8 @@ class Place(Result, frozen=True):
         return " ".join(parts)
 
 
-class AtcFault(Result, frozen=True):
+@dataclass(frozen=True, slots=True)
+class AtcFault:
     """Code under which ATC itself reports a fault.
 
     Attributes:
@@ -87,7 +94,8 @@ class AtcFault(Result, frozen=True):
     arguments: tuple[str, ...] = ()
 
 
-class Diagnostic(Result, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
     """One finding.
 
     Attributes:
@@ -109,12 +117,8 @@ class Diagnostic(Result, frozen=True):
     def as_json(self) -> dict[str, object]:
         """Return the finding as JSON values."""
         code, place = self.code, self.place
-        found = (
-            {}
-            if place is None
-            else {k: v for k, v in msgspec.structs.asdict(place).items() if v is not None}
-        )
-        known = {} if self.atc is None else {"atc": msgspec.structs.asdict(self.atc)}
+        found = {} if place is None else {k: v for k, v in asdict(place).items() if v is not None}
+        known = {} if self.atc is None else {"atc": asdict(self.atc)}
         return {
             "code": code.id,
             "name": code.name,
@@ -127,7 +131,8 @@ class Diagnostic(Result, frozen=True):
         }
 
 
-class Code(Result, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Code:
     """A row of the table of codes; `atc-py explain` prints it as a page.
 
     Attributes:

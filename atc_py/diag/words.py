@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from atc_py.system.structs import Result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,7 +14,8 @@ LANGUAGES = ("en", "zh")
 """English and Chinese."""
 
 
-class Words(Result, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Words:
     """One text in English and in Chinese."""
 
     en: str

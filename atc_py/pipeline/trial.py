@@ -31,7 +31,6 @@ from atc_py.passes.precision.fold_constant_casts import FoldConstantCastsPass
 from atc_py.passes.precision.weight_clip import clipped_infinities, count_infinities
 from atc_py.pipeline.rehearsal import rehearse
 from atc_py.source import form_of
-from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -228,7 +227,7 @@ def _clipped(found: ClippedInfinities, place: Place) -> Finding:
         standing=Standing.ACCURACY,
         rule=f"{place.op_type or found.node.op}/weight-clip/{found.dtype.value}",
         source="",
-        place=replace(place, field=f"constant {found.name}"),
+        place=place.with_field(f"constant {found.name}"),
         scope="",
         observed=found.observed,
         allowed=found.lack,

@@ -8,13 +8,13 @@ import shutil
 import tempfile
 import time
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import CANNOT_WRITE
 from atc_py.system.file_locks import create_locked, lock_stale
-from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from atc_py.check.findings import (
     CheckReport,
     Finding,
@@ -88,7 +90,7 @@ UNLISTED = Finding(
 
 def at(finding: Finding, node: int, name: str, observed: str | None = None) -> Finding:
     """Return the finding at another node, perhaps with another value."""
-    place = replace(finding.place, node=node, node_name=name)
+    place = dataclasses.replace(finding.place, node=node, node_name=name)
     words = finding.observed if observed is None else Words.same(observed)
     return replace(finding, place=place, observed=words)
 

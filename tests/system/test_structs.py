@@ -29,9 +29,9 @@ def test_fields_can_be_looked_up(kind: type[Result]) -> None:
 
 
 def test_replace_makes_a_new_one() -> None:
-    from atc_py.diag import Place
+    from atc_py.results.conversion import Stage
 
-    place = Place("a.onnx", 1)
-    assert replace(place, node=2) == Place("a.onnx", 2)
+    stage = Stage("read", 1.0)
+    assert replace(stage, seconds=2.0) == Stage("read", 2.0)
     with pytest.raises(TypeError):
-        replace(place, nodes=2)  # type: ignore[call-arg]
+        replace(stage, second=2.0)  # type: ignore[call-arg]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from atc_py.diag import AtcError, AtcFault
 from atc_py.package.reader import open_model
-from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -240,7 +240,7 @@ def _refuse_inputs(
     fed = [value.name for value in proto.input if value.name not in set(initializers)]
     if fed:
         message = f"{name} of an If takes no inputs, found {len(fed)}, the first {fed[0]!r}"
-        place = replace(node.place, field=f"attribute {name}")
+        place = node.place.with_field(f"attribute {name}")
         raise BAD_MODEL.error(message, place=place, help=_NO_INPUTS)
 
 
@@ -277,7 +277,7 @@ def _faults_of_results(
         if found != count:
             message = f"both branches must have {count} outputs, as many as the node; "
             message += f"{branch.name} has {found}"
-            place = replace(node.place, field=f"attribute {branch.name}")
+            place = node.place.with_field(f"attribute {branch.name}")
             yield BAD_MODEL.diagnostic(message, place=place, help=_SAME_COUNT)
     for position, name in enumerate(node.outputs):
         types = {branch.name: _output_type(branch, position) for branch in branches}
@@ -290,7 +290,7 @@ def _contradictions(
     node: WorkNode, name: str, types: Mapping[str, ValueType]
 ) -> Iterator[Diagnostic]:
     """Yield the differences between the types that the branches return as one output."""
-    place = replace(node.place, field=f"output {name!r}")
+    place = node.place.with_field(f"output {name!r}")
     elements = {at: element_name(each.element) for at, each in types.items() if each.element}
     if len(set(elements.values())) > 1:
         found = " and ".join(f"{each} in {at}" for at, each in elements.items())

@@ -9,7 +9,6 @@ from atc_py.diag import Place, Sink
 from atc_py.diag.codes import BAD_MODEL, BAD_TENSOR
 from atc_py.frontend.reading.tensors import element_name, element_of_dtype, size_complaint
 from atc_py.ir.ordering import CycleError, producers_first
-from atc_py.system.structs import replace
 from atc_py.tensor.shapes import format_shape
 
 if TYPE_CHECKING:
@@ -91,7 +90,7 @@ def check_sizes(inputs: Iterable[DeclaredInput], place: Place, sink: Sink) -> No
         fixed = tuple(dim for dim in declared.dims or () if isinstance(dim, int))
         complaint = size_complaint(declared.element, fixed)
         if complaint is not None:
-            at = replace(place, field=f"input {declared.name!r}")
+            at = place.with_field(f"input {declared.name!r}")
             sink.add(BAD_TENSOR.diagnostic(complaint, place=at))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from atc_py.diag import AtcError, AtcFault, Place, Sink
@@ -17,7 +18,6 @@ from atc_py.passes.precision.implementations import IMPLEMENTATIONS
 from atc_py.passes.precision.mixlist_file import read_moves
 from atc_py.passes.precision.model_names import unknown_name
 from atc_py.system.input_files import read_text
-from atc_py.system.structs import replace
 from atc_py.target import find_operator, operators
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -99,12 +100,12 @@ def _diagnostic(
     file: OnnxFile, given: Mapping[str, Shape], fault: Diagnostic, found: Sequence[str]
 ) -> Diagnostic:
     """Compose BAD_INPUT_SHAPE from shapes, the fault that they cause, and shapes that fit."""
-    where = str(replace(fault.place, file=None, field=None)) if fault.place else ""
+    where = str(dataclasses.replace(fault.place, file=None, field=None)) if fault.place else ""
     at = f"at {where}, " if where else ""
     several = len(found) > 1
     return BAD_INPUT_SHAPE.diagnostic(
         f'the model does not take "{format_input_shapes(given)}": {at}{fault.message}',
-        place=replace(INPUT_SHAPE_PLACE, file=str(file.path)),
+        place=dataclasses.replace(INPUT_SHAPE_PLACE, file=str(file.path)),
         help=f"the nearest dims that fit {'are' if several else 'are these:'} --input-shape "
         + " or ".join(f'"{text}"' for text in found),
         atc=AtcFault("E89999", (fault.message,)),
