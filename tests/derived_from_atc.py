@@ -121,7 +121,8 @@ release of atc was run.
   which nothing is left to read stay inputs.
 - An input with open dims and no `--input_shape` is E10001 with dims that fit as the hint.
 - `Ascend910` and `Ascend710`, names of older releases, are Ascend910A and Ascend310P3 [I].
-- A bug in atc-py is exit status 70; a signal is 128 and its number.
+- A signal is exit status 128 and its number. A bug in atc-py, or too little memory, is E19999 with a
+  finding of ours on standard error.
 
 ## Lines and commands
 

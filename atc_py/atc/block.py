@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from atc_py.diag import Diagnostic
 
-__all__ = ["code_of", "error_block"]
+__all__ = ["code_of", "error_block", "unknown_error_block"]
 
 _INDENT = " " * 8
 _MOST_LINES = 100
@@ -78,8 +78,7 @@ def error_block(error: AtcError) -> Iterator[str]:
     """Yield the lines of the block for an error: its first finding, the others as a trace."""
     errors = [each for each in error.diagnostics if each.code.severity is Severity.ERROR]
     if isinstance(error, UnreadableLineError) or not errors:
-        yield f"{NO_CODE}: Internal Error!"
-        yield f"{_INDENT}No code was recorded for this failure; see the lines on standard error."
+        yield from unknown_error_block()
         return
     first = errors[0]
     others = [each for each in error.diagnostics if each is not first]
@@ -94,6 +93,12 @@ def error_block(error: AtcError) -> Iterator[str]:
         yield f"{_INDENT}{code_of(each)}: {_text(each)}{place}"
     if len(others) > _MOST_LINES:
         yield f"{_INDENT}... and {len(others) - _MOST_LINES} more"
+
+
+def unknown_error_block() -> Iterator[str]:
+    """Yield the lines of the block for a failure that atc has no code for."""
+    yield f"{NO_CODE}: Internal Error!"
+    yield f"{_INDENT}No code was recorded for this failure; see the lines on standard error."
 
 
 def _text(found: Diagnostic) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.atc.block import error_block
+from atc_py.atc.block import error_block, unknown_error_block
 from atc_py.atc.options import OPTIONS, Treatment
 from atc_py.atc.tokens import UnreadableLineError, parse_line
 from atc_py.atc.usage import usage_lines
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from atc_py.atc.tokens import Flags
     from atc_py.diag import Diagnostic
 
-__all__ = ["FAILED", "run_atc"]
+__all__ = ["FAILED", "run_atc", "say_unknown_failure"]
 
 START = "ATC start working now, please wait for a moment."
 BEFORE_VERDICT = "..."
@@ -64,6 +64,15 @@ def _fail(error: AtcError, console: Console) -> int:
     for line in error_block(error):
         console.say(line)
     console.report(error.diagnostics)
+    return FAILED
+
+
+def say_unknown_failure(console: Console) -> int:
+    """Print the verdict and block of a failure without a code; return the exit status."""
+    console.say(BEFORE_VERDICT)
+    console.say(FAILURE)
+    for line in unknown_error_block():
+        console.say(line)
     return FAILED
 
 

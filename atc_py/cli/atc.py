@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING
+
 import click
 
 from atc_py.cli.console import print_diagnostics, print_error, print_line, progress
+from atc_py.cli.streams import StdoutError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atc_py.atc.console import Console
 
 __all__ = ["atc"]
 
@@ -27,15 +38,10 @@ def atc(context: click.Context, words: tuple[str, ...]) -> None:
     `alias atc='atc-py atc'` lets scripts for atc run unchanged. `atc-py atc --help` lists the
     options; docs/from-atc.md says what becomes of each.
 
-    Exit status: 0 done, 255 failed, as with atc; 70 a bug in atc-py.
+    Exit status: 0 done, 255 failed, as with atc; 130 interrupted (Ctrl-C), 143 terminated.
     """
     from atc_py.atc.console import Console
-    from atc_py.atc.run import run_atc
     from atc_py.report.escape import clipped
-    from atc_py.system.memory_limit import limited_memory, require_own_memory
-
-    require_own_memory()
-    context.with_resource(limited_memory(None))
 
     def say(line: str) -> None:
         print_line(clipped(line))
@@ -44,8 +50,28 @@ def atc(context: click.Context, words: tuple[str, ...]) -> None:
         print_error(clipped(line))
 
     with progress(quiet=False) as on_stage:
-        console = Console(
-            say, note, lambda found: print_diagnostics(found, as_json=False), on_stage
-        )
-        status = run_atc(words, console)
+        report = partial(print_diagnostics, as_json=False)
+        status = _status(words, Console(say, note, report, on_stage))
     context.exit(status)
+
+
+def _status(words: Sequence[str], console: Console) -> int:
+    """Do what a command line says; return the exit status, which is that of atc for every failure.
+
+    Bugs and missing memory are reported as by other commands, after atc's verdict.
+    """
+    from atc_py.atc.run import FAILED, run_atc, say_unknown_failure
+    from atc_py.system.memory_limit import require_own_memory
+
+    try:
+        require_own_memory()
+        status = run_atc(words, console)
+        sys.stdout.flush()
+    except Exception as error:  # noqa: BLE001  (scripts know atc's exit status alone)
+        from atc_py.cli.failures import failure_status
+
+        with suppress(StdoutError):
+            say_unknown_failure(console)
+        failure_status(error, as_json=False)
+        return FAILED
+    return status
