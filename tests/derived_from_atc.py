@@ -99,6 +99,7 @@ release of atc was run.
 - The order of checks, and E-codes with their arguments. The first check that fails is reported.
 - `.om` is always appended to `--output`; missing folders are made. With open dims the name gets the
   host's system and processor, `o_linux_x86_64.om`. Models with gears have plain names [I].
+- The graph is called like the last part of `--output`.
 - The lines of the console: the start line, `...`, the verdict, then warnings after a success and the
   block with the code after a failure, on standard output. Words that atc does not know are named on
   standard error, and the block has E19999 [I].

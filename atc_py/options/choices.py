@@ -186,6 +186,7 @@ class ConvertChoice(PrecisionChoice, total=False):
         replace_shapes: the dims of `input_shape` count also where the model fixes others, as they do
             with ATC; by default they are refused.
         atc_cmdline: command line of `atc` that the offline model records, as mode 6 shows it.
+        graph_name: name of the graph in the offline model; by default the one in the ONNX file.
         aipp: file of AIPP configurations in ATC's format: inputs that they are for take pictures,
             which the device turns into what the network takes.
     """
@@ -204,6 +205,7 @@ class ConvertChoice(PrecisionChoice, total=False):
     dims: str | Iterable[Iterable[int]]
     replace_shapes: bool
     atc_cmdline: str
+    graph_name: str
     aipp: str | os.PathLike[str] | None
 
 

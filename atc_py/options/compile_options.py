@@ -226,6 +226,7 @@ class CompileOptions(Result, frozen=True):
         ranges: of inputs with dims that each run decides, the range of every dim.
         replace_shapes: whether `input_shapes` count also where the model fixes other dims, as with ATC.
         atc_cmdline: command line of `atc` that the offline model records; empty for none.
+        graph_name: name of the graph in the offline model; empty for the one in the source model.
         aipp: file of AIPP configurations, which make pictures of inputs, or None.
     """
 
@@ -249,4 +250,5 @@ class CompileOptions(Result, frozen=True):
     ranges: Mapping[str, tuple[DimRange, ...]] = msgspec.field(default_factory=dict)
     replace_shapes: bool = False
     atc_cmdline: str = ""
+    graph_name: str = ""
     aipp: Path | None = None

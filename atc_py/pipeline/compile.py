@@ -206,6 +206,7 @@ def compile_graph(
     lowered = _lowered(file, options, ground, clock)
     del file  # what is lowered needs its weights alone
     graph, check = lowered.graph, lowered.check
+    graph.name = options.graph_name or graph.name
     with clock.stage("passes"):
         context = _pass_context(check, soc, options, lowered.controls)
         context.sink.extend(lowered.doubts)

@@ -111,5 +111,6 @@ def compile_options(
         gears=gears,
         replace_shapes=choice.get("replace_shapes", False),
         atc_cmdline=choice.get("atc_cmdline", ""),
+        graph_name=choice.get("graph_name", ""),
         aipp=optional_path(choice.get("aipp")),
     )

@@ -43,6 +43,11 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def om(model: Path) -> Path:
     """Return the offline model of a SoC, as `atc` writes it."""
     atc_py.convert(
-        model, "small.om", soc="Ascend310P3", atc_cmdline=COMMAND, precision_mode="force_fp16"
+        model,
+        "small.om",
+        soc="Ascend310P3",
+        atc_cmdline=COMMAND,
+        graph_name="small",
+        precision_mode="force_fp16",
     )
     return Path("small.om")

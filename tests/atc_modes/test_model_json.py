@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import stat
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import onnx
 import onnx.parser
@@ -21,9 +22,6 @@ from atc_py.frontend.protos.ge_schema import model_class
 from atc_py.options.compile_options import CompileOptions
 from tests.atc_modes.conftest import COMMAND, small_model
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 def attributes(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the values of attributes by key."""
@@ -35,6 +33,15 @@ def ops_of(text: str) -> list[dict[str, Any]]:
     (graph,) = json.loads(text)["graph"]
     found: list[dict[str, Any]] = graph["op"]
     return found
+
+
+def test_graph_has_the_name_that_atc_gave_it_whatever_the_file_is_called(
+    om: Path, model: Path
+) -> None:
+    found = json.loads(om_to_json(om.rename("other.om")))
+    assert (found["name"], found["graph"][0]["name"]) == ("small", "small")
+    atc_py.convert(model, "ours.om", soc="Ascend310P3")
+    assert json.loads(om_to_json(Path("ours.om")))["name"] == "ours"
 
 
 def test_offline_model_has_the_attributes_that_tools_read(om: Path) -> None:

@@ -12,6 +12,7 @@ from atc_py.atc.modes.om_sizes import figures_of
 from atc_py.atc.modes.opening import opened_om
 from atc_py.frontend.protos.ge_schema import LIST_TYPES, model_class
 from atc_py.frontend.protos.message_json import json_text, message_json
+from atc_py.package.schema import ATC_CMDLINE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,7 +48,8 @@ def om_to_json(om: Path) -> str:
         AtcError: with E10041, the file cannot be read as an offline model.
     """
     with opened_om(om) as model:
-        message = _model_def(model, om.stem)
+        options, name = model.description.options, model.description.name
+        message = _model_def(model, name if ATC_CMDLINE in options else om.stem)
     return json_text(message_json(message, DROPPED_FIELDS))
 
 
