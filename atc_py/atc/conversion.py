@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, cast
 
 from atc_py.atc.checks import gear_choice
@@ -59,7 +58,7 @@ def compiled(
     path = offline_model(flags, is_open=has_open_dims(flags))
     choice = convert_choice(flags)
     choice["atc_cmdline"] = " ".join((PROGRAM, *words))
-    choice["graph_name"] = PurePath(flags["output"]).name
+    choice["graph_name"] = flags["output"].rpartition("/")[2]
     with made_folder(path):
         return convert(
             flags["model"],

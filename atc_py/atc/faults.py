@@ -81,6 +81,7 @@ TEXTS: dict[str, str] = {
     "E13009": "two operators are called {0}",
     "E13010": "the operator {0} of type {1} has no parser",
     "E13014": "the value {0} of {1} of operator {2} is not valid: {3}",
+    "E13015": "the file {0} has {1} bytes, and {2} is the most",
     "E13018": "the file {0} is not a protobuf text",
     "E16001": "the model has no {0}",
     "E16004": "the model has no graph",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import platform
 import re
+import stat
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from atc_py.atc.tokens import Flags
-    from atc_py.diag import Code
+    from atc_py.diag import AtcError, Code
 
 __all__ = ["check_output", "check_path_text", "check_readable", "made_folder", "offline_model"]
 
@@ -53,18 +55,21 @@ def check_readable(name: str, path: str) -> None:
         AtcError: with E10001.
     """
     check_path_text(name, path)
+    # It is not opened: what a pipe gives can be read once, and one without a writer waits for it.
     try:
-        with Path(path).open("rb") as file:
-            file.read(1)
-    except FileNotFoundError as error:
-        raise _unreadable(name, path, error, FILE_NOT_FOUND) from None
-    except (OSError, ValueError) as error:
-        raise _unreadable(name, path, error, FILE_UNREADABLE) from None
+        mode = os.stat(path).st_mode  # noqa: PTH116  (an empty path is no folder here)
+    except OSError as error:
+        found = FILE_NOT_FOUND if isinstance(error, FileNotFoundError) else FILE_UNREADABLE
+        raise _unreadable(name, path, error.errno, found) from None
+    if stat.S_ISDIR(mode):
+        raise _unreadable(name, path, errno.EISDIR, FILE_UNREADABLE)
+    if not os.access(path, os.R_OK):
+        raise _unreadable(name, path, errno.EACCES, FILE_UNREADABLE)
 
 
-def _unreadable(name: str, path: str, error: Exception, code: Code) -> Exception:
-    """Return that a file cannot be read, for the system's reason."""
-    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+def _unreadable(name: str, path: str, number: int | None, code: Code) -> AtcError:
+    """Return that a file cannot be read, for the system's reason, which has a number."""
+    reason = os.strerror(number or errno.EIO)
     return atc_error(
         "E10001",
         path,
@@ -109,13 +114,12 @@ def offline_model(flags: Flags, *, is_open: bool) -> Path:
     Before the first suffix of the name stand the host's system and processor, where a model has open
     dims and with them libraries for the host.
     """
-    path = Path(flags["output"])
-    name = f"{path.name}{SUFFIX}"
+    folder, name = os.path.split(flags["output"] + SUFFIX)  # Path would drop the name in `a/.`
     if is_open:
         system = flags["host_env_os"] or platform.system().lower()
         stem, _, rest = name.partition(SUFFIX)
         name = f"{stem}_{system}_{flags['host_env_cpu'] or platform.machine()}{SUFFIX}{rest}"
-    return path.with_name(name)
+    return Path(folder, name)
 
 
 @contextmanager

@@ -6,17 +6,17 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from atc_py.atc.faults import atc_error
-from atc_py.diag import Place
-from atc_py.diag.codes import FILE_UNREADABLE, NOT_MODELED
+from atc_py.diag import AtcError, Place
+from atc_py.diag.codes import NOT_MODELED
+from atc_py.system.input_files import read_text
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from atc_py.diag import AtcError
-
 __all__ = ["check_raw_options"]
 
 _ROOT = "compile options"
+_MOST_BYTES = 2**20
 _LEVELS = ("global", "session", "graph")
 _OWN = ("model", "output", "framework", "soc_version")
 """What the command line alone may say."""
@@ -30,11 +30,11 @@ def check_raw_options(path: Path, *, ignored: bool) -> None:
     """
     place = Place(str(path))
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "it is not text"
+        text = read_text(path, _MOST_BYTES)
+    except AtcError as error:
+        found = error.diagnostics[0]
         raise atc_error(
-            "E13001", str(path), reason, code=FILE_UNREADABLE, place=place,
+            "E13001", str(path), found.message, code=found.code, place=place,
             help="check the path that --raw_ge_options gives",
         ) from None  # fmt: skip
     try:

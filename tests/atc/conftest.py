@@ -149,6 +149,7 @@ def files() -> dict[str, bytes]:
         "odd.onnx": unlisted(),
     }
     found = {name: model.SerializeToString() for name, model in models.items()}
+    found["latin.json"] = '{"é": 1}'.encode("latin-1")
     return found | {name: text.encode() for name, text in TEXTS.items()}
 
 
