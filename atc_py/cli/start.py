@@ -20,10 +20,16 @@ def main() -> None:
 
     Ctrl-C during the imports ends the process in silence, as it ends other commands; Python's own
     answer is a traceback. From then on `atc_py.cli.main` handles signals.
+
+    Python looks for cycles among all objects three times as it ends, and nothing of them is needed
+    any more: modules and graphs are frozen, so it finds none to go through.
     """
     gc.set_threshold(_NEW_OBJECTS)
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     from atc_py.cli.main import main as command
 
-    command()
+    try:
+        command()
+    finally:
+        gc.freeze()

@@ -30,7 +30,8 @@ made = {
     for each in vars(module).values()
     if isinstance(each, type) and "__dataclass_fields__" in vars(each)
 }
-print("\\n" + json.dumps([sorted(sys.modules), looks() - before, len(made)]))
+frozen = gc.get_freeze_count()
+print("\\n" + json.dumps([sorted(sys.modules), looks() - before, len(made), frozen]))
 """
 
 
@@ -41,19 +42,21 @@ class Outcome(NamedTuple):
         modules: names of the modules.
         looks: how often Python looked for cycles.
         dataclasses: atc-py's dataclasses, each of which is compiled when its module is loaded.
+        frozen: objects that Python does not look at when it ends.
     """
 
     modules: set[str]
     looks: int
     dataclasses: int
+    frozen: int
 
 
 def outcome_of(arguments: list[str]) -> Outcome:
     """Return what a command loads."""
     command = [sys.executable, "-c", _COUNT, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    modules, looks, dataclasses = json.loads(done.stdout.splitlines()[-1])
-    return Outcome(set(modules), looks, dataclasses)
+    modules, *counts = json.loads(done.stdout.splitlines()[-1])
+    return Outcome(set(modules), *counts)
 
 
 def counts_of(arguments: list[str]) -> tuple[int, int]:
@@ -87,6 +90,10 @@ def small_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_collector_of_cycles_hardly_runs_while_modules_load(small_model: Path) -> None:
     assert outcome_of(["check", str(small_model)]).looks <= 5
+
+
+def test_ending_looks_for_no_cycles(small_model: Path) -> None:
+    assert outcome_of(["check", str(small_model)]).frozen > 50_000
 
 
 def test_help_loads_little() -> None:
