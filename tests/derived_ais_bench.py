@@ -45,7 +45,7 @@ results. Warm-up runs are checked and not simulated. H2D and D2H latencies are t
 | `infer(feeds, mode="static", custom_sizes=100000, out_array=True)` | modes static, dymbatch, dymhw, dymdims, dymshape, also spelled dyn...; arrays, numpy scalars, tensors of `aclruntime` and torch; any other type and any other mode is a RuntimeError |
 | `run(feeds, out_array=False)` | only the number of bytes of each feed counts; arrays that are not contiguous are read in order |
 | `set_staticbatch`, `set_dynamic_batchsize(n)`, `set_dynamic_hw(h, w)`, `set_dynamic_dims(text)` | a gear that the model does not have is a RuntimeError that names all |
-| `set_dynamic_shape(text)`, `set_custom_outsize(sizes)` | takes the shapes that the model was converted for; buffers are as large as results need |
+| `set_dynamic_shape(text)`, `set_custom_outsize(sizes)` | takes the shapes that the model was converted for, of dims with a range or -1 any in the range; buffers are as large as results need |
 | `infer_pipeline(list)`, `infer_iteration(feeds, in_out_list, n)` | the runs one after another |
 | `create_tensor_from_arrays_to_device`, `create_tensor_from_fileslist`, `convert_tensors_to_host`, `convert_tensors_to_arrays` | as in ais_bench |
 | `sumary()`, `summary()`, `reset_sumaryinfo()`, `reset_summaryinfo()`, `set_loop_count(n)` | `sumary().exec_time_list` has milliseconds, as in 2023; `summary().exec_time_list` pairs of start and end, as later |

@@ -213,7 +213,7 @@ def parse_arguments(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[
 
     Raises:
         SystemExit: the status is 2 for what argparse refuses.
-        RuntimeError: options contradict each other, or one is not modelled.
+        RuntimeError: options contradict each other, or one is not modeled.
     """
     parser = argparse.ArgumentParser(
         prog="python -m atc_py.ais_bench",
@@ -236,7 +236,7 @@ def parse_arguments(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[
         if getattr(found, each.name) == each.default or each.effect == BenchEffect.DONE:
             continue
         if each.effect == BenchEffect.REFUSED:
-            raise refused(f"{each.spellings[0]} is not modelled: {each.why}")
+            raise refused(f"{each.spellings[0]} is not modeled: {each.why}")
         notes.append(f"{each.spellings[0]} {_WITHOUT_EFFECT}: {each.why}")
     return found, notes
 

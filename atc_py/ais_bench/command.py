@@ -165,7 +165,7 @@ def _run_session(session: InferSession, options: argparse.Namespace) -> float:
         info_line(f"output path:{folder}")
         files = ResultFiles(folder, options.outfmt, options.output_batchsize_axis, summary)
     combine = not (options.auto_set_dymshape_mode or options.auto_set_dymdims_mode)
-    given = [] if options.input is None else options.input.split(",")
+    given = options.input.split(",") if options.input else []
     batches = batches_of(given, inputs, combine=combine)
     _check_run_mode(options, batches)
     runner = _Runner(session, options, inputs, summary, combine=combine)

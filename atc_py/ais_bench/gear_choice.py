@@ -57,7 +57,7 @@ def gear_of_dims(gears: Gears | None, dims: Mapping[str, Shape]) -> int:
         RuntimeError: as `gear_of_batch`.
     """
     found = _of_kind(gears, GearKind.DIMS)
-    fitting = found.matching(dims) if dims.keys() <= found.shapes.keys() else ()
+    fitting = found.matching(dims) if dims and dims.keys() <= found.shapes.keys() else ()
     if not fitting:
         raise refused(
             "the dynamic_dims parameter is not correct",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from atc_py.cost.network import TimeRange
     from atc_py.device.backend import DeviceModel
     from atc_py.options.gears import Gears
+    from atc_py.options.ranges import Ranges
     from atc_py.package.schema import OmModel
 
 __all__ = ["GearedModel"]
@@ -29,7 +30,8 @@ class GearedModel:
     """A model that was loaded; gears are put on the device when they first run.
 
     Attributes:
-        gears: the lists of shapes that it has graphs for; None where it has one shape.
+        gears: the lists of shapes that it has graphs for; None where it has one graph.
+        ranges: of the dims of inputs that each run decides.
     """
 
     def __init__(self, path: str) -> None:
@@ -38,6 +40,7 @@ class GearedModel:
         self._handles: dict[int | None, DeviceModel] = {}
         self._times: dict[int | None, TimeRange] = {}
         self.gears: Gears | None = self._package.gears
+        self.ranges: Ranges = self._package.ranges
         try:
             self._backend.open()
             self._handle(self._package.gear)

@@ -12,21 +12,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from atc_py.ais_bench.descriptions import describe_inputs, describe_outputs, dynamic_pictures
-from atc_py.ais_bench.gear_choice import (
-    check_names,
-    gear_of_batch,
-    gear_of_dims,
-    gear_of_image,
-    named_dims,
-)
+from atc_py.ais_bench.gear_choice import gear_of_batch, gear_of_dims, gear_of_image, named_dims
 from atc_py.ais_bench.loaded import GearedModel
 from atc_py.ais_bench.log_lines import info_line, plain_line
 from atc_py.ais_bench.memory_times import device_to_host, host_to_device
 from atc_py.ais_bench.refusal import as_runtime_errors, refused
+from atc_py.ais_bench.shape_choice import chosen_shapes, has_open_dims
 from atc_py.ais_bench.tensors import AclTensor
 from atc_py.options.gears import GearKind
 from atc_py.running.pictures import settings_feeds
 from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import closed_shape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -109,6 +105,7 @@ class RuntimeSession:
         self._inputs = describe_inputs(self._model)
         self._outputs = describe_outputs(self._model)
         self._gear: int | None = None
+        self._shapes: Mapping[str, Shape] = {}
         self._aipp: Path | None = None
         self._times = RunTimes()
 
@@ -138,37 +135,23 @@ class RuntimeSession:
 
     def set_staticbatch(self) -> None:
         """Run the model as it is; one with gears needs one of them."""
-        self._gear = None
-        self._set_sizes(self.model.description())
+        self._choose(None, {})
 
     def set_dynamic_batchsize(self, batch: int) -> None:
         """Choose the gear of a batch."""
-        self._set_gear(gear_of_batch(self.gears, int(batch)))
+        self._choose(gear_of_batch(self.gears, int(batch)), {})
 
     def set_dynamic_hw(self, height: int, width: int) -> None:
         """Choose the gear of an image size."""
-        self._set_gear(gear_of_image(self.gears, int(height), int(width)))
+        self._choose(gear_of_image(self.gears, int(height), int(width)), {})
 
     def set_dynamic_dims(self, dims: str) -> None:
         """Choose the gear of dims such as `data:1,600;info:1,3`."""
-        self._set_gear(gear_of_dims(self.gears, named_dims(dims)))
+        self._choose(gear_of_dims(self.gears, named_dims(dims)), {})
 
     def set_dynamic_shape(self, shapes: str) -> None:
         """Choose the shapes of all inputs, in a text as for `set_dynamic_dims`."""
-        given = named_dims(shapes)
-        check_names(given, self._inputs)
-        if self.gears is not None:
-            raise refused("model has gears, set one of them: it takes no other shapes")
-        description = self.model.description()
-        ports = {port.name: port.tensor for port in description.inputs}
-        for name, shape in given.items():
-            own = tuple(description.tensors[ports[name]].shape)
-            if shape != own:
-                raise refused(
-                    f"the dymShape parameter is not correct: {name} has the shape "
-                    f"{','.join(map(str, own))}, which the model was converted for"
-                )
-        self.set_staticbatch()
+        self._choose(None, chosen_shapes(shapes, self.model, self._inputs))
 
     def set_custom_outsize(self, sizes: Sequence[int]) -> None:
         """Take sizes for buffers of outputs, which are as large as they need to be here."""
@@ -234,17 +217,14 @@ class RuntimeSession:
             self._model = None
             info_line(f"unload model success, model Id is {self.model_id}")
 
-    def _set_gear(self, gear: int) -> None:
-        """Choose a gear."""
-        self._gear = gear
-        self._set_sizes(self.model.description(gear))
-
-    def _set_sizes(self, description: OmModel) -> None:
-        """Set the bytes that inputs take."""
+    def _choose(self, gear: int | None, shapes: Mapping[str, Shape]) -> None:
+        """Choose a gear, or the shapes of inputs, and set the bytes that inputs take."""
+        self._gear, self._shapes = gear, shapes
+        description = self.model.description(gear)
         ports = {port.name: port.tensor for port in description.inputs}
         for row in self._inputs:
             tensor = description.tensors[ports[row.name]]
-            dims = [0 if dim is None else dim for dim in tensor.shape]
+            dims = shapes.get(row.name) or [dim or 0 for dim in tensor.shape]
             row.realsize = math.prod(dims) * DType(tensor.dtype).itemsize
 
     def _arrays(self, feeds: Sequence[Any]) -> Mapping[str, npt.NDArray[Any]]:
@@ -258,6 +238,8 @@ class RuntimeSession:
         started = time.perf_counter()
         found = {}
         description = self.model.description(self._gear)
+        if not self._shapes and has_open_dims(description):
+            raise refused("model has dims that each run decides, set the shapes of its inputs")
         ports = {port.name: port.tensor for port in description.inputs}
         for at, (feed, row) in enumerate(zip(feeds, self._inputs, strict=True)):
             data = _bytes_of(feed)
@@ -267,7 +249,7 @@ class RuntimeSession:
                     f"needsize:{row.realsize} not match"
                 )
             tensor = description.tensors[ports[row.name]]
-            shape: Shape = tuple(dim or 0 for dim in tensor.shape)
+            shape = self._shapes.get(row.name) or closed_shape(tuple(tensor.shape))
             found[row.name] = data.view(DType(tensor.dtype).numpy).reshape(shape)
         found |= self._settings(description)
         host_to_device.append((time.perf_counter() - started) * _MILLI)

@@ -10,8 +10,9 @@ from msgspec import structs
 from atc_py import __version__
 from atc_py.emit.kernels import emit_kernels
 from atc_py.ir import Engine
+from atc_py.options.ranges import format_ranges
 from atc_py.package.contents import PackageContents
-from atc_py.package.schema import ATC_CMDLINE
+from atc_py.package.schema import ATC_CMDLINE, INPUT_RANGES
 from atc_py.package.writer import write_model
 from atc_py.passes.base import PassContext
 from atc_py.passes.layout.reasons import layout_record
@@ -104,6 +105,8 @@ def _recorded(options: CompileOptions) -> dict[str, str]:
     found = {"precision_mode": options.precision_mode.value}
     if options.atc_cmdline:
         found[ATC_CMDLINE] = options.atc_cmdline
+    if options.ranges:
+        found[INPUT_RANGES] = format_ranges(options.ranges)
     return found
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from atc_py.aipp import (
@@ -25,6 +25,7 @@ from atc_py.aipp.image_formats import IMAGE_FORMATS
 from atc_py.diag import AtcError
 from tests.aipp.formula import expected_tensor
 from tests.aipp.test_formula import run_device, run_dynamic
+from tests.sampling import examples
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -95,7 +96,7 @@ def picture_of(found: AippSettings, seed: int) -> NDArray[np.uint8]:
     return np.random.default_rng(seed).integers(0, 256, shape, np.uint8)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(configurations(), st.booleans(), st.integers(0, 9))
 def test_accepted_configuration_runs_and_is_right(
     drawn: tuple[str, tuple[int, int]], as_bytes: bool, seed: int
@@ -137,7 +138,7 @@ NETWORK = NetworkInput(name="x", shape=(2, 3, 2, 5))
 MOST = 300
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     st.sampled_from([row.name for row in IMAGE_FORMATS if row.buffer_code]),
     st.lists(st.tuples(st.integers(0, 255), st.integers(0, 255)), max_size=3),

@@ -64,6 +64,7 @@ MODELS: dict[str, tuple[onnx.ModelProto, dict[str, str]]] = {
         convolution([1, 3, "h", "w"]),
         {"input_shape": "x:1,3,-1,-1", "image_sizes": "8,8;16,12"},
     ),
+    "r": (convolution(["n", 3, "h", 8]), {"input_shape": "x:1~4,3,-1,8"}),
     "d": (convolution([1, 3, "h", "w"]), {"input_shape": "x:1,3,-1,-1", "dims": "8,8;16,12"}),
 }
 """Models and how they are converted, by name."""
@@ -114,6 +115,12 @@ def batches() -> str:
 def images() -> str:
     """Return a model with gears of image sizes 8x8 and 16x12."""
     return saved("hw")
+
+
+@pytest.fixture
+def ranges() -> str:
+    """Return a model with a range of batches and any height."""
+    return saved("r")
 
 
 @pytest.fixture

@@ -300,6 +300,7 @@ def test_image_size_and_dims_of_gears(images: str, dims: str, bench: Any) -> Non
     assert bench("--model", images, "--dymHW", "9,9").status == 1
     assert bench("--model", dims, "--dymDims", "x:1,3,16,12").status == 0
     assert bench("--model", dims, "--dymDims", "x:1,3,16").status == 1
+    assert bench("--model", dims, "--dymDims", ";").status == 1
 
 
 def test_gears_are_chosen_by_the_files(dims: str, bench: Any) -> None:
@@ -326,6 +327,28 @@ def test_range_of_shapes_runs_each(om: str, bench: Any) -> None:
     assert ran.lines[start + 3] == "[INFO] 1 dymshape:x:1,3,9,8  result:Failed throughput:0.0"
 
 
+def test_range_of_shapes_runs_a_model_with_open_dims(ranges: str, bench: Any) -> None:
+    ran = bench("--model", ranges, "--dymShape_range", "x:3~5,3,8,8")
+    assert any("run_count:3 success_count:2" in line for line in ran.lines)
+
+
+def test_shapes_of_open_dims_are_those_of_the_files(ranges: str, bench: Any) -> None:
+    Path("in").mkdir()
+    for name, shape in (("a", (1, 3, 8, 8)), ("b", (2, 3, 16, 8))):
+        np.save(f"in/{name}.npy", np.zeros(shape, np.float32))
+    ran = bench(
+        "--model", ranges, "--input", "in", "--auto_set_dymshape_mode", "1", "--output", "out",
+        "--output_dirname", "d", "--outfmt", "NPY",
+    )  # fmt: skip
+    assert ran.status == 0, ran.out
+    assert np.load("out/d/a_0.npy").shape == (1, 4, 8, 8)
+    assert np.load("out/d/b_0.npy").shape == (2, 4, 16, 8)
+
+
+def test_empty_input_is_none(om: str, bench: Any) -> None:
+    assert bench("--model", om, "--input", "").status == 0
+
+
 def test_several_devices_share_the_files(two: str, bench: Any) -> None:
     folders = save("a", A, 6), save("b", B, 6)
     ran = bench(
@@ -347,8 +370,8 @@ def test_several_devices_share_the_files(two: str, bench: Any) -> None:
         (["--output_dirname", "d"], 1, "--output_dirname cann't be used alone"),
         (["--profiler", "1"], 1, "miss output path"),
         (["--profiler", "1", "--dump", "1", "--output", "o"], 1, "--profiler cannot be true"),
-        (["--dump", "1", "--output", "o"], 1, "--dump is not modelled"),
-        (["--backend", "trtexec"], 1, "--backend is not modelled"),
+        (["--dump", "1", "--output", "o"], 1, "--dump is not modeled"),
+        (["--backend", "trtexec"], 1, "--backend is not modeled"),
     ],
 )
 def test_options_that_exclude_each_other_are_refused(

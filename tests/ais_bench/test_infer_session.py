@@ -245,6 +245,24 @@ def test_gear_of_another_kind_is_refused(batches: str) -> None:
         session.set_dynamic_hw(8, 8)
 
 
+def test_dims_with_ranges_are_set_for_each_run(ranges: str) -> None:
+    session = InferSession(0, ranges)
+    assert session.get_inputs()[0].shape == [-1, 3, -1, 8]
+    assert session.get_inputs()[0].size == 0
+    with atc_py.load(ranges) as model:
+        for x in (image(2, 3, 8, 8), image(4, 3, 16, 8)):
+            (result,) = session.infer([x], mode="dymshape")
+            np.testing.assert_array_equal(result, *model.run({"x": x}).values())
+    for shape in ((5, 3, 8, 8), (2, 4, 8, 8), (2, 3, 8)):
+        with pytest.raises(RuntimeError, match="converted for x:1~4,3,-1,8"):
+            session.infer([image(*shape)], mode="dymshape")
+    session.set_dynamic_shape("x:2,3,8,8")
+    with pytest.raises(RuntimeError, match="in size:768 needsize:1536 not match"):
+        session.run([image(1, 3, 8, 8)])
+    with pytest.raises(RuntimeError, match="set the shapes of its inputs"):
+        session.infer([image(1, 3, 8, 8)])
+
+
 def test_shapes_of_the_model_are_taken_and_others_refused(om: str) -> None:
     session, x = InferSession(0, om), image(1, 3, 8, 8)
     (result,) = session.infer([x], mode="dymshape", custom_sizes=[100000])

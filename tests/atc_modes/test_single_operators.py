@@ -112,6 +112,28 @@ def test_each_operator_has_a_model_of_its_own() -> None:
     np.testing.assert_allclose(result, a @ b, rtol=1e-5)
 
 
+@pytest.mark.parametrize("ends", [{}, {"shape_range": [[2, 8]]}, {"shape_range": [[2, 8], [3, 3]]}])
+def test_open_dims_are_decided_by_each_run(ends: dict[str, Any]) -> None:
+    opened = tensor([-1, 3], "int32", **ends)
+    (path,) = compiled(add(input_desc=[opened] * 2, output_desc=[tensor([-1, 3], "int32")]))
+    assert path.name == "0_Add_3_2_-1_3_3_2_-1_3_3_2_-1_3.om"
+    for rows in (2, 8):
+        a = np.arange(3 * rows, dtype=np.int32).reshape(rows, 3)
+        np.testing.assert_array_equal(run(path, a, a), a + a)
+    if ends:
+        with pytest.raises(AtcError) as caught:
+            run(path, *[np.zeros((9, 3), np.int32)] * 2)
+        assert caught.value.diagnostics[0].code.name == "run-input-mismatch"
+
+
+def test_run_refuses_results_that_the_file_does_not_declare() -> None:
+    opened = tensor([-1, 3], "int32")
+    (path,) = compiled(add(input_desc=[opened] * 2, output_desc=[tensor([-1, 4], "int32")]))
+    with pytest.raises(AtcError) as caught:
+        run(path, *[np.zeros((9, 3), np.int32)] * 2)
+    assert caught.value.diagnostics[0].code.name == "device-run-failed"
+
+
 def test_constant_is_part_of_the_model() -> None:
     op = add()
     op["input_desc"][1] |= {"is_const": True, "const_value": list(range(9))}
@@ -208,7 +230,14 @@ def test_file_that_cannot_be_read_is_e10024() -> None:
         ({"op": "Addd"}, "E10501", None),
         ({"input_desc": [tensor([3, 3], "int32")]}, "E13014", None),
         ({"output_desc": []}, "E13014", None),
-        ({"input_desc": [tensor([-1, 3], "int32"), tensor([3, 3], "int32")]}, "E10055", None),
+        ({"input_desc": [tensor([-2], "int32"), tensor([3, 3], "int32")]}, "E10055", None),
+        ({"input_desc": [tensor([-1, 3], "int32", is_const=True, const_value=[1, 2, 3])] * 2},
+         "E10027", ("shape", "input", "0", "Add")),
+        *(
+            ({"input_desc": [tensor([-1, 3], "int32", shape_range=ends)] * 2},
+             "E10027", ("shape_range", "input", "0", "Add"))
+            for ends in ([], 5, [[1, 2]] * 3, [[1]], [[4, 2]], [["1", 2]], [[-1, 2]], [None])
+        ),
         ({"input_desc": [tensor([3], "complex64"), tensor([3], "int32")]}, "E10055", None),
     ],
 )  # fmt: skip

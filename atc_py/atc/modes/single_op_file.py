@@ -11,6 +11,7 @@ from atc_py.atc.modes.opening import with_fault
 from atc_py.atc.modes.single_op import SingleOp, SingleOpAttribute, SingleOpTensor
 from atc_py.diag import AtcError, AtcFault, Place
 from atc_py.diag.codes import BAD_OPERATOR_FILE, FILE_NOT_FOUND
+from atc_py.options.ranges import DimRange
 from atc_py.system.input_files import read_text
 from atc_py.tensor.dtypes import DType
 
@@ -22,6 +23,8 @@ __all__ = ["read_single_ops"]
 
 _MOST_BYTES = 64 << 20
 _MOST_ELEMENTS = 2**31 - 1
+_OPEN = -1
+"""A dim that each run decides, and a high end without limit."""
 
 _DTYPES = {each.value: each for each in DType} | {
     "double": DType.FLOAT64,
@@ -147,27 +150,59 @@ class _Reader:
                 "E10027",
                 (wrong, side, str(at), self._op),
             )
-        return SingleOpTensor(
-            known, number, self._dims(row, side, at), self._name(row), self._value(row)
-        )
+        dims, value = self._dims(row, side, at), self._value(row)
+        ranges = self._ranges(row, dims, side, at) if side == "input" else ()
+        if ranges and value is not None:
+            raise self._tensor_fault("shape", side, at, "a constant has no open dims")
+        return SingleOpTensor(known, number, dims, self._name(row), value, ranges)
 
-    def _dims(self, row: dict[str, Any], side: str, at: int) -> tuple[int, ...]:
-        """Return dims, all of them known."""
+    def _dims(self, row: dict[str, Any], side: str, at: int) -> tuple[int | None, ...]:
+        """Return dims, None for those that are open."""
         dims = tuple(row["shape"])
         text = ",".join(map(str, dims))
-        if any(dim < 0 for dim in dims):
-            reason = "the simulated device compiles single operators for known dims"
+        if any(dim < _OPEN for dim in dims):
+            reason = "the simulated device compiles single operators for known ranks"
             raise self._fault(
                 f"{side} {at} of {self._op} has the shape {text}; {reason}", "E10055", (reason,)
             )
-        if math.prod(dims) > _MOST_ELEMENTS:
+        if math.prod(dim for dim in dims if dim != _OPEN) > _MOST_ELEMENTS:
             reason = f"more than {_MOST_ELEMENTS} elements"
             raise self._fault(
                 f"{side} {at} of {self._op} has {reason}: {text}",
                 "E13014",
                 (text, "shape", self._op, reason),
             )
-        return dims
+        return tuple(None if dim == _OPEN else dim for dim in dims)
+
+    def _ranges(
+        self, row: dict[str, Any], dims: tuple[int | None, ...], side: str, at: int
+    ) -> tuple[DimRange, ...]:
+        """Return the range of every dim of an input with open ones: any number, or `shape_range`."""
+        opened = [axis for axis, dim in enumerate(dims) if dim is None]
+        if not opened:
+            return ()
+        given = row.get("shape_range", [[1, _OPEN]] * len(opened))
+        if not isinstance(given, list) or len(given) not in {len(opened), len(dims)}:
+            raise self._tensor_fault("shape_range", side, at, "a pair for each open dim is needed")
+        ends = given if len(given) == len(opened) else [given[axis] for axis in opened]
+        found = iter([self._range(each, side, at) for each in ends])
+        return tuple(next(found) if dim is None else DimRange(dim, dim) for dim in dims)
+
+    def _range(self, pair: Any, side: str, at: int) -> DimRange:
+        """Return the range of an open dim; a high end of -1 is no limit, and no dim is 0 here."""
+        if isinstance(pair, list) and len(pair) == len(("low", "high")) and all(map(_is_int, pair)):
+            low, high = max(pair[0], 1) if pair[0] >= 0 else 0, pair[1]
+            if low and (high == _OPEN or low <= high):
+                return DimRange(low, None if high == _OPEN else high)
+        raise self._tensor_fault("shape_range", side, at, f"{pair!r} is not a pair of two ends")
+
+    def _tensor_fault(self, what: str, side: str, at: int, reason: str) -> AtcError:
+        """Return the refusal of a part of a tensor."""
+        return self._fault(
+            f"{what} of {side} {at} of {self._op}: {reason}",
+            "E10027",
+            (what, side, str(at), self._op),
+        )
 
     def _name(self, row: dict[str, Any]) -> str:
         """Return a tensor's name."""

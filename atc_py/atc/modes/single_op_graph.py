@@ -15,6 +15,7 @@ from atc_py.ir import DenseConst, Graph, Origin, TensorType
 from atc_py.ir.signature import ATTRIBUTE_TYPES, Signature
 from atc_py.target import find_operator, operators
 from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import closed_shape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,7 +111,8 @@ class _Builder:
         self, at: int, tensor: SingleOpTensor, values: Sequence[float]
     ) -> npt.NDArray[np.generic]:
         """Return the elements of a constant."""
-        dtype, count = tensor.dtype or DType.FLOAT32, math.prod(tensor.shape)
+        dtype, shape = tensor.dtype or DType.FLOAT32, closed_shape(tensor.shape)
+        count = math.prod(shape)
         reason = ""
         if len(values) != count:
             reason = f"const_value has {len(values)} elements, the shape has {count}"
@@ -126,7 +128,7 @@ class _Builder:
                 AtcFault("E13014", (str(len(values)), "const_value", self._single.op, reason)),
             )
         with np.errstate(over="ignore"):
-            return np.array(values, dtype.numpy).reshape(tensor.shape)
+            return np.array(values, dtype.numpy).reshape(shape)
 
     def _output(self, row: TargetOp, at: int, tensor: SingleOpTensor) -> tuple[str, TensorType]:
         """Return name and type of an output."""

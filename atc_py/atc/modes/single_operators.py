@@ -11,13 +11,16 @@ from atc_py.diag.codes import BAD_OPERATOR_FILE, CANNOT_WRITE
 from atc_py.options.choices import ConvertChoice
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.pipeline.bare_graph import compile_graph
+from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from atc_py.atc.modes.single_op import SingleOp
+    from atc_py.ir import Graph
     from atc_py.options.compile_options import CompileOptions
+    from atc_py.options.ranges import Ranges
 
 __all__ = ["compile_single_operators", "with_kept_dtypes"]
 
@@ -59,9 +62,17 @@ def compile_single_operators(
             f"cannot make folder {output}: {error.strerror}", place=Place(str(output))
         ) from error
     paths = [output / each.file_name for each in singles]
-    for graph, path in zip(graphs, paths, strict=True):
-        compile_graph(graph, str(definitions), path, options)
+    for single, graph, path in zip(singles, graphs, paths, strict=True):
+        ranges = _ranges(single, graph)
+        compile_graph(graph, str(definitions), path, replace(options, ranges=ranges))
     return paths
+
+
+def _ranges(single: SingleOp, graph: Graph) -> Ranges:
+    """Return the ranges of inputs with open dims, by the names that they have in the graph."""
+    fed = (each for each in single.inputs if each.dtype is not None and each.value is None)
+    pairs = zip(graph.inputs, fed, strict=True)
+    return {value.name: tensor.ranges for value, tensor in pairs if tensor.ranges}
 
 
 def _check_names(singles: Sequence[SingleOp], definitions: Path) -> None:

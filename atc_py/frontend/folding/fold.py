@@ -68,11 +68,11 @@ def fold_graph(
     folder = _Folder(graph, tensors, limit, memo=memo)
     graph.drop_dead_nodes()
     folder.fold()
-    infer_types(graph)
+    infer_types(graph, folder.fold)
     for _ in range(_MAX_ROUNDS):
         if not folder.fold() or not graph.may_run:
             break
-        infer_types(graph)
+        infer_types(graph, folder.fold)
     if folder.errors:
         raise AtcError(*folder.errors)
 

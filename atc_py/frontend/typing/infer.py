@@ -44,7 +44,7 @@ from atc_py.system.structs import replace
 from atc_py.tensor.shapes import element_count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from atc_py.diag import Diagnostic
     from atc_py.frontend.folding.graph import WorkGraph, WorkNode
@@ -77,7 +77,7 @@ for _module in pkgutil.iter_modules(rules.__path__):  # each registers its rules
     importlib.import_module(f"{rules.__name__}.{_module.name}")
 
 
-def infer_types(graph: WorkGraph) -> None:
+def infer_types(graph: WorkGraph, fold: Callable[[], bool] | None = None) -> None:
     """Work out `graph.types` for what its nodes compute, from inputs and constants alone.
 
     Types that the file states itself are used only for operators that ONNX does not define: they
@@ -91,18 +91,23 @@ def infer_types(graph: WorkGraph) -> None:
     Chains of such nodes take a run each. Where the runs of a graph come to VISITS nodes, what is
     left is inferred node by node, without what onnx knows of the values of computed shapes.
 
+    Args:
+        graph: the graph.
+        fold: folds the graph by the types known so far, and returns True if that changed it. It is
+            called before each run that would find more: nodes that it takes out need no types.
+
     Raises:
         AtcError: BAD_MODEL where onnx refuses the whole graph, or a node contradicts itself;
             BAD_NODE where a node's result would have a negative dim.
     """
-    found = _infer_whole(graph)
+    found = _infer_whole(graph, fold)
     if found is None:
         found = _infer_one_by_one(graph)
     if found:
         raise AtcError(*found)
 
 
-def _infer_whole(graph: WorkGraph) -> list[Diagnostic] | None:
+def _infer_whole(graph: WorkGraph, fold: Callable[[], bool] | None) -> list[Diagnostic] | None:
     """Infer the whole graph again and again until nothing more comes of it.
 
     Returns:
@@ -111,18 +116,22 @@ def _infer_whole(graph: WorkGraph) -> list[Diagnostic] | None:
     """
     pinned = dict(graph.pinned)
     hints = _hints(graph)
-    for _ in range(len(graph.nodes) + 1):
-        if not graph.may_run:
-            return None
+    while graph.may_run:
         graph.runs += 1
         graph.types = _inferred(graph, pinned, hints)
-        corrected = _corrected_types(graph)
-        if corrected:
-            pinned.update(corrected)
+        overrides, refinements = _corrected_types(graph)
+        if overrides:
+            pinned.update(overrides)
             continue
         ready = [asked.node for asked in hints.withheld.values() if not _is_withheld(asked)]
-        if not ready:
-            break
+        if not ready and not refinements:
+            return _contradictions(graph)
+        if fold is not None and fold():
+            pinned, hints = dict(graph.pinned), _hints(graph)
+            continue
+        if refinements:
+            pinned.update(refinements)
+            continue
         for node in ready:
             del hints.withheld[node]
         # A rank that was found without dims, after one of these, may be found with them now.
@@ -131,6 +140,11 @@ def _infer_whole(graph: WorkGraph) -> list[Diagnostic] | None:
             for name, known in pinned.items()
             if known.dims is not None or name in graph.pinned
         }
+    return None
+
+
+def _contradictions(graph: WorkGraph) -> list[Diagnostic]:
+    """Return what is wrong with nodes although onnx infers them."""
     judged = (node for node in graph.nodes if has_rules(node, before=False))
     found = ((node, _contradiction(Question(graph, node))) for node in judged)
     return [BAD_MODEL.diagnostic(text, place=node.place) for node, text in found if text]
@@ -173,11 +187,10 @@ def _is_withheld(asked: Question) -> bool:
     return any(isinstance(verdict, Withheld) for verdict in verdicts(asked, before=True))
 
 
-def _corrected_types(graph: WorkGraph) -> dict[str, ValueType]:
-    """Return the types that rules put in the place of inferred ones.
+def _corrected_types(graph: WorkGraph) -> tuple[dict[str, ValueType], dict[str, ValueType]]:
+    """Return the types that rules put in the place of wrong ones, and in the place of open ones.
 
-    Those are the overrides of nodes that do not depend on another one that is overridden; where no
-    type is wrong, they are all refinements.
+    Wrong ones are those of nodes that do not depend on another one whose type is wrong.
     """
     overrides: dict[str, ValueType] = {}
     refinements: dict[str, ValueType] = {}
@@ -195,7 +208,7 @@ def _corrected_types(graph: WorkGraph) -> dict[str, ValueType]:
                 behind.update(node.writes)
             elif isinstance(verdict, Refinement) and _differ(graph, verdict.types):
                 refinements.update(verdict.types)
-    return overrides or refinements
+    return overrides, refinements
 
 
 def _differ(graph: WorkGraph, types: Mapping[str, ValueType]) -> bool:
