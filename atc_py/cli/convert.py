@@ -20,6 +20,7 @@ from atc_py.cli.gear_options import gear_lists
 from atc_py.diag import AtcError
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.options.input_format import InputFormat
+from atc_py.system.one_thread import import_numpy
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -148,6 +149,7 @@ def convert(  # noqa: PLR0913  (one parameter an option)
     **choice: Unpack[ConvertChoice],
 ) -> None:
     """Compile MODEL, an ONNX file, to an offline model."""
+    import_numpy()
     import atc_py
     from atc_py.passes.manager import find_passes
 
