@@ -11,6 +11,7 @@ import click
 from atc_py.cli import options
 from atc_py.cli.console import print_bytes, print_line, print_tables
 from atc_py.options.compile_options import PrecisionMode
+from atc_py.system.one_thread import import_numpy
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -83,6 +84,7 @@ def check(  # noqa: PLR0913  (one parameter an option)
     Exit status: 0 done, 1 a model has findings of the level of --fail-on or worse, 2 the command
     was called wrongly, 3 a file cannot be read or written; with several models, the worst.
     """
+    import_numpy()
     from atc_py import api
     from atc_py.check.findings import Standing
     from atc_py.report.check.baseline import read_baseline

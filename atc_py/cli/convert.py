@@ -21,6 +21,7 @@ from atc_py.cli.gear_options import gear_lists
 from atc_py.diag import AtcError
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.options.input_format import InputFormat
+from atc_py.system.one_thread import import_numpy
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -154,6 +155,7 @@ def convert(  # noqa: PLR0913  (one parameter an option)
 
     Five lines say what came of it; -v prints findings and tables, too.
     """
+    import_numpy()
     import atc_py
     from atc_py.passes.manager import find_passes
 
