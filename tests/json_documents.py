@@ -36,6 +36,8 @@ DOCUMENTS: dict[str, str] = {
     "quantize": "model, output, data, format, opset, operator_list, layers, nodes, bytes_before, bytes_after, "
     "quant_bias",
     "aipp": "config, picture, settings, steps, dtype, shape, output, warnings",
+    "socs": "[name, family, arch, ai_cores, vector_cores, ai_cpus, mhz, l2_bytes, memory_bytes, "
+    "cube_dtypes, hf32]",
     "run": "gear, semantics, outputs, comparisons, nodes, seconds, warnings, diagnostics",
 }
 """Names in the document of each command that is done, in brackets those of each of a list."""

@@ -36,6 +36,7 @@ _SUMMARIES = {
     "profile": "Estimate the time and memory of MODEL, an ONNX file or an offline model.",
     "quantize": "Write MODEL, a quantized ONNX file, in another form.",
     "run": "Run MODEL, an offline model, on the simulated NPU.",
+    "socs": "List the SoCs that --soc takes: family, cores, clock, memory, dtypes of the cube.",
 }
 """The commands, each in the module of its name, as their own help begins; a test compares them."""
 

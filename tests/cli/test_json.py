@@ -48,6 +48,7 @@ GOOD: dict[str, Line] = {
     "profile --calibrate": ("profile", "--calibrate", "cal.csv"),
     "quantize": ("quantize", "int8.onnx"),
     "aipp": ("aipp", "aipp.cfg", "picture.npy"),
+    "socs": ("socs",),
     "run": ("run", "old.om", "--random", "0", "--profile"),
 }
 """A command line that is done, for each document."""
@@ -78,6 +79,7 @@ FAILING: dict[str, tuple[tuple[int, Line], ...]] = {
         (3, ("aipp.cfg", "gone.npy")),
         (3, ("aipp.cfg", "zeros.npy")),
     ),
+    "socs": ((2, ("sim",)),),
     "run": (
         (2, ("old.om",)),
         (3, ("gone.om",)),
