@@ -20,6 +20,8 @@ DOCUMENTS: dict[str, str] = {
     "export": "model, output, data, soc, options, opset, operators, functions, nodes, bytes",
     "info": "name, producer, format_version, soc, options, inputs, outputs, aipp, gears, operators, members, "
     "file_bytes, memory, report",
+    "info (ONNX file)": "model, name, producer, ir_version, opsets, inputs, outputs, operators, parameters, "
+    "weight_bytes, file_bytes, external_data",
     "info --precision": "nodes, casts",
     "info --layout": "values, trans_data",
     "kernels": "soc, buffers, kernels",
@@ -59,7 +61,7 @@ def json_lines() -> list[str]:
         "with `diagnostics`: a list of findings, each with `code`, `name`, `severity`, `message`,",
         "`place`, `rule` and `help`. `check` has a document of its own also for models that break",
         "rules and for files that cannot be read; [its schema](check-report.schema.json) is",
-        "published. Where `run --expect`, `compare --fail-under` and `kernels --verify` do their",
+        "published, and so is [that of `info`](info-onnx.schema.json) for an ONNX file. Where `run --expect`, `compare --fail-under` and `kernels --verify` do their",
         "work and find a difference, it is in `diagnostics` of their document. The exit status is",
         "the same as without `--json`. Infinities and NaN are `null`. `--help` and `--version` print",
         "text; a command that a signal ends prints nothing.",

@@ -30,7 +30,7 @@ _SUMMARIES = {
     "explain": "Explain CODE (ATC2003, 2003 or not-an-onnx-model); without CODE, list them all.",
     "export": "Write MODEL, compiled, as an ONNX model with the arithmetic of the NPU.",
     "fix": "Write MODEL, an ONNX file, in an equivalent form that the operator list takes.",
-    "info": "Show what MODEL, an offline model, contains; its digests are verified.",
+    "info": "Show what MODEL, an offline model or an ONNX file, contains.",
     "kernels": "List the kernels of MODEL, an offline model or an ONNX model to compile.",
     "ops": "Look up the operators that atc-py knows.",
     "profile": "Estimate the time and memory of MODEL, an ONNX file or an offline model.",
