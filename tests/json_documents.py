@@ -44,8 +44,9 @@ DOCUMENTS: dict[str, str] = {
 }
 """Names in the document of each command that is done, in brackets those of each of a list."""
 
-WITHOUT = {"atc", "exec"}
-"""Commands without --json: standard output of `exec` is a program's, and `atc` has atc's own options."""
+WITHOUT = {"atc", "completion", "exec"}
+"""Commands without --json: standard output of `exec` is a program's, that of `completion` is a script,
+and `atc` has atc's own options."""
 
 
 def json_lines() -> list[str]:
@@ -54,7 +55,7 @@ def json_lines() -> list[str]:
     return [
         "## --json",
         "",
-        "Every command but `exec` and `atc` takes `--json`, which is a file's name for `atc`. The report of",
+        "Every command but `exec`, `completion` and `atc` takes `--json`, which is a file's name for `atc`. The report of",
         "`exec` goes to the file that `--report` names, and has [a schema](exec-report.schema.json) too.",
         "Standard output is then exactly one JSON document, in UTF-8",
         "or ASCII, also where the command fails. A command that cannot do its work prints an object",

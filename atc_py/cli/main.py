@@ -17,6 +17,8 @@ from atc_py.cli.streams import guarded_streams
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from click.shell_completion import CompletionItem
+
 __all__ = ["cli", "main"]
 
 
@@ -25,6 +27,7 @@ _SUMMARIES = {
     "atc": "Take atc's own command line, as atc reads it, with atc's console lines.",
     "check": "Check whether MODELs, ONNX files, can be compiled, and if not, report why.",
     "compare": "Compile MODEL, an ONNX file, and compare each layer with the original.",
+    "completion": "Print the script that completes commands and options in SHELL.",
     "convert": "Compile MODEL, an ONNX file, to an offline model.",
     "exec": "Run PROGRAM; each onnxruntime session in it and its children is the simulated NPU.",
     "explain": "Explain CODE (ATC2003, 2003 or not-an-onnx-model); without CODE, list them all.",
@@ -66,6 +69,14 @@ class _Commands(click.Group):
             formatter.write_dl(
                 [(each.name or "", each.get_short_help_str(width)) for each in briefs]
             )
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the commands and options that begin so, for which no command is imported."""
+        from click.shell_completion import CompletionItem
+
+        names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
+        commands = [CompletionItem(name, help=_SUMMARIES[name]) for name in names]
+        return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command that was given.
