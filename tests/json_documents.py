@@ -10,6 +10,7 @@ DOCUMENTS: dict[str, str] = {
     "compare": "model, soc, precision_mode, semantics, samples, engines, device, original_form, stopped, "
     "first_bad, verdict, outputs, own_errors, layers, device_alone, original_alone, suggestion, seconds, "
     "bytes, warnings, diagnostics",
+    "config": "file, settings",
     "convert": "model, output, soc, precision_mode, semantics, findings, warnings, file_nodes, "
     "source_operators, target_operators, engines, kernels, launches, launches_unfused, passes, "
     "fusion_result, precision, layout, stages, weights_in, weights_out, file_bytes, memory, "

@@ -6,6 +6,7 @@ import importlib
 import signal
 import sys
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -27,6 +28,7 @@ _SUMMARIES = {
     "atc": "Take atc's own command line, as atc reads it, with atc's console lines.",
     "check": "Check whether MODELs, ONNX files, can be compiled, and if not, report why.",
     "compare": "Compile MODEL, an ONNX file, and compare each layer with the original.",
+    "config": "Show which options the configuration file sets, or what holds for COMMAND.",
     "completion": "Print the script that completes commands and options in SHELL.",
     "convert": "Compile MODEL, an ONNX file, to an offline model.",
     "exec": "Run PROGRAM; each onnxruntime session in it and its children is the simulated NPU.",
@@ -69,6 +71,19 @@ class _Commands(click.Group):
             formatter.write_dl(
                 [(each.name or "", each.get_short_help_str(width)) for each in briefs]
             )
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that was given, with the defaults of the configuration file."""
+        name, command, rest = super().resolve_command(ctx, args)
+        wanted = not (ctx.resilient_parsing or {"-h", "--help"}.intersection(rest))
+        if name is not None and command is not None and wanted:
+            from atc_py.cli.config_file import UNCONFIGURED, configured, find_config
+
+            if name not in UNCONFIGURED and (found := find_config(Path.cwd(), [*_SUMMARIES])):
+                ctx.default_map = {name: configured(found, command, (name,), rest)}
+        return name, command, rest
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return the commands and options that begin so, for which no command is imported."""

@@ -29,6 +29,7 @@ Line = tuple[str, ...]
 GOOD: dict[str, Line] = {
     "check": ("check", "small.onnx"),
     "compare": ("compare", "small.onnx"),
+    "config": ("config", "convert"),
     "convert": ("convert", "small.onnx"),
     "convert --passes": ("convert", "--passes"),
     "fix": ("fix", "small.onnx"),
@@ -62,6 +63,7 @@ FAILING: dict[str, tuple[tuple[int, Line], ...]] = {
         (3, ("gone.onnx",)),
         (4, ("small.onnx", "--fail-under", "snr=1000")),
     ),
+    "config": ((2, ("nothing",)),),
     "convert": ((1, ("bad.onnx",)), (3, ("gone.onnx",)), (3, ("old.om", "-o", "new"))),
     "fix": ((1, ("bad.onnx",)), (3, ("gone.onnx",)), (2, ("small.onnx", "--only", "none"))),
     "explain": ((2, ("nothing",)),),
