@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.check.findings import Finding, Standing
 from atc_py.diag import COMMA, SEMICOLON, Place, Words
+from atc_py.diag.chinese import both
 from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def doubted(fault: Diagnostic, scope: str, reason: Words, help_: Words) -> Findi
         place=place,
         scope=scope,
         observed=reason,
-        allowed=Words.same(fault.message),
+        allowed=both(fault.message),
         help=help_,
     )
 
@@ -93,7 +94,7 @@ def in_branch(fault: Diagnostic, scope: str) -> Finding:
         place=place,
         scope=scope,
         observed=Words("", ""),
-        allowed=Words.same(fault.message),
+        allowed=both(fault.message),
         help=_ONE_BRANCH,
     )
 

@@ -13,6 +13,7 @@ import click
 
 from atc_py.cli.color import colored
 from atc_py.diag import ExitCode
+from atc_py.diag.language import spoken, spoken_diagnostic
 from atc_py.report.tables import plain_lines
 from atc_py.system.json_text import escaped, finite
 
@@ -91,14 +92,14 @@ def print_diagnostics(diagnostics: Iterable[Diagnostic], *, as_json: bool) -> No
     """Print findings to standard error, the first of very many; with JSON, all to stdout."""
     from atc_py.report.diagnostics import diagnostic_text
 
-    if as_json:
-        print_json({"diagnostics": [found.as_json() for found in diagnostics]})
-        return
     findings = list(diagnostics)
+    if as_json:
+        print_json({"diagnostics": [spoken_diagnostic(each).as_json() for each in findings]})
+        return
     for found in findings[:_MOST_FINDINGS]:
         print_error(diagnostic_text(found))
     if len(findings) > _MOST_FINDINGS:
-        print_error(f"... and {len(findings) - _MOST_FINDINGS} more; --json names all")
+        print_error(spoken(f"... and {len(findings) - _MOST_FINDINGS} more; --json names all"))
 
 
 def show_help_of_bare_group(context: click.Context) -> None:

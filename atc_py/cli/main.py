@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import signal
 import sys
 from itertools import pairwise
@@ -14,6 +15,7 @@ import click
 from atc_py import __version__
 from atc_py.cli.signals import SignalledError, signals_as_exceptions
 from atc_py.cli.streams import guarded_streams
+from atc_py.diag.language import speak, wanted_language
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +61,8 @@ class _Commands(click.Group):
             # What answers failures is there before a command uses up files or memory.
             importlib.import_module("atc_py.cli.failures")
             module = importlib.import_module(f"atc_py.cli.{cmd_name}")
-            self.add_command(getattr(module, "program" if cmd_name == "exec" else cmd_name))
+            command = getattr(module, "program" if cmd_name == "exec" else cmd_name)
+            self.add_command(_with_language(command))
         return super().get_command(ctx, cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -105,6 +108,21 @@ class _Commands(click.Group):
             raise RuntimeError(f"a pipe to another process broke: {error}") from error
 
 
+def _with_language(command: click.Command) -> click.Command:
+    """Add --lang to a command and those below it, where it is not among their options.
+
+    `atc` has ATC's options alone.
+    """
+    from atc_py.cli.options import speaking
+
+    if isinstance(command, click.Group):
+        for below in command.commands.values():
+            _with_language(below)
+    elif command.name != "atc" and all(each.name != "lang" for each in command.params):
+        speaking(command)
+    return command
+
+
 @click.group(
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -141,6 +159,7 @@ def main(args: Sequence[str] | None = None) -> None:
 def _guarded_status(args: list[str]) -> int:
     """Return the exit status of the command line `args`."""
     as_json = _wants_json(args)
+    speak(wanted_language(args, os.environ))
     try:
         status = cli.main(args, prog_name="atc-py", standalone_mode=False)
         sys.stdout.flush()

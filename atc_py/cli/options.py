@@ -10,6 +10,7 @@ import click
 
 from atc_py.diag import LANGUAGES
 from atc_py.diag.codes import BAD_OPTION
+from atc_py.diag.language import language
 from atc_py.options.bound_values import bound_values, value_ranges
 from atc_py.options.compile_options import (
     AUTO,
@@ -45,6 +46,7 @@ __all__ = [
     "report_format",
     "report_option",
     "rule_choice",
+    "speaking",
 ]
 
 SOC = click.option(
@@ -84,10 +86,22 @@ TEMPLATES = click.option(
 LANG = click.option(
     "--lang",
     type=click.Choice(LANGUAGES),
-    default=LANGUAGES[0],
-    show_default=True,
+    default=language,
+    show_default="as ATC_PY_LANG and the locale say, else en",
     help="Language of the text.",
 )
+
+
+def speaking(command: click.Command) -> None:
+    """Add --lang, which `main` reads, before the last options of a command, --json and --help."""
+    option = click.Option(
+        ["--lang"],
+        type=click.Choice(LANGUAGES),
+        expose_value=False,
+        help="Language of the text; by default as ATC_PY_LANG and the locale say, else en.",
+    )
+    as_json = [at for at, each in enumerate(command.params) if each.name == "as_json"]
+    command.params.insert(as_json[0] if as_json else len(command.params), option)
 
 
 def _hold_to_memory(context: click.Context, _option: click.Parameter, size: str | None) -> None:

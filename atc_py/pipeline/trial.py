@@ -17,6 +17,7 @@ from atc_py.check.condition_words import joined, mode_words, soc_words
 from atc_py.check.findings import Finding, Standing
 from atc_py.check.specimens import compiled_nodes
 from atc_py.diag import AtcError, Place, Words
+from atc_py.diag.chinese import both
 from atc_py.diag.codes import INFINITY_CLIPPED, NO_KERNEL
 from atc_py.frontend.folding.sample import sample
 from atc_py.ir import Phase
@@ -251,8 +252,8 @@ def _findings_of(refused: Iterable[Diagnostic], view: SourceModel) -> list[Findi
             place=place,
             scope=scopes.get((place.node or 0, place.node_name or "", place.op_type or ""), ""),
             observed=Words("", ""),
-            allowed=_REFUSED + Words.same(each.message),
-            help=Words.same(each.help or each.code.remedy),
+            allowed=_REFUSED + both(each.message),
+            help=both(each.help or each.code.remedy),
         )
         found.append(finding)
     return found

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atc_py.diag import COLON, Severity, Words
+from atc_py.diag.language import language, spoken_diagnostic
 from atc_py.report.escape import clipped
 
 if TYPE_CHECKING:
     from atc_py.diag import Code, Diagnostic
 
 __all__ = ["code_page", "diagnostic_text"]
+
+_LEVELS = {
+    Severity.ERROR: Words("error", "错误"),
+    Severity.WARNING: Words("warning", "警告"),
+    Severity.NOTE: Words("note", "说明"),
+}
+_RULE, _HELP = Words("rule", "规则"), Words("help", "建议")
 
 
 def diagnostic_text(diagnostic: Diagnostic) -> str:
@@ -20,13 +29,14 @@ def diagnostic_text(diagnostic: Diagnostic) -> str:
     Control characters that a model's names may carry are shown as escapes, and of what is too long
     to read the ends.
     """
-    code = diagnostic.code
-    lines = [f"{code.severity.value}[{code.id} {code.name}]: {clipped(diagnostic.message)}"]
+    code, said, diagnostic = diagnostic.code, language(), spoken_diagnostic(diagnostic)
+    level = _LEVELS[code.severity].in_language(said)
+    lines = [f"{level}[{code.id} {code.name}]: {clipped(diagnostic.message)}"]
     if diagnostic.place is not None and str(diagnostic.place):
         lines.append(f"  --> {clipped(str(diagnostic.place))}")
     if diagnostic.rule is not None:
-        lines.append(f"  rule: {clipped(diagnostic.rule)}")
-    lines.append(f"  help: {clipped(diagnostic.help or code.remedy)}")
+        lines.append(f"  {(_RULE + COLON).in_language(said)}{clipped(diagnostic.rule)}")
+    lines.append(f"  {(_HELP + COLON).in_language(said)}{clipped(diagnostic.help or '')}")
     return "\n".join(lines)
 
 

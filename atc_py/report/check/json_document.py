@@ -11,6 +11,7 @@ import msgspec
 from atc_py import __version__
 from atc_py.check.findings import Standing, fingerprint_of
 from atc_py.diag import Words
+from atc_py.diag.language import in_language
 from atc_py.report.check.document import (
     VERSION,
     Biases,
@@ -117,7 +118,7 @@ def _counts(counts: Mapping[Standing, int]) -> dict[str, int]:
 
 def _model(check: ModelCheck, language: str, baseline: Baseline | None) -> CheckedModel:
     """Return one model."""
-    faults = [_fault(fault) for fault in check.faults]
+    faults = [_fault(fault, language) for fault in check.faults]
     findings = [_finding(finding, language) for finding in check.findings]
     path = _text(check.path)
     return CheckedModel(
@@ -221,7 +222,9 @@ def _finding(finding: Finding, language: str) -> Found:
         allowed=_text(finding.allowed.in_language(language)),
         when=_text(finding.when.in_language(language)),
         message=_text(finding.message.in_language(language)),
-        help=_text(finding.help.in_language(language) or finding.code.remedy),
+        help=_text(
+            finding.help.in_language(language) or in_language(finding.code.remedy, language)
+        ),
         known=False,
         taken_by=finding.taken_by,
         fixed_by=finding.fixed_by,
@@ -230,7 +233,7 @@ def _finding(finding: Finding, language: str) -> Found:
     )
 
 
-def _fault(fault: Diagnostic) -> Found:
+def _fault(fault: Diagnostic, language: str) -> Found:
     """Return a violation of ONNX's own rules, in the front end's words."""
     place = fault.place
     return Found(
@@ -248,8 +251,8 @@ def _fault(fault: Diagnostic) -> Found:
         observed="",
         allowed="",
         when="",
-        message=_text(fault.message),
-        help=_text(fault.help or fault.code.remedy),
+        message=_text(in_language(fault.message, language)),
+        help=_text(in_language(fault.help or fault.code.remedy, language)),
         known=False,
     )
 

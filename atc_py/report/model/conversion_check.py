@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from atc_py.check.findings import CheckReport, Standing
-from atc_py.diag import Severity
+from atc_py.diag import Severity, Words
+from atc_py.diag.language import language
 from atc_py.report.check.json_document import check_document
 from atc_py.report.check.text import finding_lines
 from atc_py.report.diagnostics import diagnostic_text
@@ -24,7 +25,7 @@ __all__ = ["closing_line", "found_lines", "refusal_lines"]
 
 def found_lines(check: ModelCheck) -> list[str]:
     """List the findings of a model that compiles, by rule, the worst first."""
-    return [*finding_lines(_document(check), "en")][1:]
+    return [*finding_lines(_document(check), language())][1:]
 
 
 def refusal_lines(check: ModelCheck, missing: Iterable[Diagnostic] = ()) -> list[str]:
@@ -38,8 +39,8 @@ def refusal_lines(check: ModelCheck, missing: Iterable[Diagnostic] = ()) -> list
     errors = tuple(each for each in model.findings if each.level == Standing.ERROR.value)
     others = tuple(each for each in model.findings if each.level != Standing.ERROR.value)
     lines = [
-        *finding_lines(replace(model, faults=(), findings=others), "en"),
-        *finding_lines(replace(model, findings=errors), "en"),
+        *finding_lines(replace(model, faults=(), findings=others), language()),
+        *finding_lines(replace(model, findings=errors), language()),
     ]
     for diagnostic in missing:
         lines += ["", diagnostic_text(diagnostic)]
@@ -49,10 +50,11 @@ def refusal_lines(check: ModelCheck, missing: Iterable[Diagnostic] = ()) -> list
 def closing_line(diagnostics: Iterable[Diagnostic]) -> str:
     """Return `not converted: 6 errors`."""
     count = sum(each.code.severity is Severity.ERROR for each in diagnostics)
-    return f"not converted: {count} {'error' if count == 1 else 'errors'}"
+    english = f"not converted: {count} {'error' if count == 1 else 'errors'}"
+    return Words(english, f"未转换：{count} 个错误").in_language(language())
 
 
 def _document(check: ModelCheck) -> CheckedModel:
     """Return the one model of the check's report."""
-    (model,) = check_document(CheckReport((check,), "", "")).models
+    (model,) = check_document(CheckReport((check,), "", ""), language()).models
     return model

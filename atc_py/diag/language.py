@@ -1,0 +1,78 @@
+"""The language of a command's text: --lang, else ATC_PY_LANG, else the locale; English else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from atc_py.diag.words import LANGUAGES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from atc_py.diag.diagnostic import Diagnostic
+
+__all__ = [
+    "VARIABLE",
+    "in_language",
+    "language",
+    "speak",
+    "spoken",
+    "spoken_diagnostic",
+    "wanted_language",
+]
+
+VARIABLE = "ATC_PY_LANG"
+_LOCALE = ("LC_ALL", "LC_MESSAGES", "LANG")
+"""The variables that decide a program's messages; the first that is set counts, as POSIX says."""
+
+_spoken = [LANGUAGES[0]]
+
+
+def language() -> str:
+    """Return the language of this process's commands, one of LANGUAGES."""
+    return _spoken[0]
+
+
+def speak(chosen: str) -> None:
+    """Let commands of this process speak a language; libraries' users get English."""
+    _spoken[0] = chosen
+
+
+def wanted_language(args: Sequence[str], environment: Mapping[str, str]) -> str:
+    """Return the language that a command line asks for.
+
+    The line is read before click reads it, so that a line that click refuses is answered in the
+    language that it asks for. An unknown value is left to click.
+    """
+    own = args[: args.index("--")] if "--" in args else args
+    if "atc" not in args[:1]:  # its options are ATC's
+        given = [each.partition("=")[2] for each in own if each.startswith("--lang=")]
+        given += [value for option, value in pairwise(own) if option == "--lang"]
+        if given and given[-1] in LANGUAGES:
+            return given[-1]
+    named = environment.get(VARIABLE, "")
+    if not named:
+        named = next((environment[each] for each in _LOCALE if environment.get(each)), "")
+    return next((each for each in LANGUAGES if named.lower().startswith(each)), LANGUAGES[0])
+
+
+def spoken(text: str) -> str:
+    """Return a text of atc-py in the language of the commands; one that has no Chinese stays."""
+    return in_language(text, language())
+
+
+def in_language(text: str, chosen: str) -> str:
+    """Return a text of atc-py in a language; one that has no Chinese stays."""
+    if chosen == LANGUAGES[0]:
+        return text
+    from atc_py.diag.chinese import chinese
+
+    return chinese(text)
+
+
+def spoken_diagnostic(found: Diagnostic) -> Diagnostic:
+    """Return a finding with its message and help in the language of the commands."""
+    help_ = spoken(found.help or found.code.remedy)
+    return replace(found, message=spoken(found.message), help=help_)

@@ -1,0 +1,218 @@
+"""The templates of all messages and hints in the code, for their Chinese.
+
+A template is the text of a string, or of an f-string with {0}, {1} for what is put in. Those count
+that flow into the message or the hint of a diagnostic: written there, named there, returned by a
+function called there, or given to a function whose parameter ends there.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["message_templates", "template"]
+
+SOURCES = Path(__file__).resolve().parent.parent / "atc_py"
+
+_CARRIERS = {"error", "diagnostic"}
+_KEYWORDS = {"message", "help"}
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def template(node: ast.Constant | ast.JoinedStr) -> str:
+    """Return the text of a string with numbers for what is put in."""
+    if isinstance(node, ast.Constant):
+        return str(node.value)
+    parts, count = [], 0
+    for value in node.values:
+        if isinstance(value, ast.Constant):
+            parts.append(str(value.value))
+        else:
+            parts.append(f"{{{count}}}")
+            count += 1
+    return "".join(parts)
+
+
+@dataclass
+class _Module:
+    """A module with what a text in it may come from."""
+
+    path: Path
+    tree: ast.Module
+    owners: dict[ast.AST, _Function | None] = field(default_factory=dict)
+    functions: dict[str, list[_Function]] = field(default_factory=dict)
+    imported: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._enter(self.tree, None)
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                self.imported.update({each.name: node.module for each in node.names})
+
+    @property
+    def name(self) -> str:
+        """The dotted name."""
+        return ".".join(("atc_py", *self.path.relative_to(SOURCES).with_suffix("").parts))
+
+    def _enter(self, node: ast.AST, owner: _Function | None) -> None:
+        """Note the function around each node, and the functions by name."""
+        for child in ast.iter_child_nodes(node):
+            self.owners[child] = owner
+            inner = owner
+            if isinstance(child, _Function):
+                self.functions.setdefault(child.name, []).append(child)
+                inner = child
+            self._enter(child, inner)
+
+
+@functools.cache
+def _modules() -> tuple[_Module, ...]:
+    """Return the modules of the package."""
+    paths = sorted(SOURCES.rglob("*.py"))
+    return tuple(_Module(path, ast.parse(path.read_text(encoding="utf-8"))) for path in paths)
+
+
+@functools.cache
+def _by_name() -> dict[str, _Module]:
+    """Return the modules by their dotted names."""
+    return {each.name: each for each in _modules()}
+
+
+def _parameters(function: _Function) -> list[str]:
+    """Return the names of a function's parameters, in the order of a call."""
+    given = function.args
+    names = [each.arg for each in (*given.posonlyargs, *given.args)]
+    return names[1:] if names[:1] in (["self"], ["cls"]) else names
+
+
+def _called(module: _Module, call: ast.Call) -> Iterator[_Function]:
+    """Yield the functions that a call may mean: those of its own module, or an imported one."""
+    own = isinstance(call.func, ast.Attribute) and getattr(call.func.value, "id", "") == "self"
+    if own and isinstance(call.func, ast.Attribute):
+        yield from module.functions.get(call.func.attr, ())
+    elif isinstance(call.func, ast.Name):
+        yield from module.functions.get(call.func.id, ())
+        other = _by_name().get(module.imported.get(call.func.id, ""))
+        yield from other.functions.get(call.func.id, ()) if other else ()
+
+
+class _Search:
+    """The search for the texts that flow into diagnostics, module by module."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, str] = {}
+        self._sinks: dict[int, set[str]] = {}
+        self._seen: set[int] = set()
+        self._names: set[tuple[int, str]] = set()
+        self._returns: set[int] = set()
+
+    def run(self) -> dict[str, str]:
+        """Return each template with the module that has it, as long as calls add some."""
+        before = -1
+        calls = [
+            (module, node)
+            for module in _modules()
+            for node in ast.walk(module.tree)
+            if isinstance(node, ast.Call)
+        ]
+        while before != len(self._seen) + len(self._names):
+            before = len(self._seen) + len(self._names)
+            for module, node in calls:
+                for each in self._carried(module, node):
+                    self._follow(module, each)
+        return self.found
+
+    def _carried(self, module: _Module, call: ast.Call) -> Iterator[ast.expr]:
+        """Yield the arguments of a call that end in a diagnostic."""
+        name = getattr(call.func, "attr", None) or getattr(call.func, "id", "")
+        if name in _CARRIERS and isinstance(call.func, ast.Attribute):
+            yield from call.args[:1]
+            yield from (each.value for each in call.keywords if each.arg in _KEYWORDS)
+            return
+        for function in _called(module, call):
+            wanted = self._sinks.get(id(function), set())
+            for parameter, value in zip(_parameters(function), call.args, strict=False):
+                if parameter in wanted:
+                    yield value
+            yield from (each.value for each in call.keywords if each.arg in wanted)
+
+    def _follow(self, module: _Module, node: ast.expr) -> None:
+        """Collect the templates that an expression may be."""
+        if isinstance(node, ast.JoinedStr) or (
+            isinstance(node, ast.Constant) and isinstance(node.value, str)
+        ):
+            self._seen.add(id(node))
+            text = template(node)
+            if any(each.isalpha() for each in text):
+                self.found.setdefault(text, module.path.relative_to(SOURCES).as_posix())
+        elif isinstance(node, ast.IfExp):
+            self._follow(module, node.body)
+            self._follow(module, node.orelse)
+        elif isinstance(node, ast.BoolOp):
+            for each in node.values:
+                self._follow(module, each)
+        elif isinstance(node, ast.Name):
+            self._follow_name(module, node)
+        elif isinstance(node, ast.Dict):
+            for each in node.values:
+                self._follow(module, each)
+        elif isinstance(node, ast.Call):
+            self._follow_call(module, node)
+
+    def _follow_call(self, module: _Module, node: ast.Call) -> None:
+        """Collect what a function returns, or the values of a table that is looked up."""
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "get":
+            for each in (node.func.value, *node.args[1:]):
+                self._follow(module, each)
+            return
+        for function in _called(module, node):
+            if id(function) in self._returns:
+                continue
+            self._returns.add(id(function))
+            for each in ast.walk(function):
+                if isinstance(each, ast.Return) and each.value is not None:
+                    self._follow(module, each.value)
+
+    def _follow_name(self, module: _Module, node: ast.Name) -> None:
+        """Collect what is assigned to a name, and note a parameter as one that carries text."""
+        owner = module.owners.get(node)
+        if owner is not None:
+            known = {*_parameters(owner), *(each.arg for each in owner.args.kwonlyargs)}
+            if node.id in known:
+                self._sinks.setdefault(id(owner), set()).add(node.id)
+        key = (id(owner or module.tree), node.id)
+        if key in self._names:
+            return
+        self._names.add(key)
+        for scope in (owner, module.tree):
+            if scope is not None and self._assigned(module, scope, node.id):
+                return
+
+    def _assigned(self, module: _Module, scope: ast.AST, name: str) -> bool:
+        """Collect the values that are assigned to a name; return False if there is none."""
+        values = [
+            each.value
+            for each in (scope.body if isinstance(scope, ast.Module) else ast.walk(scope))
+            if isinstance(each, ast.Assign | ast.AnnAssign | ast.AugAssign)
+            and each.value is not None
+            and any(
+                isinstance(target, ast.Name) and target.id == name
+                for target in getattr(each, "targets", [getattr(each, "target", None)])
+            )
+        ]
+        for value in values:
+            self._follow(module, value)
+        return bool(values)
+
+
+@functools.cache
+def message_templates() -> dict[str, str]:
+    """Return each template with the module, relative to the package, where it was first found."""
+    return _Search().run()
