@@ -19,7 +19,7 @@ LEVELS = {
     for level, parts in enumerate(
         (
             "aipp diag tensor system options",
-            "spec ir target source",
+            "spec ir target source calibration",
             "frontend check passes package",
             "cost",
             "export",

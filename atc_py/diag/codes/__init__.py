@@ -8,6 +8,7 @@ model uses, 4 rules on nodes, 5 offline models, 6 the compiler's passes, 7 the d
 
 from __future__ import annotations
 
+from atc_py.diag.codes.calibration import *
 from atc_py.diag.codes.device import *
 from atc_py.diag.codes.files import *
 from atc_py.diag.codes.internal import *
