@@ -53,6 +53,24 @@ _OPTIONS: tuple[Callable[[FC], FC], ...] = (
         help="Leave layers in floats after which there are fewer than N layers in a row.",
     ),
     click.option(
+        "--fold-norms/--no-fold-norms", default=True,
+        help="Fold BatchNormalization into the convolution before it; on by default, as are the next "
+        "three.",
+    ),
+    click.option(
+        "--equalize/--no-equalize", default=True,
+        help="Balance channels between layers that follow one another, where that gains.",
+    ),
+    click.option(
+        "--smooth/--no-smooth", default=True,
+        help="Move range from data of products after a normalization into their weights, where that "
+        "gains.",
+    ),
+    click.option(
+        "--correct-bias/--no-correct-bias", default=True,
+        help="Take the mean error of each output channel off the bias.",
+    ),
+    click.option(
         "--executor", type=click.Choice(["auto", "ort", "sim"]), default="auto", show_default=True,
         help="Engine that runs the samples: onnxruntime or the simulator; auto: onnxruntime where it is "
         "installed.",
@@ -74,6 +92,10 @@ CALIBRATING = frozenset(
         "skip_last",
         "executor",
         "resume",
+        "fold_norms",
+        "equalize",
+        "smooth",
+        "correct_bias",
     }
 )
 """Parameters that concern the calibration alone."""

@@ -13,6 +13,7 @@ from atc_py.quantizing.calibrated import Calibrated
 from atc_py.quantizing.checkpoint import Checkpoint, digest_of
 from atc_py.quantizing.numbers import LayerNumbers
 from atc_py.quantizing.observe import observe
+from atc_py.quantizing.prepare import prepare
 from atc_py.quantizing.selection import skipped_layers
 from atc_py.system.temp_folders import work_folder
 
@@ -53,15 +54,14 @@ def calibrate(
     with ExitStack() as stack:
         folder = stack.enter_context(work_folder())
         original = FloatModel(model)
-        prepared = folder / "prepared.onnx"
-        original.write(prepared)
-        float_model = FloatModel(prepared)
-        skipped = skipped_layers(float_model, settings)
+        skipped = skipped_layers(original, settings)
+        prepared = prepare(original, folder, samples, settings, skipped, on_stage)
+        float_model = prepared.model
         layers = [each for each in float_model.found.layers if each.name not in skipped]
         names = [*dict.fromkeys(each.data for each in layers)]
         checkpoint = None
         if settings.resume is not None:
-            checkpoint = Checkpoint(settings.resume, digest_of(prepared, names))
+            checkpoint = Checkpoint(settings.resume, digest_of(float_model.file.path, names))
         seen = observe(
             float_model, names, samples, settings.executor, checkpoint=checkpoint, on_stage=on_stage
         )
@@ -69,7 +69,7 @@ def calibrate(
         found = tuple(filter(None, map(numbers.of_layer, layers)))
         return Calibrated(
             original=original,
-            model=float_model,
+            prepared=prepared,
             layers=found,
             left={**skipped, **numbers.left},
             warnings=tuple(numbers.warnings),

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from atc_py.frontend.quantizing.layers import FloatLayer, FoundLayers
     from atc_py.frontend.rewriting.qdq.rewriting import Rewritten
     from atc_py.quantizing.observe import Observed
+    from atc_py.quantizing.prepare import Prepared
     from atc_py.quantizing.settings import QuantizeSettings
 
 __all__ = ["Calibrated", "CalibratedLayer"]
@@ -79,6 +80,7 @@ class Calibrated:
 
     Attributes:
         original: the float model as it was given.
+        prepared: the rewrites of that.
         model: the float model after its equivalent rewrites, whose layers are quantized.
         layers: layers with numbers, producers first.
         left: layers of `model` that stay in floats, with the reason.
@@ -93,7 +95,7 @@ class Calibrated:
         self,
         *,
         original: FloatModel,
-        model: FloatModel,
+        prepared: Prepared,
         layers: tuple[CalibratedLayer, ...],
         left: Mapping[str, Words],
         warnings: tuple[Diagnostic, ...],
@@ -103,7 +105,8 @@ class Calibrated:
         folder: Path,
         resources: ExitStack,
     ) -> None:
-        self.original, self.model, self.layers = original, model, layers
+        self.original, self.prepared, self.layers = original, prepared, layers
+        self.model = prepared.model
         self.left, self.warnings, self.observed = left, warnings, observed
         self.settings, self.seconds, self.folder = settings, seconds, folder
         self._resources = resources
@@ -113,7 +116,7 @@ class Calibrated:
         """Return the same with other numbers; it is open as long as this one is."""
         return Calibrated(
             original=self.original,
-            model=self.model,
+            prepared=self.prepared,
             layers=tuple(layers),
             left=self.left,
             warnings=self.warnings,

@@ -28,6 +28,11 @@ class QuantizeChoice(TypedDict, total=False):
         skip: layers that stay in floats: names, or `OpType::T` for all of one operator.
         skip_first: layers with fewer than so many layers in a row before them stay in floats.
         skip_last: layers with fewer than so many layers in a row after them stay in floats.
+        fold_norms: fold BatchNormalization into the convolution before it; True by default, as
+            are the next three.
+        equalize: balance channels between layers that follow one another.
+        smooth: move range from the data of products after a normalization into their weights.
+        correct_bias: take the mean error of each output channel off the bias.
         resume: file that keeps histograms between runs.
     """
 
@@ -39,6 +44,10 @@ class QuantizeChoice(TypedDict, total=False):
     skip: Iterable[str]
     skip_first: int
     skip_last: int
+    fold_norms: bool
+    equalize: bool
+    smooth: bool
+    correct_bias: bool
     resume: str | os.PathLike[str] | None
 
 
@@ -65,5 +74,9 @@ def quantize_settings(choice: QuantizeChoice) -> QuantizeSettings:
         skip=tuple(choice.get("skip", ())),
         skip_first=choice.get("skip_first", 0),
         skip_last=choice.get("skip_last", 0),
+        fold_norms=choice.get("fold_norms", True),
+        equalize=choice.get("equalize", True),
+        smooth=choice.get("smooth", True),
+        correct_bias=choice.get("correct_bias", True),
         resume=None if resume is None else Path(resume),
     )

@@ -23,6 +23,10 @@ class QuantizeSettings(Result, frozen=True, kw_only=True):
         skip: layers that stay in floats: names, or `OpType::T` for all of one operator.
         skip_first: layers with fewer than so many layers in a row before them stay in floats.
         skip_last: layers with fewer than so many layers in a row after them stay in floats.
+        fold_norms: fold BatchNormalization into the convolution before it.
+        equalize: balance channels between layers that follow one another.
+        smooth: move range from the data of products after a normalization into their weights.
+        correct_bias: take the mean error of each output channel off the bias.
         resume: file that keeps histograms between runs; None for none.
     """
 
@@ -33,4 +37,8 @@ class QuantizeSettings(Result, frozen=True, kw_only=True):
     skip: tuple[str, ...] = ()
     skip_first: int = 0
     skip_last: int = 0
+    fold_norms: bool = True
+    equalize: bool = True
+    smooth: bool = True
+    correct_bias: bool = True
     resume: Path | None = None

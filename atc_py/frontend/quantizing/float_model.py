@@ -60,13 +60,20 @@ class FloatModel:
         self.graph: WorkGraph = open_float(self.file)
         self.found: FoundLayers = find_layers(self.graph)
 
-    def write(self, output: Path) -> Written:
+    def write(self, output: Path, rewrite: Callable[[WorkGraph], None] | None = None) -> Written:
         """Write the float model.
+
+        Args:
+            output: the file.
+            rewrite: changes the graph before it is written.
 
         Raises:
             AtcError: CANNOT_WRITE.
         """
-        return write_onnx(self.file, open_float(self.file), output)
+        graph = open_float(self.file)
+        if rewrite is not None:
+            rewrite(graph)
+        return write_onnx(self.file, graph, output)
 
     def write_ascend(
         self,
