@@ -114,7 +114,7 @@ class Calibrated:
 
     def with_layers(self, layers: Sequence[CalibratedLayer]) -> Calibrated:
         """Return the same with other numbers; it is open as long as this one is."""
-        return Calibrated(
+        made = Calibrated(
             original=self.original,
             prepared=self.prepared,
             layers=tuple(layers),
@@ -126,6 +126,13 @@ class Calibrated:
             folder=self.folder,
             resources=ExitStack(),
         )
+        made._qdq_model = self._qdq_model
+        return made
+
+    def owning(self, resources: ExitStack, seconds: float) -> Calibrated:
+        """Take what is to be released by `close`; return this."""
+        self._resources, self.seconds = resources, seconds
+        return self
 
     def written(
         self,
@@ -156,9 +163,21 @@ class Calibrated:
             ]
 
         if form == "qdq":
-            model = self._raised()
-            return model.write_qdq(path, numbers, external=external, final=final)
+            return self.qdq_model.write_qdq(path, numbers, external=external, final=final)
         return self.model.write_ascend(path, numbers, external=external, final=final)
+
+    @property
+    def qdq_model(self) -> FloatModel:
+        """The model at an opset that has QDQ per channel."""
+        if self._qdq_model is None:
+            self._qdq_model = self.model.raised(self.folder)
+        return self._qdq_model
+
+    def forms(self) -> dict[str, Int8Layer]:
+        """Return the numbers of each layer of `qdq_model`, by its name."""
+        own = {each.name: each for each in self.layers}
+        found = self.qdq_model.found.layers
+        return {each.name: _int8_layer(each, own[each.name]) for each in found if each.name in own}
 
     def close(self) -> None:
         """Remove the temporary files."""
@@ -174,12 +193,6 @@ class Calibrated:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-    def _raised(self) -> FloatModel:
-        """Return the model at an opset that has QDQ per channel."""
-        if self._qdq_model is None:
-            self._qdq_model = self.model.raised(self.folder)
-        return self._qdq_model
 
 
 def _int8_layer(layer: FloatLayer, found: CalibratedLayer) -> Int8Layer:
