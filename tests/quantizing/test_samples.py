@@ -104,7 +104,12 @@ def test_folder_for_each_input(tmp_path: Path) -> None:
     ],
 )
 def test_rows_of_a_file_are_samples(
-    tmp_path: Path, suffix: str, shape: tuple[int, ...], port: Port, count: int, one: tuple[int, ...]
+    tmp_path: Path,
+    suffix: str,
+    shape: tuple[int, ...],
+    port: Port,
+    count: int,
+    one: tuple[int, ...],
 ) -> None:
     array, path = rows(*shape), tmp_path / f"all{suffix}"
     if suffix == ".npz":
