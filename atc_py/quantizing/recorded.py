@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 __all__ = ["calibrated_by_record", "record_of", "write_record"]
 
+_MOST_BYTES = 64 << 20
+
 NOT_RECORDED = Words("the record has no entry for it", "记录中没有该层")
 
 
@@ -83,7 +85,7 @@ def calibrated_by_record(model: Path, record: Path, settings: QuantizeSettings) 
             ALREADY_QUANTIZED; NO_FLOAT_LAYERS.
     """
     began = time.monotonic()
-    records = read_record(read_text(record), str(record))
+    records = read_record(read_text(record, _MOST_BYTES), str(record))
     with ExitStack() as stack:
         folder = stack.enter_context(work_folder())
         original = FloatModel(model)
