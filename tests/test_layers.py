@@ -19,13 +19,14 @@ LEVELS = {
     for level, parts in enumerate(
         (
             "aipp diag tensor system options",
-            "spec ir target source",
+            "spec ir target source calibration",
             "frontend check passes package",
             "cost",
             "export",
             "lowering emit device results fix",
             "pipeline running",
             "compare kernels session",
+            "quantizing",
             "api report exec",
             "atc ais_bench",
             "__init__ backend cli",
@@ -43,7 +44,7 @@ OWNERS = {
         "backend",
         "export",
     },  # compare runs the original, backend subclasses
-    "onnxruntime": {"compare", "device"},
+    "onnxruntime": {"compare", "device", "quantizing"},
     "click": {"cli"},
     "rich": {"cli"},
 }

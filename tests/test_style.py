@@ -153,8 +153,8 @@ def test_class_defined_twice_is_found() -> None:
 
 
 PLAIN_ROOMS = (
-    "aipp", "check", "cli", "compare", "cost", "device", "diag", "emit", "exec", "frontend/folding",
-    "frontend/reading", "frontend/rewriting", "ir", "kernels", "lowering", "options", "package",
+    "aipp", "calibration", "check", "cli", "compare", "cost", "device", "diag", "emit", "exec",
+    "frontend/folding", "frontend/reading", "frontend/rewriting", "ir", "kernels", "lowering", "options", "package",
     "passes", "pipeline", "report", "results", "running", "source", "spec", "system", "target",
     "tensor",
 )  # fmt: skip

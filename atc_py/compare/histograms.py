@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from atc_py.results.histogram import Histogram
+from atc_py.results.histogram import MagnitudeHistogram
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,7 +48,7 @@ class Sampled:
             sides = (sides[0][chosen], sides[1][chosen])
         self._parts.append(np.stack([side.astype(np.float64) for side in sides]))
 
-    def histogram(self) -> Histogram | None:
+    def histogram(self) -> MagnitudeHistogram | None:
         """Return the histogram of the values; None where there are none."""
         values = np.abs(np.concatenate(self._parts, axis=1))
         count = values.shape[1]
@@ -62,7 +62,7 @@ class Sampled:
             for side, sound in zip(exponents, there, strict=True)
         )
         zeros, lost = (values == 0).mean(1), (~np.isfinite(values)).mean(1)
-        return Histogram(
+        return MagnitudeHistogram(
             low=low,
             high=high,
             original=tuple(map(float, original)),

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from atc_py.compare.reference import ReferenceModel
     from atc_py.device.backend import LoadedModel
     from atc_py.results.cann_nodes import CannSemantics
-    from atc_py.results.histogram import Histogram
+    from atc_py.results.histogram import MagnitudeHistogram
     from atc_py.results.judgment import Ranking
     from atc_py.running.model import Port
 
@@ -236,7 +236,7 @@ class Pair:
         )
         return replace(done, histograms=self._histograms(done))
 
-    def _histograms(self, done: LayerComparison) -> dict[int, Histogram]:
+    def _histograms(self, done: LayerComparison) -> dict[int, MagnitudeHistogram]:
         """Return those of the first failing layer and the worst ones, by position; one a value."""
         if self._sampled is None:
             return {}

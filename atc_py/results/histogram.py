@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Histogram"]
+__all__ = ["MagnitudeHistogram"]
 
 
 @dataclass(frozen=True, slots=True)
-class Histogram:
+class MagnitudeHistogram:
     """Shares of values by magnitude, on a logarithmic axis.
 
     Attributes:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from atc_py.diag import Diagnostic
     from atc_py.results.cann_nodes import CannSemantics
-    from atc_py.results.histogram import Histogram
+    from atc_py.results.histogram import MagnitudeHistogram
     from atc_py.results.judgment import Ranking
     from atc_py.results.layer import Layer, OwnError
 
@@ -168,7 +168,7 @@ class LayerComparison:
     total_bytes: int
     stopped: str = ""
     suggestion: Suggestion | None = None
-    histograms: Mapping[int, Histogram] = field(default_factory=dict)
+    histograms: Mapping[int, MagnitudeHistogram] = field(default_factory=dict)
     warnings: tuple[Diagnostic, ...] = ()
     targets: Mapping[str, float] = field(default_factory=dict)
     uncompared: Mapping[str, str] = field(default_factory=dict)

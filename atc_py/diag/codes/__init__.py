@@ -8,12 +8,14 @@ model uses, 4 rules on nodes, 5 offline models, 6 the compiler's passes, 7 the d
 
 from __future__ import annotations
 
+from atc_py.diag.codes.calibration import *
 from atc_py.diag.codes.device import *
 from atc_py.diag.codes.files import *
 from atc_py.diag.codes.internal import *
 from atc_py.diag.codes.offline import *
 from atc_py.diag.codes.passes import *
 from atc_py.diag.codes.programs import *
+from atc_py.diag.codes.quantizing import *
 from atc_py.diag.codes.rules import *
 from atc_py.diag.codes.table import all_codes as all_codes
 from atc_py.diag.codes.table import find_code as find_code

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atc_py.results.histogram import Histogram
+    from atc_py.results.histogram import MagnitudeHistogram
 
 __all__ = ["AxisMark", "Bar", "Drawing", "drawing"]
 
@@ -58,7 +58,7 @@ class Drawing:
     values: int
 
 
-def drawing(histogram: Histogram) -> Drawing:
+def drawing(histogram: MagnitudeHistogram) -> Drawing:
     """Return positions and sizes of all parts of the picture, WIDTH by HEIGHT."""
     low, high = histogram.low, histogram.high
     inner = WIDTH - 2 * _EDGE
@@ -112,7 +112,7 @@ def _steps(bins: list[tuple[float, float, float]], unit: float) -> str:
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
 
 
-def _ticks(histogram: Histogram, place: Callable[[float], float]) -> list[AxisMark]:
+def _ticks(histogram: MagnitudeHistogram, place: Callable[[float], float]) -> list[AxisMark]:
     """Return about five powers of two, evenly spaced."""
     first, last = int(histogram.low), int(histogram.high)
     step = max((last - first) // 5, 1)

@@ -1,0 +1,1 @@
+"""Calibrators, one a file: each chooses a range for the values of a tensor."""

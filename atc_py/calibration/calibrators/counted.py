@@ -1,0 +1,27 @@
+"""The base of calibrators for which counts of values are enough."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from atc_py.calibration.histogram import Histogram
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from atc_py.calibration.value_range import RangeSettings, ValueRange
+
+__all__ = ["CountedCalibrator"]
+
+
+class CountedCalibrator(ABC):
+    """A calibrator that counts the values of an array first."""
+
+    @abstractmethod
+    def range_of(self, histogram: Histogram, settings: RangeSettings) -> ValueRange:
+        """Return the range for values that were counted."""
+
+    def range_of_array(self, array: NDArray[Any], settings: RangeSettings) -> ValueRange:
+        """Return the range for the values of an array."""
+        return self.range_of(Histogram.of(array), settings)

@@ -1,0 +1,20 @@
+"""The calibrators by name, and the range that they choose."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeAlias
+
+from atc_py.calibration.calibrators.min_max import MinMax
+from atc_py.calibration.value_range import Calibrator, RangeSettings, ValueRange
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["CALIBRATORS", "Calibrator", "Range", "RangeSettings"]
+
+Range: TypeAlias = ValueRange
+"""The short name that readers of this module use; `atc_py.fix` has a class of that name."""
+
+CALIBRATORS: Mapping[str, Calibrator] = MappingProxyType({"min-max": MinMax()})
+"""Calibrators by the name that an option gives them."""

@@ -1,0 +1,94 @@
+"""Histograms as bytes: a header, the counts from the first bin with values to the last, a check sum."""
+
+from __future__ import annotations
+
+import math
+import struct
+import zlib
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from atc_py.diag.codes import BAD_HISTOGRAM
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from atc_py.diag import Place
+
+__all__ = ["StoredHistogram"]
+
+_MAGIC = b"ATCH1\n"
+_HEADER = struct.Struct("<ddQQiiI")
+_CHECK = struct.Struct("<I")
+_LARGEST_EXPONENT = 128
+
+
+class StoredHistogram(NamedTuple):
+    """The parts of a histogram.
+
+    Attributes:
+        low: the lowest value.
+        high: the highest value.
+        count: how many values there are.
+        zeros: how many of them are 0.
+        exponent: log2 of the width of the bins.
+        first: number of the first bin of `counts`.
+        counts: values in each bin from there.
+    """
+
+    low: float
+    high: float
+    count: int
+    zeros: int
+    exponent: int
+    first: int
+    counts: NDArray[np.int64]
+
+    def as_bytes(self) -> bytes:
+        """Return the parts as bytes; equal parts are equal bytes."""
+        head = _HEADER.pack(*self[:6], self.counts.size)
+        body = _MAGIC + head + self.counts.astype("<i8").tobytes()
+        return body + _CHECK.pack(zlib.crc32(body))
+
+    @classmethod
+    def from_bytes(
+        cls, data: bytes, least_exponent: int, side: int, place: Place | None = None
+    ) -> StoredHistogram:
+        """Return the parts of `as_bytes`, with `side` bins of each sign at most.
+
+        Raises:
+            AtcError: BAD_HISTOGRAM if the bytes are not those of such a histogram.
+        """
+        start = len(_MAGIC) + _HEADER.size
+        if data[: len(_MAGIC)] != _MAGIC or len(data) < start + _CHECK.size:
+            raise BAD_HISTOGRAM.error("the bytes do not begin as a histogram does", place=place)
+        *parts, size = _HEADER.unpack_from(data, len(_MAGIC))
+        if len(data) != start + 8 * size + _CHECK.size:
+            raise BAD_HISTOGRAM.error(
+                f"a histogram with {size} bins has {start + 8 * size + _CHECK.size} bytes, "
+                f"found {len(data)}",
+                place=place,
+            )
+        if _CHECK.unpack(data[-_CHECK.size :])[0] != zlib.crc32(data[: -_CHECK.size]):
+            raise BAD_HISTOGRAM.error("the check sum of a histogram is wrong", place=place)
+        counts = np.frombuffer(data, "<i8", size, start).astype(np.int64)
+        made = cls(*parts, counts)
+        if not made._is_sound(least_exponent, side):
+            raise BAD_HISTOGRAM.error("the parts of a histogram contradict each other", place=place)
+        return made
+
+    def _is_sound(self, least_exponent: int, side: int) -> bool:
+        """Tell whether the parts fit together."""
+        last = self.first + self.counts.size - 1
+        return (
+            math.isfinite(self.low)
+            and math.isfinite(self.high)
+            and self.low <= self.high
+            and least_exponent <= self.exponent <= _LARGEST_EXPONENT
+            and -side < self.first
+            and last < side
+            and bool((self.counts >= 0).all())
+            and int(self.counts.sum()) == self.count
+            and self.zeros <= self.count
+        )
