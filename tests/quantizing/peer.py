@@ -20,7 +20,14 @@ if TYPE_CHECKING:
     Array = npt.NDArray[Any]
     Sample = Mapping[str, Array]
 
-__all__ = ["METHODS", "Errors", "errors_of", "quantized_by_onnxruntime", "results_of"]
+__all__ = [
+    "METHODS",
+    "Errors",
+    "errors_of",
+    "quantized_by_onnxruntime",
+    "quantized_here",
+    "results_of",
+]
 
 METHODS = ("MinMax", "Entropy", "Percentile")
 
@@ -107,3 +114,15 @@ def errors_of(found: Sequence[Sample], wanted: Sequence[Sample]) -> Errors:
         if math.isnan(noise):
             errors[name] = -math.inf
     return errors
+
+
+def quantized_here(model: Path, output: Path, samples: Sequence[Sample], **choice: Any) -> float:
+    """Write a model quantized by this package, as QDQ; return the seconds."""
+    from atc_py.quantizing.calibrate import calibrate
+    from atc_py.quantizing.samples import ArraySamples
+    from atc_py.quantizing.settings import QuantizeSettings
+
+    started = time.perf_counter()
+    with calibrate(model, ArraySamples(samples), QuantizeSettings(**choice)) as found:
+        found.written(output, form="qdq")
+    return time.perf_counter() - started
