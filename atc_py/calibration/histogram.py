@@ -122,9 +122,15 @@ class Histogram:
 
     def as_bytes(self) -> bytes:
         """Return the histogram as bytes that `from_bytes` reads."""
-        first, counts = self.counts()
+        filled = np.flatnonzero(self._counts)
         return StoredHistogram(
-            self.low, self.high, self.count, self.zeros, self._exponent, first, counts
+            self.low,
+            self.high,
+            self.count,
+            self.zeros,
+            self._exponent,
+            filled - (BINS_A_SIDE - 1),
+            self._counts[filled],
         ).as_bytes()
 
     @classmethod
@@ -138,8 +144,7 @@ class Histogram:
         made = cls()
         made.low, made.high = stored.low, stored.high
         made.count, made.zeros, made._exponent = stored.count, stored.zeros, stored.exponent
-        start = stored.first + BINS_A_SIDE - 1
-        made._counts[start : start + stored.counts.size] = stored.counts
+        made._counts[stored.bins + BINS_A_SIDE - 1] = stored.counts
         return made
 
     def __eq__(self, other: object) -> bool:

@@ -1,4 +1,4 @@
-"""Histograms as bytes: a header, the counts from the first bin with values to the last, a check sum."""
+"""Histograms as bytes: a header, numbers and counts of the bins that have values, a check sum."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["StoredHistogram"]
 
 _MAGIC = b"ATCH1\n"
-_HEADER = struct.Struct("<ddQQiiI")
+_HEADER = struct.Struct("<ddQQiI")
 _CHECK = struct.Struct("<I")
+_BYTES_A_BIN = 4 + 8
 _LARGEST_EXPONENT = 128
 
 
@@ -33,8 +34,8 @@ class StoredHistogram(NamedTuple):
         count: how many values there are.
         zeros: how many of them are 0.
         exponent: log2 of the width of the bins.
-        first: number of the first bin of `counts`.
-        counts: values in each bin from there.
+        bins: numbers of the bins that have values, ascending.
+        counts: how many each of them has.
     """
 
     low: float
@@ -42,13 +43,13 @@ class StoredHistogram(NamedTuple):
     count: int
     zeros: int
     exponent: int
-    first: int
+    bins: NDArray[np.int64]
     counts: NDArray[np.int64]
 
     def as_bytes(self) -> bytes:
         """Return the parts as bytes; equal parts are equal bytes."""
-        head = _HEADER.pack(*self[:6], self.counts.size)
-        body = _MAGIC + head + self.counts.astype("<i8").tobytes()
+        head = _MAGIC + _HEADER.pack(*self[:5], self.counts.size)
+        body = head + self.bins.astype("<i4").tobytes() + self.counts.astype("<i8").tobytes()
         return body + _CHECK.pack(zlib.crc32(body))
 
     @classmethod
@@ -64,31 +65,31 @@ class StoredHistogram(NamedTuple):
         if data[: len(_MAGIC)] != _MAGIC or len(data) < start + _CHECK.size:
             raise BAD_HISTOGRAM.error("the bytes do not begin as a histogram does", place=place)
         *parts, size = _HEADER.unpack_from(data, len(_MAGIC))
-        if len(data) != start + 8 * size + _CHECK.size:
+        length = start + _BYTES_A_BIN * size + _CHECK.size
+        if len(data) != length:
             raise BAD_HISTOGRAM.error(
-                f"a histogram with {size} bins has {start + 8 * size + _CHECK.size} bytes, "
-                f"found {len(data)}",
+                f"a histogram with {size} filled bins has {length} bytes, found {len(data)}",
                 place=place,
             )
         if _CHECK.unpack(data[-_CHECK.size :])[0] != zlib.crc32(data[: -_CHECK.size]):
             raise BAD_HISTOGRAM.error("the check sum of a histogram is wrong", place=place)
-        counts = np.frombuffer(data, "<i8", size, start).astype(np.int64)
-        made = cls(*parts, counts)
+        bins = np.frombuffer(data, "<i4", size, start).astype(np.int64)
+        counts = np.frombuffer(data, "<i8", size, start + 4 * size).astype(np.int64)
+        made = cls(*parts, bins, counts)
         if not made._is_sound(least_exponent, side):
             raise BAD_HISTOGRAM.error("the parts of a histogram contradict each other", place=place)
         return made
 
     def _is_sound(self, least_exponent: int, side: int) -> bool:
         """Tell whether the parts fit together."""
-        last = self.first + self.counts.size - 1
         return (
             math.isfinite(self.low)
             and math.isfinite(self.high)
             and self.low <= self.high
             and least_exponent <= self.exponent <= _LARGEST_EXPONENT
-            and -side < self.first
-            and last < side
-            and bool((self.counts >= 0).all())
+            and bool((np.diff(self.bins) > 0).all())
+            and bool((np.abs(self.bins) < side).all())
+            and bool((self.counts > 0).all())
             and int(self.counts.sum()) == self.count
             and self.zeros <= self.count
         )
