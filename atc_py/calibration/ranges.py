@@ -5,7 +5,9 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
+from atc_py.calibration.calibrators.ifmr import Ifmr
 from atc_py.calibration.calibrators.min_max import MinMax
+from atc_py.calibration.calibrators.mse import Mse
 from atc_py.calibration.value_range import Calibrator, RangeSettings, ValueRange
 
 if TYPE_CHECKING:
@@ -16,5 +18,7 @@ __all__ = ["CALIBRATORS", "Calibrator", "Range", "RangeSettings"]
 Range: TypeAlias = ValueRange
 """The short name that readers of this module use; `atc_py.fix` has a class of that name."""
 
-CALIBRATORS: Mapping[str, Calibrator] = MappingProxyType({"min-max": MinMax()})
+CALIBRATORS: Mapping[str, Calibrator] = MappingProxyType(
+    {"min-max": MinMax(), "ifmr": Ifmr(), "mse": Mse()}
+)
 """Calibrators by the name that an option gives them."""

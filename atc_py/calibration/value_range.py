@@ -108,11 +108,11 @@ class Calibrator(Protocol):
         """
 
 
-def require_values(histogram: Histogram) -> None:
-    """Refuse a histogram without values.
+def require_values(count: int) -> None:
+    """Refuse tensors without values.
 
     Raises:
         AtcError: NO_VALUES.
     """
-    if not histogram.count:
+    if not count:
         raise NO_VALUES.error("the tensor has no values, so that no range can be chosen")

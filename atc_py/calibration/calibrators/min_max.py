@@ -19,5 +19,5 @@ class MinMax(CountedCalibrator):
 
     def range_of(self, histogram: Histogram, settings: RangeSettings) -> ValueRange:
         """Return the bounds of the values."""
-        require_values(histogram)
+        require_values(histogram.count)
         return ValueRange(histogram.low, histogram.high)
