@@ -123,14 +123,21 @@ class Calibrated:
             ]
 
         if form == "qdq":
-            return self._raised().write_qdq(path, numbers, external=external)
+            return self.qdq_model.write_qdq(path, numbers, external=external)
         return self.model.write_ascend(path, numbers, external=external)
 
-    def _raised(self) -> FloatModel:
-        """Return the model at an opset that has QDQ per channel."""
+    @property
+    def qdq_model(self) -> FloatModel:
+        """The model at an opset that has QDQ per channel."""
         if self._qdq_model is None:
             self._qdq_model = self.model.raised(self.folder)
         return self._qdq_model
+
+    def forms(self) -> dict[str, Int8Layer]:
+        """Return the numbers of each layer of `qdq_model`, by its name."""
+        own = {each.name: each for each in self.layers}
+        found = self.qdq_model.found.layers
+        return {each.name: _int8_layer(each, own[each.name]) for each in found if each.name in own}
 
     def close(self) -> None:
         """Remove the temporary files."""

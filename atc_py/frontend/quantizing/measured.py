@@ -1,9 +1,9 @@
 """A float model with the int8 forms of its layers beside them, to measure what each costs.
 
-Each layer is computed in floats and in one or more int8 forms from the same data; sums of squares
-are outputs, so that no large tensor leaves the model. With switches, an input of the model says
-for each layer which form the layers after it read: the error of any set of layers at the model's
-outputs is one run.
+Each layer is computed in floats and in one or more int8 forms from the same data. Measured, sums of
+squares are outputs, so that no large tensor leaves the model. Switched, an input of the model says
+for each layer which form the layers after it read: the error that any set of layers makes at the
+model's outputs takes one run, and no new model.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
 __all__ = ["SWITCHES", "LayerSums", "write_measured"]
 
-SWITCHES = "atc_py/switches"
+_OWN = "atc_py"
+"""Start of the names of new values."""
+
+SWITCHES = f"{_OWN}/switches"
 """The input that says of each layer whether it is on int8."""
 
 
@@ -60,18 +63,20 @@ def write_measured(
 ) -> dict[str, LayerSums]:
     """Write the model with int8 forms beside its layers; return the sums by the layer's name.
 
+    With `switched` there are no sums: the model takes SWITCHES, a bool for each of `forms` in their
+    order, True where later layers read the first int8 form.
+
     Args:
         model: the float model, of an opset with scales for each channel.
         output: the file, in the folder of the model, so that weights beside it are found.
         forms: int8 forms by the name of the layer.
-        switched: have the input SWITCHES, a bool for each of `forms`, in their order: True where
-            later layers read the first int8 form.
+        switched: whether forms are switched, or measured.
 
     Raises:
         AtcError: CANNOT_WRITE.
     """
     proto = onnx.load(model.file.path, load_external_data=False)
-    writer = _Measured(proto.graph, switched=switched)
+    writer = _FormWriter(proto.graph)
     names = {each[0].layer.node.outputs[0]: name for name, each in forms.items()}
     nodes = [*proto.graph.node]
     del proto.graph.node[:]
@@ -81,8 +86,10 @@ def write_measured(
         name = names.get(node.output[0]) if node.output else None
         if name is None:
             proto.graph.node.append(node)
+        elif switched:
+            writer.switched(node, order[name], forms[name][0])
         else:
-            found[name] = writer.layer(node, order[name], forms[name])
+            found[name] = writer.measured(node, order[name], forms[name])
     if switched:
         switches = helper.make_tensor_value_info(SWITCHES, TensorProto.BOOL, [len(forms)])
         proto.graph.input.append(switches)
@@ -91,31 +98,35 @@ def write_measured(
     return {name: found[name] for name in forms if name in found}
 
 
-class _Measured:
+class _FormWriter:
     """Writer of layers with their int8 forms into a graph."""
 
-    def __init__(self, graph: onnx.GraphProto, *, switched: bool) -> None:
-        self._graph, self._switched = graph, switched
+    def __init__(self, graph: onnx.GraphProto) -> None:
+        self._graph = graph
 
-    def layer(self, node: onnx.NodeProto, at: int, forms: Sequence[Int8Layer]) -> LayerSums:
-        """Write a layer in floats and in its forms; return the names of the sums."""
-        value = node.output[0]
-        base = f"atc_py/{at}"
-        plain = f"{base}/float" if self._switched else value
-        again = onnx.NodeProto()
-        again.CopyFrom(node)
-        again.output[0] = plain
-        self._graph.node.append(again)
-        results = [self._form(node, f"{base}/{k}", form) for k, form in enumerate(forms)]
-        if self._switched:
-            index = self._constant(f"{base}/at", np.array(at, np.int64))
-            on = self._op("Gather", [SWITCHES, index], f"{base}/on")
-            self._op("Where", [on, results[0], plain], value)
+    def measured(self, node: onnx.NodeProto, at: int, forms: Sequence[Int8Layer]) -> LayerSums:
+        """Write a layer in floats, its forms, and the sums; return their names."""
+        plain = node.output[0]
+        self._graph.node.append(node)
+        results = [self._form(node, f"{_OWN}/{at}/{k}", form) for k, form in enumerate(forms)]
         noise = [
             self._squares(self._op("Sub", [each, plain], f"{each}/error")) for each in results
         ]
         power = [self._squares(each) for each in results]
-        return LayerSums(self._squares(plain, f"{base}/signal"), tuple(noise), tuple(power))
+        signal = self._op("ReduceSumSquare", [plain], f"{_OWN}/{at}/signal", keepdims=0)
+        return LayerSums(signal, tuple(noise), tuple(power))
+
+    def switched(self, node: onnx.NodeProto, at: int, form: Int8Layer) -> None:
+        """Write a layer in floats and in a form, of which a switch chooses."""
+        base, value = f"{_OWN}/{at}", node.output[0]
+        plain = onnx.NodeProto()
+        plain.CopyFrom(node)
+        plain.output[0] = f"{base}/float"
+        self._graph.node.append(plain)
+        result = self._form(node, base, form)
+        index = self._constant(f"{base}/at", np.array(at, np.int64))
+        on = self._op("Gather", [SWITCHES, index], f"{base}/on")
+        self._op("Where", [on, result, plain.output[0]], value)
 
     def _form(self, node: onnx.NodeProto, base: str, form: Int8Layer) -> str:
         """Write one int8 form of a layer; return its result."""
@@ -141,9 +152,9 @@ class _Measured:
         self._graph.node.append(made)
         return f"{base}/result"
 
-    def _squares(self, name: str, output: str = "") -> str:
+    def _squares(self, name: str) -> str:
         """Write the sum of the squares of a value."""
-        return self._op("ReduceSumSquare", [name], output or f"{name}/squares", keepdims=0)
+        return self._op("ReduceSumSquare", [name], f"{name}/squares", keepdims=0)
 
     def _op(self, op_type: str, inputs: Sequence[str], output: str, **attributes: Any) -> str:
         """Write a node with one result; return that."""
