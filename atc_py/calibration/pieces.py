@@ -55,6 +55,27 @@ class Pieces(NamedTuple):
         added = ((self.starts, 0.0), (self.ends, 0.0), (self.counts, float(count)))
         return Pieces(*(np.insert(old, at, new) for old, new in added))
 
+    def magnitudes(self) -> Pieces:
+        """Return the pieces of the magnitudes; those of two signs may cover each other."""
+        negative = self.ends <= 0
+        starts = np.where(negative, -self.ends, np.maximum(self.starts, 0))
+        ends = np.where(negative, -self.starts, np.maximum(self.ends, -self.starts))
+        order = np.argsort(starts, kind="stable")
+        return Pieces(starts[order], ends[order], self.counts[order])
+
+    def in_bins(self, edges: Floats) -> Floats:
+        """Return how many values there are between neighboring edges, which ascend.
+
+        The first and the last bin have the values beyond them too.
+        """
+        bounds = np.stack([self.starts, self.ends], axis=1).ravel()
+        if not self.counts.size:
+            return np.zeros(edges.size - 1)
+        total = np.cumsum(self.counts)
+        reached = np.stack([total - self.counts, total], axis=1).ravel()
+        inner = np.interp(edges[1:-1], bounds, reached)
+        return np.diff(inner, prepend=0, append=total[-1])
+
     def joined(self, at_most: int) -> Pieces:
         """Return at most so many pieces, neighbors joined."""
         each = -(-self.counts.size // at_most)

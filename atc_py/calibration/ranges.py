@@ -5,9 +5,12 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
+from atc_py.calibration.calibrators.entropy import Entropy
+from atc_py.calibration.calibrators.hfmg import Hfmg
 from atc_py.calibration.calibrators.ifmr import Ifmr
 from atc_py.calibration.calibrators.min_max import MinMax
 from atc_py.calibration.calibrators.mse import Mse
+from atc_py.calibration.calibrators.percentile import Percentile
 from atc_py.calibration.value_range import Calibrator, RangeSettings, ValueRange
 
 if TYPE_CHECKING:
@@ -19,6 +22,13 @@ Range: TypeAlias = ValueRange
 """The short name that readers of this module use; `atc_py.fix` has a class of that name."""
 
 CALIBRATORS: Mapping[str, Calibrator] = MappingProxyType(
-    {"min-max": MinMax(), "ifmr": Ifmr(), "mse": Mse()}
+    {
+        "min-max": MinMax(),
+        "percentile": Percentile(),
+        "entropy": Entropy(),
+        "ifmr": Ifmr(),
+        "hfmg": Hfmg(),
+        "mse": Mse(),
+    }
 )
 """Calibrators by the name that an option gives them."""

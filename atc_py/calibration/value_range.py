@@ -18,6 +18,7 @@ __all__ = ["Calibrator", "RangeSettings", "ValueRange", "require_values"]
 
 HFMG_BINS = (1024, 2048, 4096, 8192)
 
+_ROUNDED = 1 + 1e-9
 _ALL, _HALF, _LEAST_CODES, _MOST_BINS = 100, 0.5, 2, 2**14
 
 
@@ -80,7 +81,7 @@ class RangeSettings(msgspec.Struct, frozen=True, kw_only=True):
             "search_step": (
                 (self.search_end - self.search_start) / _MOST_BINS
                 <= self.search_step
-                <= self.search_end - self.search_start,
+                <= (self.search_end - self.search_start) * _ROUNDED,
                 "must be in (0, search_end - search_start], for at most 16385 factors",
             ),
             "hfmg_bins": (self.hfmg_bins in HFMG_BINS, f"must be one of {HFMG_BINS}"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -10,8 +10,8 @@ import msgspec
 from atc_py.frontend.quantizing.qdq_nodes import Int8Layer, TensorScale
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-    from tempfile import TemporaryDirectory
+    from collections.abc import Collection, Mapping, Sequence
+    from pathlib import Path
     from types import TracebackType
 
     import numpy as np
@@ -20,9 +20,13 @@ if TYPE_CHECKING:
     from atc_py.calibration.histogram import Histogram
     from atc_py.calibration.ranges import Range
     from atc_py.calibration.scales import ActivationScale
+    from atc_py.diag import Diagnostic, Words
     from atc_py.frontend.quantizing.float_model import FloatModel
     from atc_py.frontend.quantizing.layers import FloatLayer, FoundLayers
     from atc_py.frontend.rewriting.qdq.rewriting import Rewritten
+    from atc_py.quantizing.observe import Observed
+    from atc_py.quantizing.prepare import Prepared
+    from atc_py.quantizing.settings import QuantizeSettings
 
 __all__ = ["Calibrated", "CalibratedLayer"]
 
@@ -75,26 +79,53 @@ class Calibrated:
     It has files in a folder for temporary files: use it in a `with` block, or call `close`.
 
     Attributes:
-        source: the file of the float model.
+        original: the float model as it was given.
+        prepared: the rewrites of that.
         model: the float model after its equivalent rewrites, whose layers are quantized.
         layers: layers with numbers, producers first.
+        left: layers of `model` that stay in floats, with the reason.
+        warnings: what is odd about layers.
+        observed: what the samples showed; None where the numbers come from a record.
+        settings: the choices.
+        seconds: time of the calibration.
+        folder: a folder for temporary files; it is gone after `close`.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (the parts of a result)
         self,
-        source: Path,
-        model: FloatModel,
+        *,
+        original: FloatModel,
+        prepared: Prepared,
         layers: tuple[CalibratedLayer, ...],
-        folder: TemporaryDirectory[str],
+        left: Mapping[str, Words],
+        warnings: tuple[Diagnostic, ...],
+        observed: Observed | None,
+        settings: QuantizeSettings,
+        seconds: float,
+        folder: Path,
+        resources: ExitStack,
     ) -> None:
-        self.source, self.model, self.layers = source, model, layers
-        self._folder = folder
+        self.original, self.prepared, self.layers = original, prepared, layers
+        self.model = prepared.model
+        self.left, self.warnings, self.observed = left, warnings, observed
+        self.settings, self.seconds, self.folder = settings, seconds, folder
+        self._resources = resources
         self._qdq_model: FloatModel | None = None
 
-    @property
-    def folder(self) -> Path:
-        """The folder for temporary files; it is gone after `close`."""
-        return Path(self._folder.name)
+    def with_layers(self, layers: Sequence[CalibratedLayer]) -> Calibrated:
+        """Return the same with other numbers; it is open as long as this one is."""
+        return Calibrated(
+            original=self.original,
+            prepared=self.prepared,
+            layers=tuple(layers),
+            left=self.left,
+            warnings=self.warnings,
+            observed=self.observed,
+            settings=self.settings,
+            seconds=self.seconds,
+            folder=self.folder,
+            resources=ExitStack(),
+        )
 
     def written(
         self,
@@ -103,6 +134,7 @@ class Calibrated:
         form: str = "ascend",
         *,
         external: bool = False,
+        final: Path | None = None,
     ) -> Rewritten:
         """Write the model with layers on int8; return the record of the rewrite.
 
@@ -111,6 +143,7 @@ class Calibrated:
             layers: names of the layers that are to be on int8; None for all.
             form: `ascend` or `qdq`.
             external: put weights into a file beside the model.
+            final: the path, of the same name, that the file is moved to afterwards.
 
         Raises:
             AtcError: CANNOT_WRITE; NO_QDQ_FORM.
@@ -123,8 +156,9 @@ class Calibrated:
             ]
 
         if form == "qdq":
-            return self.qdq_model.write_qdq(path, numbers, external=external)
-        return self.model.write_ascend(path, numbers, external=external)
+            model = self.qdq_model
+            return model.write_qdq(path, numbers, external=external, final=final)
+        return self.model.write_ascend(path, numbers, external=external, final=final)
 
     @property
     def qdq_model(self) -> FloatModel:
@@ -141,9 +175,9 @@ class Calibrated:
 
     def close(self) -> None:
         """Remove the temporary files."""
-        self._folder.cleanup()
+        self._resources.close()
 
-    def __enter__(self) -> Calibrated:
+    def __enter__(self) -> Calibrated:  # noqa: PYI034  (Self is not in Python 3.10)
         return self
 
     def __exit__(

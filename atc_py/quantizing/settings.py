@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 
 from atc_py.calibration.ranges import RangeSettings
@@ -16,12 +18,16 @@ class QuantizeSettings(Result, frozen=True, kw_only=True):
     Attributes:
         calibrator: name of the calibrator of the layers' data.
         ranges: choices of calibrators.
-        weights: how scales of weights are chosen.
+        weights: how scales of weights are chosen: one of WEIGHT_METHODS.
         executor: the engine that runs the samples: one of EXECUTORS.
         skip: layers that stay in floats: names, or `OpType::T` for all of one operator.
-        skip_first: how many layers stay in floats, of those that read an input of the model.
-        skip_last: how many layers stay in floats, of those after which no layer follows.
-        resume: file that holds histograms between runs; "" for none.
+        skip_first: layers with fewer than so many layers in a row before them stay in floats.
+        skip_last: layers with fewer than so many layers in a row after them stay in floats.
+        fold_norms: fold BatchNormalization into the convolution before it.
+        equalize: balance channels between layers that follow one another.
+        smooth: move range from the data of products after a normalization into their weights.
+        correct_bias: take the mean error of each output channel off the bias.
+        resume: file that keeps histograms between runs; None for none.
     """
 
     calibrator: str = "min-max"
@@ -31,4 +37,8 @@ class QuantizeSettings(Result, frozen=True, kw_only=True):
     skip: tuple[str, ...] = ()
     skip_first: int = 0
     skip_last: int = 0
-    resume: str = ""
+    fold_norms: bool = True
+    equalize: bool = True
+    smooth: bool = True
+    correct_bias: bool = True
+    resume: Path | None = None

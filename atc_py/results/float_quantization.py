@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-
-
 if TYPE_CHECKING:
     from pathlib import Path
 

@@ -2,35 +2,41 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from onnxruntime.quantization.quant_utils import compute_scale_zp
 
 from atc_py.calibration.histogram import Histogram
 from atc_py.calibration.ranges import CALIBRATORS, Range, RangeSettings
-from atc_py.diag import AtcError
-from atc_py.diag.codes import NO_VALUES
+from atc_py.calibration.scales import activation_scale
+from tests.calibration.onnxruntime_ranges import min_max_range
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from pathlib import Path
 
 MIN_MAX = CALIBRATORS["min-max"]
+DEFAULT = RangeSettings()
 
 
 def test_range_is_from_the_lowest_to_the_highest() -> None:
     array = np.float32([0.25, 3, -1.5])
-    assert MIN_MAX.range_of_array(array, RangeSettings()) == Range(-1.5, 3)
-    assert MIN_MAX.range_of(Histogram.of(array), RangeSettings()) == Range(-1.5, 3)
+    assert MIN_MAX.range_of_array(array, DEFAULT) == Range(-1.5, 3)
+    assert MIN_MAX.range_of(Histogram.of(array), DEFAULT) == Range(-1.5, 3)
 
 
-@pytest.mark.parametrize("name", CALIBRATORS)
-def test_no_values_have_no_range(name: str) -> None:
-    empty: NDArray[Any] = np.zeros((0, 3), np.float32)
-    for choose in (
-        lambda: CALIBRATORS[name].range_of(Histogram(), RangeSettings()),
-        lambda: CALIBRATORS[name].range_of_array(empty, RangeSettings()),
-    ):
-        with pytest.raises(AtcError) as failed:
-            choose()
-        assert failed.value.diagnostics[0].code is NO_VALUES
+@pytest.mark.parametrize("seed", range(4))
+def test_range_and_scale_are_those_of_onnxruntime(seed: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(seed)
+    factor, shift = np.exp(3 * rng.standard_normal(2))
+    arrays = [
+        (rng.standard_normal((rows, 8)) * factor + shift).astype(np.float32) for rows in (5, 1, 9)
+    ]
+    found = MIN_MAX.range_of(Histogram.of(*arrays), DEFAULT)
+    assert found == min_max_range(arrays, tmp_path)
+    low, high = np.array(found.low, np.float32), np.array(found.high, np.float32)
+    zero, scale = compute_scale_zp(low, high, np.array(-128, np.int8), np.array(127, np.int8))
+    ours = activation_scale(found)
+    assert ours.scale == pytest.approx(float(scale), rel=1.2e-7)
+    assert ours.offset == int(zero)

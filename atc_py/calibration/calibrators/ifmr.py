@@ -24,7 +24,6 @@ from atc_py.calibration.scales import EPSILON
 from atc_py.calibration.value_range import ValueRange, require_values
 
 if TYPE_CHECKING:
-
     from numpy.typing import NDArray
 
     from atc_py.calibration.histogram import Histogram

@@ -1,10 +1,12 @@
-"""The calibrator `mse`: both ends of the range are searched for the least squared error.
+"""The calibrator `mse`: scale and offset are searched for the least squared error.
 
-The error is that of the int8 rule itself, scale and rounded offset, on all values that were counted.
-A grid of both clips, from the whole range to a hundredth of it, is searched first, then the
-surroundings of the best on finer and finer grids. Ranges up to 1.3 times as wide are tried too:
-values that are multiples of a step, such as those of pictures, can be on the grid of a wider range.
-The whole range is among the candidates and wins a tie.
+The error is that of the int8 rule itself, on all values that were counted. First both ends of the
+range are clipped independently, from the whole range to a hundredth of it. Around the best of these,
+scales and offsets are tried on finer and finer grids: the error has many small minima where codes
+meet the values that are most frequent. Ranges up to 1.3 times as wide as the values are tried too,
+since values that are multiples of a step, such as those of pictures, can be on the grid of such a
+range. The whole range is among the candidates and wins a tie. It is taken at once where its error is below
+what bins can tell: then the values are on the grid of its codes already.
 """
 
 from __future__ import annotations
@@ -16,11 +18,11 @@ import numpy as np
 
 from atc_py.calibration.calibrators.counted import CountedCalibrator
 from atc_py.calibration.pieces import pieces_of
-from atc_py.calibration.scales import activation_scale
+from atc_py.calibration.scales import EPSILON, ActivationScale, activation_scale
 from atc_py.calibration.value_range import ValueRange, require_values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from atc_py.calibration.histogram import Histogram
     from atc_py.calibration.pieces import Pieces
@@ -29,14 +31,16 @@ if TYPE_CHECKING:
 __all__ = ["Mse", "range_error"]
 
 _COARSE, _FINE = 1024, 4096
-"""Pieces on which the first grid is searched, and the finer ones."""
+"""Pieces on which clips are searched, and scales and offsets."""
 
-_LEAST_SHARE, _SHARES = 0.01, 25
+_SHARES = tuple(float(share) for share in np.geomspace(1, 0.01, 25))
 _WIDER = tuple(1 + at / 100 for at in range(1, 31))
-_NEAR, _ROUNDS = 4, 4
-"""Candidates on each side of the best one, and how often the grid is made finer by that factor."""
+_WIDEST = 254 / EPSILON
+"""Highest less lowest value of ranges that have a scale, symmetric ones as well."""
 
-_WHOLE = (1.0, 1.0)
+_CODES = range(-128, 128)
+_GRIDS = ((8, 2, 0.1, 20), (2, 1, 0.015, 15), (1, 1, 0.001, 10))
+"""Offsets on either side of the best and their step, share of the scale on either side and count."""
 
 
 class Mse(CountedCalibrator):
@@ -45,8 +49,9 @@ class Mse(CountedCalibrator):
     def range_of(self, histogram: Histogram, settings: RangeSettings) -> ValueRange:
         """Return the range with the least squared error."""
         require_values(histogram.count)
-        if histogram.low == histogram.high:
-            return ValueRange(histogram.low, histogram.high)
+        low, high = histogram.low, histogram.high
+        if low == high or max(high, 0) - min(low, 0) < 255 * EPSILON:
+            return ValueRange(low, high)
         return _Search(histogram, symmetric=settings.symmetric).best()
 
 
@@ -56,51 +61,76 @@ def range_error(pieces: Pieces, found: ValueRange, *, symmetric: bool = False) -
     Raises:
         AtcError: SCALE_OUT_OF_RANGE if the range has no scale.
     """
-    scale = activation_scale(found, symmetric=symmetric)
-    return pieces.error(scale.scale, -128 - scale.offset, 127 - scale.offset)
+    return _error(pieces, activation_scale(found, symmetric=symmetric))
 
 
 class _Search:
-    """A search over pairs of shares, of the lowest and of the highest value."""
+    """A search over scales and offsets."""
 
     def __init__(self, histogram: Histogram, *, symmetric: bool) -> None:
         self._symmetric = symmetric
         self._whole = ValueRange(histogram.low, histogram.high)
         self._pieces = pieces_of(histogram)
+        self._resolution = float(self._pieces.counts.sum()) * histogram.width**2 / 2
         largest = max(abs(histogram.low), abs(histogram.high))
         self._low = -largest if symmetric else min(histogram.low, 0.0)
         self._high = largest if symmetric else max(histogram.high, 0.0)
 
     def best(self) -> ValueRange:
         """Return the range with the least error."""
-        shares = [float(share) for share in np.geomspace(1, _LEAST_SHARE, _SHARES)]
-        found = self._least(self._pieces.joined(_COARSE), self._pairs(shares, shares))
-        fine, reach = self._pieces.joined(_FINE), shares[0] / shares[1]
-        for _ in range(_ROUNDS):
-            near = [reach ** (at / _NEAR) for at in range(-_NEAR, _NEAR + 1)]
-            pairs = self._pairs([found[0] * x for x in near], [found[1] * x for x in near])
-            found = self._least(fine, [found, *pairs])
-            reach **= 1 / _NEAR
-        wider = [pair for share in _WIDER for pair in ((share, share), (1.0, share), (share, 1.0))]
-        found = self._least(self._pieces, [_WHOLE, found, *wider])
-        return self._whole if found == _WHOLE else self._range(found)
+        whole = activation_scale(self._whole, symmetric=self._symmetric)
+        if _error(self._pieces, whole) <= self._resolution:
+            return self._whole
+        found = _least(self._pieces.joined(_COARSE), self._clipped())
+        fine = self._pieces.joined(_FINE)
+        for offsets, step, reach, count in _GRIDS:
+            around = range(found.offset - offsets, found.offset + offsets + 1, step)
+            shares = 1 + np.linspace(-reach, reach, 2 * count + 1)
+            found = _least(fine, [found, *self._near(found, around, shares.tolist())])
+        found = _least(self._pieces, [whole, found, *self._wider()])
+        return self._whole if found == whole else ValueRange(found.low, found.high)
 
-    def _pairs(
-        self, lows: Sequence[float], highs: Sequence[float]
-    ) -> Iterable[tuple[float, float]]:
-        """Return the pairs of shares to try; an end that is 0 has one."""
+    def _clipped(self) -> Iterable[ActivationScale]:
+        """Yield the scales of ranges that are clipped at both ends."""
         if self._symmetric:
-            return zip(highs, highs, strict=True)
-        return product(lows if self._low < 0 else [1.0], highs if self._high > 0 else [1.0])
+            pairs = list(zip(_SHARES, _SHARES, strict=True))
+        else:
+            lows, highs = (_SHARES if end else (1.0,) for end in (self._low, self._high))
+            pairs = list(product(lows, highs))
+        return (self._scale(low, high) for low, high in pairs)
 
-    def _least(self, pieces: Pieces, pairs: Iterable[tuple[float, float]]) -> tuple[float, float]:
-        """Return the first of the pairs with the least error."""
-        return min(pairs, key=lambda pair: self._error(pieces, pair))
+    def _near(
+        self, found: ActivationScale, offsets: Iterable[int], shares: list[float]
+    ) -> Iterable[ActivationScale]:
+        """Yield scales around one, for each of the offsets that the values allow."""
+        one_sided = self._symmetric or not (self._low and self._high)
+        tried = [found.offset] if one_sided else [at for at in offsets if at in _CODES]
+        for offset, share in product(tried, shares):
+            scale = float(np.float32(found.scale * share))
+            if EPSILON <= scale <= 1 / EPSILON:
+                yield ActivationScale(scale, offset)
 
-    def _error(self, pieces: Pieces, pair: tuple[float, float]) -> float:
-        """Return the error of a pair of shares."""
-        return range_error(pieces, self._range(pair), symmetric=self._symmetric)
+    def _wider(self) -> Iterable[ActivationScale]:
+        """Yield the scales of wider ranges than that of the values."""
+        for share in _WIDER:
+            if (self._high - self._low) * share > _WIDEST:
+                return
+            yield self._scale(share, share)
+            if self._low and self._high and not self._symmetric:
+                yield self._scale(1.0, share)
+                yield self._scale(share, 1.0)
 
-    def _range(self, pair: tuple[float, float]) -> ValueRange:
-        """Return the range of a pair of shares."""
-        return ValueRange(self._low * pair[0], self._high * pair[1])
+    def _scale(self, low: float, high: float) -> ActivationScale:
+        """Return the scale of the range between shares of both ends."""
+        found = ValueRange(self._low * low, self._high * high)
+        return activation_scale(found, symmetric=self._symmetric)
+
+
+def _least(pieces: Pieces, tried: Iterable[ActivationScale]) -> ActivationScale:
+    """Return the first of the scales with the least error."""
+    return min(tried, key=lambda scale: _error(pieces, scale))
+
+
+def _error(pieces: Pieces, scale: ActivationScale) -> float:
+    """Return the sum of squared errors of codes."""
+    return pieces.error(scale.scale, -128 - scale.offset, 127 - scale.offset)

@@ -60,21 +60,36 @@ class FloatModel:
         self.graph: WorkGraph = open_float(self.file)
         self.found: FoundLayers = find_layers(self.graph)
 
-    def write(self, output: Path) -> Written:
+    def write(self, output: Path, rewrite: Callable[[WorkGraph], None] | None = None) -> Written:
         """Write the float model.
+
+        Args:
+            output: the file.
+            rewrite: changes the graph before it is written.
 
         Raises:
             AtcError: CANNOT_WRITE.
         """
-        return write_onnx(self.file, open_float(self.file), output)
+        graph = open_float(self.file)
+        if rewrite is not None:
+            rewrite(graph)
+        return write_onnx(self.file, graph, output)
 
-    def write_ascend(self, output: Path, numbers: Numbers, *, external: bool = False) -> Rewritten:
+    def write_ascend(
+        self,
+        output: Path,
+        numbers: Numbers,
+        *,
+        external: bool = False,
+        final: Path | None = None,
+    ) -> Rewritten:
         """Write the model with layers on int8, in the form that Ascend's toolkit takes.
 
         Args:
             output: the file.
             numbers: returns the numbers of each layer that is to be on int8, of those found.
             external: put weights into a file beside the model.
+            final: the path, of the same name, that the file is moved to afterwards.
 
         Raises:
             AtcError: CANNOT_WRITE.
@@ -87,7 +102,14 @@ class FloatModel:
         opset, before = graph.opsets.get("", 0), bytes_read(self.file)
         return Rewritten(nodes, written.data, opset, before, written.bytes, None, bias)
 
-    def write_qdq(self, output: Path, numbers: Numbers, *, external: bool = False) -> Rewritten:
+    def write_qdq(
+        self,
+        output: Path,
+        numbers: Numbers,
+        *,
+        external: bool = False,
+        final: Path | None = None,
+    ) -> Rewritten:
         """Write the model with layers on int8, in QuantizeLinear and DequantizeLinear.
 
         The opset of the model must be 13 at least: see `raised`. Arguments are those of
@@ -97,7 +119,7 @@ class FloatModel:
             AtcError: CANNOT_WRITE.
         """
         graph = self._with_qdq(numbers)
-        written = write_onnx(self.file, graph, output, external=external)
+        written = write_onnx(self.file, graph, output, external=external, final=final)
         opset, before = graph.opsets.get("", 0), bytes_read(self.file)
         return Rewritten((), written.data, opset, before, written.bytes)
 

@@ -1,0 +1,48 @@
+"""The calibrator `percentile`: a share of the values is kept, the rest is clipped.
+
+With an offset, (100 - p) / 200 of the values are cut off at each side; if symmetric, (100 - p) / 100
+of the magnitudes. Within a bin, values are taken as evenly spread, where onnxruntime takes the lower
+edge of a bin that is 4 to 8 times as wide; the two agree to one of its bins.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from atc_py.calibration.calibrators.counted import CountedCalibrator
+from atc_py.calibration.pieces import pieces_of
+from atc_py.calibration.value_range import ValueRange, require_values
+
+if TYPE_CHECKING:
+    from atc_py.calibration.histogram import Histogram
+    from atc_py.calibration.pieces import Pieces
+    from atc_py.calibration.value_range import RangeSettings
+
+__all__ = ["Percentile"]
+
+
+class Percentile(CountedCalibrator):
+    """Range of the given share of the values."""
+
+    def range_of(self, histogram: Histogram, settings: RangeSettings) -> ValueRange:
+        """Return the range that keeps the share."""
+        require_values(histogram.count)
+        pieces = pieces_of(histogram).with_zeros(histogram.zeros)
+        cut = (1 - settings.percentile / 100) * histogram.count
+        if settings.symmetric:
+            bound = _value_at(pieces.magnitudes(), histogram.count - cut)
+            bound = min(bound, max(abs(histogram.low), abs(histogram.high)))
+            return ValueRange(-bound, bound)
+        low = _value_at(pieces, cut / 2)
+        high = _value_at(pieces, histogram.count - cut / 2)
+        return ValueRange(max(low, histogram.low), min(high, histogram.high))
+
+
+def _value_at(pieces: Pieces, rank: float) -> float:
+    """Return the value that `rank` of the values are not above."""
+    total = np.cumsum(pieces.counts)
+    at = min(int(np.searchsorted(total, rank)), total.size - 1)
+    share = 1 - (total[at] - rank) / pieces.counts[at]
+    return float(pieces.starts[at] + min(share, 1.0) * (pieces.ends[at] - pieces.starts[at]))

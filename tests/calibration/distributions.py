@@ -1,0 +1,56 @@
+"""Values as layers have them: the distributions on which calibrators are compared."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["NAMES", "values"]
+
+NAMES = (
+    "gauss",
+    "relu gauss",
+    "laplace",
+    "relu laplace",
+    "student t3",
+    "gelu",
+    "hswish",
+    "outliers",
+    "softmax",
+)
+
+
+def values(name: str, count: int = 200_000, seed: int = 1) -> NDArray[np.float32]:
+    """Return `count` values of a distribution; for softmax the next multiple of 64 below."""
+    rng = np.random.default_rng(seed)
+    gauss = rng.standard_normal(count)
+    laplace = rng.laplace(size=count)
+    found: NDArray[Any]
+    match name:
+        case "gauss":
+            found = gauss
+        case "relu gauss":
+            found = np.maximum(gauss, 0)
+        case "laplace":
+            found = laplace
+        case "relu laplace":
+            found = np.maximum(laplace, 0)
+        case "student t3":
+            found = rng.standard_t(3, count)
+        case "gelu":
+            found = gauss * 0.5 * (1 + np.array([math.erf(x) for x in gauss / math.sqrt(2)]))
+        case "hswish":
+            found = gauss * np.clip(gauss + 3, 0, 6) / 6
+        case "outliers":
+            found = np.where(rng.random(count) < 0.001, 40 * gauss, gauss)
+        case "softmax":
+            powers = np.exp(rng.standard_normal((count // 64, 64)))
+            found = powers / powers.sum(axis=1, keepdims=True)
+        case _:
+            raise ValueError(name)
+    return found.astype(np.float32).ravel()
