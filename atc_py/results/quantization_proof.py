@@ -37,7 +37,9 @@ class LayerCost(Result, frozen=True):
 
     Attributes:
         name: of the layer.
-        data_snr: signal to noise of its data as codes, in dB, by the histogram.
+        data_snr: signal to noise of its data as codes, in dB, by the histogram; None where its
+            numbers come from a record, and so is the next.
+        clipped: share of the values of its data that are outside the range of the codes.
         result: the error of its result, for data as in floats.
         outputs_snr: the least of the model's outputs with this layer alone on int8, in dB; None
             where that was not measured.
@@ -46,6 +48,7 @@ class LayerCost(Result, frozen=True):
 
     name: str
     data_snr: float | None
+    clipped: float | None
     result: ErrorFigures
     outputs_snr: float | None = None
     values: ValueShares | None = None
@@ -55,6 +58,7 @@ class LayerCost(Result, frozen=True):
         return {
             "name": self.name,
             "data_snr": self.data_snr,
+            "clipped": self.clipped,
             "result": self.result.as_json(),
             "outputs_snr": self.outputs_snr,
             "histogram": None if self.values is None else self.values.as_json(),
