@@ -32,7 +32,7 @@ _OPTIONS: tuple[Callable[[FC], FC], ...] = (
         "--seed", type=int, default=0, show_default=True, help="Seed of the random samples."
     ),
     click.option(
-        "--calibrator", type=click.Choice(CALIBRATORS), default="min-max", show_default=True,
+        "--calibrator", type=click.Choice(CALIBRATORS), default="mse", show_default=True,
         help="How ranges of the layers' data are chosen.",
     ),
     click.option(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from atc_py.calibration.ranges import CALIBRATORS
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.frontend.quantizing.float_model import FloatModel
+from atc_py.quantizing.bias_correction import with_corrected_biases
 from atc_py.quantizing.calibrated import Calibrated
 from atc_py.quantizing.checkpoint import Checkpoint, digest_of
 from atc_py.quantizing.numbers import LayerNumbers
@@ -67,7 +68,7 @@ def calibrate(
         )
         numbers = LayerNumbers(float_model, settings, seen.histograms)
         found = tuple(filter(None, map(numbers.of_layer, layers)))
-        return Calibrated(
+        made = Calibrated(
             original=original,
             prepared=prepared,
             layers=found,
@@ -75,7 +76,10 @@ def calibrate(
             warnings=tuple(numbers.warnings),
             observed=seen,
             settings=settings,
-            seconds=time.monotonic() - began,
+            seconds=0.0,
             folder=folder,
-            resources=stack.pop_all(),
+            resources=ExitStack(),
         )
+        if settings.correct_bias:
+            made = with_corrected_biases(made, samples, on_stage)
+        return made.owning(stack.pop_all(), time.monotonic() - began)

@@ -114,7 +114,7 @@ class Calibrated:
 
     def with_layers(self, layers: Sequence[CalibratedLayer]) -> Calibrated:
         """Return the same with other numbers; it is open as long as this one is."""
-        return Calibrated(
+        made = Calibrated(
             original=self.original,
             prepared=self.prepared,
             layers=tuple(layers),
@@ -126,6 +126,13 @@ class Calibrated:
             folder=self.folder,
             resources=ExitStack(),
         )
+        made._qdq_model = self._qdq_model
+        return made
+
+    def owning(self, resources: ExitStack, seconds: float) -> Calibrated:
+        """Take what is to be released by `close`; return this."""
+        self._resources, self.seconds = resources, seconds
+        return self
 
     def written(
         self,
@@ -156,8 +163,7 @@ class Calibrated:
             ]
 
         if form == "qdq":
-            model = self.qdq_model
-            return model.write_qdq(path, numbers, external=external, final=final)
+            return self.qdq_model.write_qdq(path, numbers, external=external, final=final)
         return self.model.write_ascend(path, numbers, external=external, final=final)
 
     @property

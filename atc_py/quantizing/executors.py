@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from atc_py.diag import Place
+from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_OPTION, NO_ONNXRUNTIME, REFERENCE_FAILED
 from atc_py.frontend.quantizing.watched import write_watched
 
@@ -29,6 +29,9 @@ EXECUTORS = ("auto", "ort", "sim")
 
 _ERRORS = 3
 """Severity of onnxruntime's log messages that are shown."""
+
+
+_FLOAT32 = "must_keep_origin_dtype"
 
 
 class Executor(Protocol):
@@ -124,7 +127,7 @@ class _Onnxruntime:
 
 
 class _Simulated:
-    """The simulator in float32, compiled for each list of input shapes that comes."""
+    """The simulator in float32 if it can be, compiled for each list of input shapes that comes."""
 
     name = "sim"
 
@@ -151,20 +154,27 @@ class _Simulated:
 
     def _model(self, shapes: Mapping[str, tuple[int, ...]]) -> Model:
         """Return the model for inputs of these shapes."""
-        from atc_py.pipeline.convert import convert
         from atc_py.running.model import Model
 
         key = tuple(sorted(shapes.items()))
         if key not in self._models:
             path = self._watched.with_name(f"{self._watched.stem}.{len(self._models)}.om")
-            convert(
-                self._watched,
-                path,
-                input_shape=shapes,
-                precision_mode="must_keep_origin_dtype",
-            )
+            self._convert(path, shapes)
             self._models[key] = Model(path)
         return self._models[key]
+
+    def _convert(self, path: Path, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        """Compile the model in float32, or in float16 where the operator list has no float32.
+
+        Raises:
+            AtcError: what compiling raises in float16.
+        """
+        from atc_py.pipeline.convert import convert
+
+        with suppress(AtcError):
+            convert(self._watched, path, input_shape=shapes, precision_mode=_FLOAT32)
+            return
+        convert(self._watched, path, input_shape=shapes)
 
 
 def _failure(model: Path, error: Exception) -> Exception:

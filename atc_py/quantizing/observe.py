@@ -18,6 +18,7 @@ from atc_py.system.signal_guard import undisturbed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -121,6 +122,7 @@ def run_samples(  # noqa: PLR0913  (a run and its observers)
     choice: str,
     see: Callable[[int, str, Mapping[str, NDArray[Any]]], None],
     *,
+    path: Path | None = None,
     start: int = 0,
     stage: str = "calibrate",
     on_stage: Callable[[str], None] | None = None,
@@ -133,6 +135,7 @@ def run_samples(  # noqa: PLR0913  (a run and its observers)
         samples: what it is fed.
         choice: the engine, one of EXECUTORS.
         see: called with position, label and values of each sample.
+        path: the file that runs in place of the model's, with the same inputs.
         start: position of the first sample that is run.
         stage: what the run is for, in the progress.
         on_stage: called with the progress.
@@ -141,7 +144,7 @@ def run_samples(  # noqa: PLR0913  (a run and its observers)
         AtcError: what samples, the engine and `see` raise.
     """
     ports = ports_of_model(model)
-    executor = start_executor(choice, model.file.path, names, [port.name for port in ports])
+    executor = start_executor(choice, path or model.file.path, names, [port.name for port in ports])
     began = time.monotonic()
     try:
         for position, (label, feeds) in enumerate(checked(samples, ports)):

@@ -30,7 +30,7 @@ class QuantizeSettings(Result, frozen=True, kw_only=True):
         resume: file that keeps histograms between runs; None for none.
     """
 
-    calibrator: str = "min-max"
+    calibrator: str = "mse"
     ranges: RangeSettings = msgspec.field(default_factory=RangeSettings)
     weights: str = "min-max"
     executor: str = "auto"

@@ -58,7 +58,9 @@ def pair_network(path: Path) -> Path:
     x = net.input("x", [1, 3, 12, 12])
     x = net.add("Conv", [x, uneven(net, "w1", 16, 3, 3, 3), net.weight("b1", 16)], "c1")
     x = net.add("Relu", [x], "r1")
-    x = net.add("Conv", [x, uneven(net, "w2", 16, 1, 3, 3, sign=-1), net.weight("b2", 16)], "c2", group=16)
+    x = net.add(
+        "Conv", [x, uneven(net, "w2", 16, 1, 3, 3, sign=-1), net.weight("b2", 16)], "c2", group=16
+    )
     x = net.add("Relu", [x], "r2")
     x = net.add("MaxPool", [x], "p", kernel_shape=[2, 2])
     net.add("Conv", [x, net.weight("w3", 6, 16, 2, 2)], "y")

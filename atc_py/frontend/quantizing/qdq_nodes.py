@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from atc_py.frontend.reading.attributes import numeric_attributes
 from atc_py.frontend.rewriting.qdq.writer import Writer
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from atc_py.frontend.folding.graph import WorkGraph, WorkNode
     from atc_py.frontend.quantizing.layers import FloatLayer
 
-__all__ = ["Int8Layer", "TensorScale", "put_qdq"]
+__all__ = ["Int8Layer", "TensorScale", "put_qdq", "takes_bias"]
 
 _ALL_MOVED = frozenset(
     {
@@ -66,6 +67,21 @@ class Int8Layer(msgspec.Struct, frozen=True, eq=False):
     codes: NDArray[np.int8]
     scale: NDArray[np.float32]
     bias: NDArray[np.float32] | None = None
+
+
+def takes_bias(graph: WorkGraph, layer: FloatLayer) -> bool:
+    """Return True if a layer can get another bias.
+
+    Not a product, and not a Gemm whose addend is computed or differs from row to row.
+    """
+    if layer.kind == "MatMul":
+        return False
+    if layer.kind != "Gemm" or not layer.bias:
+        return True
+    const = graph.consts.get(layer.bias)
+    if const is None or numeric_attributes(layer.node).get("beta", 1.0) == 0:
+        return False
+    return const.shape in {(), (1,), (1, 1), (layer.channels,), (1, layer.channels)}
 
 
 def put_qdq(graph: WorkGraph, layers: Sequence[Int8Layer]) -> None:
