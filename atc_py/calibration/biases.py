@@ -26,7 +26,8 @@ _MARGIN = 1.0001
 
 def deq_scales(scale_d: float, scales_w: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the factors of AscendDequant, s_d * s_w, float32."""
-    return np.float32(scale_d) * scales_w
+    factors: NDArray[np.float32] = np.float32(scale_d) * scales_w
+    return factors
 
 
 def scales_that_hold_bias(
@@ -76,4 +77,5 @@ def bias_correction(
     """
     difference = original.astype(np.float64) - quantized.astype(np.float64)
     rows = np.moveaxis(difference, axis, 0).reshape(difference.shape[axis], -1)
-    return rows.mean(axis=1).astype(np.float32)
+    means: NDArray[np.float32] = rows.mean(axis=1).astype(np.float32)
+    return means

@@ -79,17 +79,15 @@ def equalized(layers: Sequence[ChannelLayer]) -> tuple[ChannelLayer, ...]:
 
 def output_peaks(layer: ChannelLayer) -> NDArray[np.float32]:
     """Return the largest |w| of each output channel."""
-    return np.abs(channel_rows(layer.weight, layer.output_axis)).max(axis=1, initial=0)
+    return _peaks(channel_rows(layer.weight, layer.output_axis))
 
 
 def input_peaks(layer: ChannelLayer) -> NDArray[np.float32]:
     """Return the largest |w| of each input channel, the groups one after the other."""
     if layer.groups == 1:
-        return np.abs(channel_rows(layer.weight, layer.input_axis)).max(axis=1, initial=0)
+        return _peaks(channel_rows(layer.weight, layer.input_axis))
     grouped = layer.weight.reshape(layer.groups, -1, *layer.weight.shape[1:])
-    return np.concatenate(
-        [np.abs(channel_rows(group, layer.input_axis)).max(axis=1) for group in grouped]
-    )
+    return np.concatenate([_peaks(channel_rows(group, layer.input_axis)) for group in grouped])
 
 
 def high_bias(beta: NDArray[Any], gamma: NDArray[Any]) -> NDArray[np.float32]:
@@ -97,7 +95,14 @@ def high_bias(beta: NDArray[Any], gamma: NDArray[Any]) -> NDArray[np.float32]:
 
     beta and gamma are shift and scale of the BatchNormalization that was folded in.
     """
-    return np.maximum(beta - 3 * np.abs(gamma), 0).astype(np.float32)
+    kept: NDArray[np.float32] = np.maximum(beta - 3 * np.abs(gamma), 0).astype(np.float32)
+    return kept
+
+
+def _peaks(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the largest magnitude of each row."""
+    peaks: NDArray[np.float32] = np.abs(rows).max(axis=1, initial=0)
+    return peaks
 
 
 def _step(layers: list[ChannelLayer], at: int) -> NDArray[np.float64]:

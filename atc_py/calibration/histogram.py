@@ -155,11 +155,13 @@ class Histogram:
 
     def _include(self, low: float, high: float, count: int) -> None:
         """Take in the bounds of values, and widen the bins until they hold these."""
-        self.low = min(self.low, low) if self.count else low
-        self.high = max(self.high, high) if self.count else high
+        # Adding 0.0 makes 0.0 of -0.0, which compares equal, so that either could be the least.
+        self.low = (min(self.low, low) if self.count else low) + 0.0
+        self.high = (max(self.high, high) if self.count else high) + 0.0
         self.count += count
         largest = max(abs(low), abs(high))
-        needed = max(math.frexp(largest)[1] - _SIDE_BITS, _LEAST_EXPONENT)
+        bits = math.frexp(largest)[1] if largest else _LEAST_EXPONENT
+        needed = max(bits - _SIDE_BITS, _LEAST_EXPONENT)
         if needed > self._exponent:
             self._counts = _narrowed(self._counts, needed - self._exponent)
             self._exponent = needed

@@ -27,7 +27,9 @@ __all__ = ["channel_peaks", "smoothing_factors"]
 def channel_peaks(array: NDArray[Any], axis: int) -> NDArray[np.float32]:
     """Return the largest magnitude of each index of `axis`; 0 where there are no values."""
     rows = np.moveaxis(array, axis, 0).reshape(array.shape[axis], -1)
-    return np.maximum(rows.max(axis=1, initial=0), -rows.min(axis=1, initial=0)).astype(np.float32)
+    peaks = np.maximum(rows.max(axis=1, initial=0), -rows.min(axis=1, initial=0))
+    single: NDArray[np.float32] = peaks.astype(np.float32)
+    return single
 
 
 def smoothing_factors(

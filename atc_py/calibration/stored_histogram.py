@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import struct
 import zlib
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from atc_py.diag.codes import BAD_HISTOGRAM
@@ -25,7 +26,7 @@ _BYTES_A_BIN = 4 + 8
 _LARGEST_EXPONENT = 128
 
 
-class StoredHistogram(NamedTuple):
+class StoredHistogram(msgspec.Struct, frozen=True, eq=False):
     """The parts of a histogram.
 
     Attributes:
@@ -48,7 +49,9 @@ class StoredHistogram(NamedTuple):
 
     def as_bytes(self) -> bytes:
         """Return the parts as bytes; equal parts are equal bytes."""
-        head = _MAGIC + _HEADER.pack(*self[:5], self.counts.size)
+        head = _MAGIC + _HEADER.pack(
+            self.low, self.high, self.count, self.zeros, self.exponent, self.counts.size
+        )
         body = head + self.bins.astype("<i4").tobytes() + self.counts.astype("<i8").tobytes()
         return body + _CHECK.pack(zlib.crc32(body))
 
@@ -64,7 +67,7 @@ class StoredHistogram(NamedTuple):
         start = len(_MAGIC) + _HEADER.size
         if data[: len(_MAGIC)] != _MAGIC or len(data) < start + _CHECK.size:
             raise BAD_HISTOGRAM.error("the bytes do not begin as a histogram does", place=place)
-        *parts, size = _HEADER.unpack_from(data, len(_MAGIC))
+        low, high, count, zeros, exponent, size = _HEADER.unpack_from(data, len(_MAGIC))
         length = start + _BYTES_A_BIN * size + _CHECK.size
         if len(data) != length:
             raise BAD_HISTOGRAM.error(
@@ -75,7 +78,7 @@ class StoredHistogram(NamedTuple):
             raise BAD_HISTOGRAM.error("the check sum of a histogram is wrong", place=place)
         bins = np.frombuffer(data, "<i4", size, start).astype(np.int64)
         counts = np.frombuffer(data, "<i8", size, start + 4 * size).astype(np.int64)
-        made = cls(*parts, bins, counts)
+        made = cls(low, high, count, zeros, exponent, bins, counts)
         if not made._is_sound(least_exponent, side):
             raise BAD_HISTOGRAM.error("the parts of a histogram contradict each other", place=place)
         return made

@@ -133,12 +133,14 @@ def _usable(scales: NDArray[np.float32]) -> NDArray[np.float32]:
 def _row_errors(rows: NDArray[np.float32], scales: NDArray[np.float32]) -> NDArray[np.float64]:
     """Return the sum of squared errors of each row."""
     error = _codes(rows, scales[:, None]) * scales[:, None] - rows
-    return np.einsum("ij,ij->i", error, error, dtype=np.float64)
+    sums: NDArray[np.float64] = np.einsum("ij,ij->i", error, error, dtype=np.float64)
+    return sums
 
 
 def _codes(values: NDArray[np.float32], scales: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return sat(round(values / scales)) as float32."""
-    return np.clip(np.rint(values / scales), -128, 127)
+    codes: NDArray[np.float32] = np.clip(np.rint(values / scales), -128, 127)
+    return codes
 
 
 def _broadcast(scales: NDArray[np.float32], axis: int | None, rank: int) -> NDArray[np.float32]:

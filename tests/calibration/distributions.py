@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["NAMES", "values"]
+__all__ = ["NAMES", "f32", "values"]
 
 NAMES = (
     "gauss",
@@ -54,3 +54,8 @@ def values(name: str, count: int = 200_000, seed: int = 1) -> NDArray[np.float32
         case _:
             raise ValueError(name)
     return found.astype(np.float32).ravel()
+
+
+def f32(numbers: Any) -> NDArray[np.float32]:
+    """Return numbers in lists as an array of float32."""
+    return np.array(numbers, np.float32)

@@ -14,12 +14,13 @@ from atc_py.calibration.biases import (
 from atc_py.calibration.weights import quantized_weights, weight_scales
 from atc_py.diag import AtcError
 from atc_py.diag.codes import SCALE_OUT_OF_RANGE
+from tests.calibration.distributions import f32
 from tests.calibration.test_weights import WEIGHTS
 
 
 def test_bias_has_no_term_of_the_offset() -> None:
     scales = weight_scales(WEIGHTS, 0, "arq")
-    bias = quantized_bias(np.float32([0.1, -0.2, 3, 0.001]), 0.02, scales)
+    bias = quantized_bias(f32([0.1, -0.2, 3, 0.001]), 0.02, scales)
     assert bias.tolist() == [640, -10, 7500, 21]
     sums = quantized_weights(WEIGHTS, scales).astype(np.int64).sum(axis=1)
     assert sums.tolist() == [64, 0, 64, -64]
@@ -28,10 +29,10 @@ def test_bias_has_no_term_of_the_offset() -> None:
 
 def test_offset_and_sum_of_weights_give_the_float_result() -> None:
     """The compiler's term -z * S is what an unfolded layer lacks."""
-    weights = np.float32([[0.5, 0.25]])
+    weights = f32([[0.5, 0.25]])
     scales = weight_scales(weights, 0, "min-max")
     codes = quantized_weights(weights, scales).astype(np.int64)
-    data = np.rint(np.float32([1, -0.5]) / np.float32(0.02)) + -20
+    data = np.rint(f32([1, -0.5]) / np.float32(0.02)) + -20
     factor = deq_scales(0.02, scales)
     assert codes.tolist() == [[127, 64]]
     assert data.tolist() == [30, -45]
@@ -40,7 +41,7 @@ def test_offset_and_sum_of_weights_give_the_float_result() -> None:
 
 
 def test_bias_beyond_int32_is_refused_or_its_scale_raised() -> None:
-    bias, scales = np.float32([1e-3, 100]), np.float32([1e-6, 1e-6])
+    bias, scales = f32([1e-3, 100]), f32([1e-6, 1e-6])
     with pytest.raises(AtcError) as failed:
         quantized_bias(bias, 1e-4, scales)
     assert failed.value.diagnostics[0].code is SCALE_OUT_OF_RANGE
@@ -49,7 +50,7 @@ def test_bias_beyond_int32_is_refused_or_its_scale_raised() -> None:
     ratio = 1.0001 * 1e12 / 2147483647
     np.testing.assert_allclose(raised, [1e-6, 1e-6 * ratio], rtol=1e-6)
     assert np.abs(quantized_bias(bias, 1e-4, raised)).max() < 2**31
-    one = scales_that_hold_bias(bias, 1e-4, np.float32([1e-6]))
+    one = scales_that_hold_bias(bias, 1e-4, f32([1e-6]))
     np.testing.assert_allclose(one, [1e-6 * ratio], rtol=1e-6)
     assert np.array_equal(scales_that_hold_bias(bias, 1.0, scales), scales)
 
@@ -57,7 +58,7 @@ def test_bias_beyond_int32_is_refused_or_its_scale_raised() -> None:
 def test_correction_is_the_mean_error_of_each_channel() -> None:
     rng = np.random.default_rng(0)
     original = rng.standard_normal((2, 3, 4, 5)).astype(np.float32)
-    shift = np.float32([0.5, -1, 0]).reshape(1, 3, 1, 1)
+    shift = f32([0.5, -1, 0]).reshape(1, 3, 1, 1)
     noise = rng.standard_normal((2, 1, 4, 5)).astype(np.float32)
     noise -= noise.mean()
     found = bias_correction(original, original - shift + noise)

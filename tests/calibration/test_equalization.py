@@ -17,6 +17,7 @@ from atc_py.calibration.equalization import (
 )
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_OPTION
+from tests.calibration.distributions import f32
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,15 +28,15 @@ def relu(values: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def test_pair_of_the_reference() -> None:
-    first = ChannelLayer(np.float32([[4, -2], [0.1, 0.05]]), np.float32([1, 0.2]))
-    second = ChannelLayer(np.float32([[0.25, -8], [0.5, 2]]), np.float32([0, 1]))
+    first = ChannelLayer(f32([[4, -2], [0.1, 0.05]]), f32([1, 0.2]))
+    second = ChannelLayer(f32([[0.25, -8], [0.5, 2]]), f32([0, 1]))
     left, right = equalized((first, second))
     np.testing.assert_allclose(left.weight, [[1.414214, -0.707107], [0.894427, 0.447214]], 1e-5)
     assert left.bias is not None
     np.testing.assert_allclose(left.bias, [0.353553, 1.788854], 1e-5)
     np.testing.assert_allclose(right.weight, [[0.707107, -0.894427], [1.414214, 0.223607]], 1e-5)
     np.testing.assert_allclose(output_peaks(left), input_peaks(right), 1e-6)
-    x = np.float32([1, -1])
+    x = f32([1, -1])
     for one, two in ((first, second), (left, right)):
         assert one.bias is not None
         assert two.bias is not None
@@ -44,9 +45,9 @@ def test_pair_of_the_reference() -> None:
 
 
 def test_depthwise_layer_between_two_has_the_ranges_of_both() -> None:
-    first = ChannelLayer(np.float32([[8], [1]]).reshape(2, 1, 1, 1))
-    middle = ChannelLayer(np.float32([[1], [4]]).reshape(2, 1, 1, 1), groups=2)
-    last = ChannelLayer(np.float32([[0.125, 2]]).reshape(1, 2, 1, 1))
+    first = ChannelLayer(f32([[8], [1]]).reshape(2, 1, 1, 1))
+    middle = ChannelLayer(f32([[1], [4]]).reshape(2, 1, 1, 1), groups=2)
+    last = ChannelLayer(f32([[0.125, 2]]).reshape(1, 2, 1, 1))
     assert middle.is_depthwise
     found = equalized((first, middle, last))
     for peaks in (output_peaks(found[0]), output_peaks(found[1]), input_peaks(found[2])):
@@ -93,8 +94,8 @@ def test_grouped_layer_has_inputs_by_group() -> None:
 
 
 def test_channels_of_zeros_keep_their_factor() -> None:
-    first = ChannelLayer(np.float32([[0, 0], [4, 1]]), np.float32([3, 1]))
-    second = ChannelLayer(np.float32([[5, 1]]))
+    first = ChannelLayer(f32([[0, 0], [4, 1]]), f32([3, 1]))
+    second = ChannelLayer(f32([[5, 1]]))
     left, right = equalized((first, second))
     assert left.bias is not None
     assert left.bias.tolist() == [3, 0.5]
@@ -109,4 +110,4 @@ def test_layers_that_do_not_follow_are_refused() -> None:
 
 
 def test_high_bias_is_what_relu_lets_through() -> None:
-    assert high_bias(np.float32([5, -1]), np.float32([1, 0.5])).tolist() == [2, 0]
+    assert high_bias(f32([5, -1]), f32([1, 0.5])).tolist() == [2, 0]

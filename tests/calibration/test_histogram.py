@@ -14,6 +14,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from atc_py.calibration.histogram import BINS_A_SIDE, Histogram
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_HISTOGRAM, BAD_OPTION, VALUES_NOT_FINITE
+from tests.calibration.distributions import f32
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -70,21 +71,21 @@ def test_memory_is_the_same_for_any_number_of_values() -> None:
 @pytest.mark.parametrize(
     "array",
     [
-        np.float16([1.5, -3]),
+        np.array([1.5, -3], np.float16),
         np.array([1.5, -3], ml_dtypes.bfloat16),
-        np.float64([1.5, -3]),
-        np.asfortranarray(np.float32([[1.5], [-3]])),
-        np.float32([1.5, 9, -3])[::2],
+        np.array([1.5, -3], np.float64),
+        np.asfortranarray(f32([[1.5], [-3]])),
+        f32([1.5, 9, -3])[::2],
     ],
 )
 def test_other_dtypes_are_compared_as_float32(array: NDArray[Any]) -> None:
-    assert Histogram.of(array) == Histogram.of(np.float32([1.5, -3]))
-    assert Histogram.of(np.uint8([0, 255])) == Histogram.of(np.float32([0, 255]))
+    assert Histogram.of(array) == Histogram.of(f32([1.5, -3]))
+    assert Histogram.of(np.array([0, 255], np.uint8)) == Histogram.of(f32([0, 255]))
 
 
 @pytest.mark.parametrize("value", [1e-45, -1e-45, 1e-40, 1e30, 3.4028235e38, 0.0, -0.0, 7.0])
 def test_one_value_at_the_ends_of_float32(value: float) -> None:
-    found = Histogram.of(np.float32([value]))
+    found = Histogram.of(f32([value]))
     assert found.low == found.high == np.float32(value)
     assert found.counts()[1].tolist() == [1]
 
@@ -92,14 +93,14 @@ def test_one_value_at_the_ends_of_float32(value: float) -> None:
 @pytest.mark.parametrize(
     "array",
     [
-        np.float32([1, np.nan]),
-        np.float32([np.inf]),
-        np.float16([-np.inf]),
-        np.float64([1e39]),
+        f32([1, np.nan]),
+        f32([np.inf]),
+        np.array([-np.inf], np.float16),
+        np.array([1e39], np.float64),
     ],
 )
 def test_values_that_are_not_finite_are_refused(array: NDArray[Any]) -> None:
-    found = Histogram.of(np.float32([1, 2]))
+    found = Histogram.of(f32([1, 2]))
     before = found.as_bytes()
     with pytest.raises(AtcError) as failed:
         found.add(array)
@@ -107,7 +108,7 @@ def test_values_that_are_not_finite_are_refused(array: NDArray[Any]) -> None:
     assert found.as_bytes() == before
 
 
-@pytest.mark.parametrize("array", [np.complex64([1]), np.array(["1"]), np.array([None])])
+@pytest.mark.parametrize("array", [np.array([1], np.complex64), np.array(["1"]), np.array([None])])
 def test_dtypes_without_real_numbers_are_refused(array: NDArray[Any]) -> None:
     with pytest.raises(AtcError) as failed:
         Histogram.of(array)
@@ -115,7 +116,7 @@ def test_dtypes_without_real_numbers_are_refused(array: NDArray[Any]) -> None:
 
 
 def test_damaged_bytes_are_refused() -> None:
-    whole = Histogram.of(np.float32([1, -2, 3])).as_bytes()
+    whole = Histogram.of(f32([1, -2, 3])).as_bytes()
     damaged = [whole[:n] for n in range(len(whole))]
     damaged += [whole + b"\0"]
     damaged += [whole[:n] + bytes([whole[n] ^ 1]) + whole[n + 1 :] for n in range(len(whole))]
@@ -123,3 +124,12 @@ def test_damaged_bytes_are_refused() -> None:
         with pytest.raises(AtcError) as failed:
             Histogram.from_bytes(data)
         assert failed.value.diagnostics[0].code is BAD_HISTOGRAM
+
+
+def test_zeros_of_both_signs_and_zeros_first_do_not_count() -> None:
+    zero, negative, value = f32([0.0]), f32([-0.0]), f32([0.25])
+    whole = Histogram.of(f32([0.0, -0.0, 0.25]))
+    assert whole.width == 2.0**-14
+    assert Histogram.of(value, negative, zero) == whole
+    assert Histogram.of(negative, zero, value) == whole
+    assert Histogram.of(negative) == Histogram.of(zero)

@@ -11,6 +11,7 @@ from onnxruntime.quantization.quant_utils import compute_scale_zp
 from atc_py.calibration.histogram import Histogram
 from atc_py.calibration.ranges import CALIBRATORS, Range, RangeSettings
 from atc_py.calibration.scales import activation_scale
+from tests.calibration.distributions import f32
 from tests.calibration.onnxruntime_ranges import min_max_range
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ DEFAULT = RangeSettings()
 
 
 def test_range_is_from_the_lowest_to_the_highest() -> None:
-    array = np.float32([0.25, 3, -1.5])
+    array = f32([0.25, 3, -1.5])
     assert MIN_MAX.range_of_array(array, DEFAULT) == Range(-1.5, 3)
     assert MIN_MAX.range_of(Histogram.of(array), DEFAULT) == Range(-1.5, 3)
 

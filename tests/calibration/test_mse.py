@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 
@@ -11,8 +13,11 @@ from atc_py.calibration.histogram import Histogram
 from atc_py.calibration.pieces import pieces_of
 from atc_py.calibration.ranges import CALIBRATORS, Range, RangeSettings
 from atc_py.calibration.scales import activation_scale
-from tests.calibration.distributions import NAMES, values
+from tests.calibration.distributions import NAMES, f32, values
 from tests.calibration.onnxruntime_ranges import collected_range
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 MSE = CALIBRATORS["mse"]
 
@@ -58,10 +63,10 @@ def test_error_of_a_range_is_that_of_its_values(name: str) -> None:
     [
         np.arange(256, dtype=np.float32) / 255,
         (np.arange(256, dtype=np.float32) - 100) * 0.25,
-        np.repeat(np.float32([-1, 0, 1]), 50),
+        np.repeat(f32([-1, 0, 1]), 50),
     ],
 )
-def test_values_on_a_grid_of_codes_have_no_error(array: np.ndarray) -> None:  # type: ignore[type-arg]
+def test_values_on_a_grid_of_codes_have_no_error(array: NDArray[np.float32]) -> None:
     found = activation_scale(MSE.range_of_array(array, RangeSettings()))
     assert sqnr(array, fake_quantized(array, found)) > 80
 
@@ -76,5 +81,5 @@ def test_tenths_are_on_the_grid_of_a_wider_range() -> None:
 
 
 def test_whole_range_wins_where_nothing_is_gained() -> None:
-    array = np.float32([0, 255])
+    array = f32([0, 255])
     assert MSE.range_of_array(array, RangeSettings()) == Range(0, 255)

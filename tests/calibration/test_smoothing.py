@@ -10,11 +10,12 @@ import pytest
 from atc_py.calibration.smoothing import channel_peaks, smoothing_factors
 from atc_py.diag import AtcError, Code
 from atc_py.diag.codes import BAD_OPTION, SCALE_OUT_OF_RANGE, VALUES_NOT_FINITE
+from tests.calibration.distributions import f32
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-DATA, TAPS = np.float32([8, 0.5, 2, 0, 1]), np.float32([0.5, 0.5, 0, 0.4, 0.25])
+DATA, TAPS = f32([8, 0.5, 2, 0, 1]), f32([0.5, 0.5, 0, 0.4, 0.25])
 
 
 @pytest.mark.parametrize(
@@ -36,8 +37,8 @@ def test_zeros_reach_the_largest_magnitude_of_the_others() -> None:
 
 
 def test_example_of_smoothquant() -> None:
-    x = np.float32([[1, 16, -2, 6], [-2, 8, -1, -9]])
-    w = np.float32([[2, 1, -2], [1, -1, -1], [2, -1, -2], [-1, -1, 1]])
+    x = f32([[1, 16, -2, 6], [-2, 8, -1, -9]])
+    w = f32([[2, 1, -2], [1, -1, -1], [2, -1, -2], [-1, -1, 1]])
     assert channel_peaks(x, 1).tolist() == [2, 16, 2, 9]
     assert channel_peaks(w, 0).tolist() == [2, 1, 2, 1]
     factors = smoothing_factors(channel_peaks(x, 1), channel_peaks(w, 0))
@@ -52,7 +53,7 @@ def test_example_of_smoothquant() -> None:
 def test_sides_of_zeros_alone_have_factors_of_1(strength: float) -> None:
     for left, right in ((DATA * 0, TAPS), (DATA, TAPS * 0), (DATA * 0, TAPS * 0)):
         assert smoothing_factors(left, right, strength).tolist() == [1] * 5
-    apart = smoothing_factors(np.float32([1, 0]), np.float32([0, 1]), strength)
+    apart = smoothing_factors(f32([1, 0]), f32([0, 1]), strength)
     assert apart.tolist() == [1, 1]
 
 
@@ -62,8 +63,8 @@ def test_sides_of_zeros_alone_have_factors_of_1(strength: float) -> None:
         (DATA, TAPS, 1.5, BAD_OPTION),
         (DATA, TAPS, float("nan"), BAD_OPTION),
         (DATA, TAPS[1:], 0.5, BAD_OPTION),
-        (np.float32([np.inf]), np.float32([1]), 0.5, VALUES_NOT_FINITE),
-        (np.float32([1e30]), np.float32([1e-6]), 0.5, SCALE_OUT_OF_RANGE),
+        (f32([np.inf]), f32([1]), 0.5, VALUES_NOT_FINITE),
+        (f32([1e30]), f32([1e-6]), 0.5, SCALE_OUT_OF_RANGE),
     ],
 )
 def test_magnitudes_without_factors_are_refused(

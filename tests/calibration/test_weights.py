@@ -19,18 +19,19 @@ from atc_py.calibration.weights import (
 from atc_py.diag import AtcError, Code
 from atc_py.diag.codes import BAD_OPTION, SCALE_OUT_OF_RANGE, VALUES_NOT_FINITE
 from atc_py.tensor.scale_words import GraphWords, encode_graph
+from tests.calibration.distributions import f32
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-WEIGHTS = np.float32(
+WEIGHTS = f32(
     [[0.5, -1, 0.25, 0.75], [0, 0, 0, 0], [2.54, -1.27, 0.02, 0.01], [-0.3, 0.1, 0.2, -0.15]]
 )
 
 
 def test_arq_scales_are_those_of_amct() -> None:
     scales = weight_scales(WEIGHTS, 0, "arq")
-    np.testing.assert_array_equal(scales, np.float32([0.0078125, 1, 0.02, 0.0023437501]))
+    np.testing.assert_array_equal(scales, f32([0.0078125, 1, 0.02, 0.0023437501]))
     assert quantized_weights(WEIGHTS, scales).tolist() == [
         [64, -128, 32, 96],
         [0, 0, 0, 0],
@@ -38,7 +39,7 @@ def test_arq_scales_are_those_of_amct() -> None:
         [-128, 43, 85, -64],
     ]
     whole = weight_scales(WEIGHTS, None, "arq")
-    np.testing.assert_array_equal(whole, np.float32([0.02]))
+    np.testing.assert_array_equal(whole, f32([0.02]))
     assert quantized_weights(WEIGHTS, whole, None).tolist() == [
         [25, -50, 12, 38],
         [0, 0, 0, 0],
@@ -90,7 +91,7 @@ def test_mse_errs_least_and_channels_less_than_the_tensor(seed: int) -> None:
 
 @pytest.mark.parametrize("method", WEIGHT_METHODS)
 def test_tiny_weights_and_zeros_have_scale_1(method: str) -> None:
-    weights = np.float32([[0, 0], [1e-45, -1e-6], [127, 0]])
+    weights = f32([[0, 0], [1e-45, -1e-6], [127, 0]])
     scales = weight_scales(weights, 0, method)
     assert scales.tolist() == [1, 1, 1]
     assert quantized_weights(weights, scales).tolist() == [[0, 0], [0, 0], [127, 0]]
@@ -99,12 +100,12 @@ def test_tiny_weights_and_zeros_have_scale_1(method: str) -> None:
 @pytest.mark.parametrize(
     ("weights", "method", "code"),
     [
-        (np.float32([[1, np.nan]]), "arq", VALUES_NOT_FINITE),
-        (np.float32([[1, np.inf]]), "mse", VALUES_NOT_FINITE),
-        (np.float32([[1, 1e30]]), "min-max", SCALE_OUT_OF_RANGE),
-        (np.float32([[1, -3e38]]), "mse", SCALE_OUT_OF_RANGE),
+        (f32([[1, np.nan]]), "arq", VALUES_NOT_FINITE),
+        (f32([[1, np.inf]]), "mse", VALUES_NOT_FINITE),
+        (f32([[1, 1e30]]), "min-max", SCALE_OUT_OF_RANGE),
+        (f32([[1, -3e38]]), "mse", SCALE_OUT_OF_RANGE),
         (np.zeros((0, 3), np.float32), "mse", BAD_OPTION),
-        (np.float32([[1]]), "least", BAD_OPTION),
+        (f32([[1]]), "least", BAD_OPTION),
         (np.array([["a"]]), "arq", BAD_OPTION),
     ],
 )

@@ -1,0 +1,198 @@
+"""Numbers of protobuf's text format: float32 values that keep their spelling, and places of fields."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+import numpy as np
+
+from atc_py.aipp.text_format import TextFormatError, read_fields
+from atc_py.diag import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from atc_py.aipp.text_format import TextField, TextPlace, TextValue
+    from atc_py.diag import AtcError, Code
+
+__all__ = ["SpelledFloat", "TextFile", "quoted", "spelled"]
+
+
+T = TypeVar("T")
+
+_Read: TypeAlias = "Callable[[TextValue], T | None]"
+_WHOLE = re.compile(r"-?(0[xX][0-9a-fA-F]{1,16}|[1-9][0-9]{0,18}|0)")
+_TRUTH = {"true": True, "t": True, "True": True, "1": True}
+_TRUTH |= {"false": False, "f": False, "False": False, "0": False}
+
+
+class SpelledFloat(float):
+    """A float32 that was read from a text and is written as it stood there."""
+
+    __slots__ = ("text",)
+
+    text: str
+
+    @classmethod
+    def of(cls, text: str) -> SpelledFloat:
+        """Return the float32 of a text.
+
+        Raises:
+            ValueError: the text is not a number.
+        """
+        named = text.lower().removeprefix("-") in {"inf", "infinity", "nan"}
+        with np.errstate(over="ignore"):
+            made = cls(np.float32(float(text if named else text.rstrip("fF"))))
+        made.text = text
+        return made
+
+    def __reduce__(self) -> tuple[Callable[[str], SpelledFloat], tuple[str]]:
+        return SpelledFloat.of, (self.text,)
+
+
+def spelled(value: float) -> str:
+    """Return a float32 as text: as it was read, or with the fewest digits that give it again."""
+    if isinstance(value, SpelledFloat):
+        return value.text
+    text = str(np.float32(value))
+    return text.removesuffix(".0")
+
+
+class TextFile:
+    """A text of fields whose faults have a code and a place.
+
+    Attributes:
+        fields: the fields of the outermost message.
+    """
+
+    def __init__(self, text: str, path: str | None, code: Code) -> None:
+        """Read the text.
+
+        Raises:
+            AtcError: `code` with the place if the text does not follow the grammar.
+        """
+        self._path, self._code = path, code
+        try:
+            self.fields = read_fields(text)
+        except TextFormatError as error:
+            raise code.error(error.message, place=self.place(error.place, error.field)) from None
+
+    def place(self, at: TextPlace, field: str | None = None) -> Place:
+        """Return the place of a line and column."""
+        return Place(self._path, field=field, line=at.line, column=at.column)
+
+    def message(self, field: TextField) -> tuple[TextField, ...]:
+        """Return the fields of a field that is a message."""
+        if field.fields is None:
+            raise self.wrong(field, "must be a message in braces")
+        return field.fields
+
+    def values(self, field: TextField) -> tuple[TextValue, ...]:
+        """Return the values of a field, one or those of a list."""
+        if field.fields is not None:
+            raise self.wrong(field, "must be a value")
+        return field.values
+
+    def string(self, field: TextField) -> str:
+        """Return the text in quotes of a field."""
+        return self._one(field, _string, "a text in quotes")
+
+    def word(self, field: TextField) -> str:
+        """Return the bare word or the text in quotes of a field."""
+        return self._one(field, _word, "a word")
+
+    def truth(self, field: TextField) -> bool:
+        """Return the true or false of a field."""
+        return self._one(field, _truth, "true or false")
+
+    def number(self, field: TextField) -> SpelledFloat:
+        """Return the number of a field; it may be infinite or NaN."""
+        return self._one(field, _as_float, "a number")
+
+    def whole(self, field: TextField) -> int:
+        """Return the whole number of a field."""
+        return self._one(field, _as_whole, "a whole number")
+
+    def numbers(self, field: TextField) -> list[SpelledFloat]:
+        """Return the number or the list of numbers of a field."""
+        return [self._each(field, value, _as_float, "a number") for value in self.values(field)]
+
+    def wholes(self, field: TextField) -> list[int]:
+        """Return the whole number or the list of them."""
+        return [
+            self._each(field, value, _as_whole, "a whole number") for value in self.values(field)
+        ]
+
+    def strings(self, field: TextField) -> list[str]:
+        """Return the text in quotes or the list of such texts."""
+        return [
+            self._each(field, value, _string, "a text in quotes") for value in self.values(field)
+        ]
+
+    def wrong(self, field: TextField, words: str) -> AtcError:
+        """Return the error of a field."""
+        return self._code.error(f"{field.name} {words}", place=self.place(field.place, field.name))
+
+    def _one(self, field: TextField, read: _Read[T], kind: str) -> T:
+        """Return the only value of a field."""
+        values = self.values(field)
+        if len(values) != 1:
+            raise self.wrong(field, f"must be {kind}, found a list of {len(values)}")
+        return self._each(field, values[0], read, kind)
+
+    def _each(self, field: TextField, value: TextValue, read: _Read[T], kind: str) -> T:
+        """Return a value as `read` understands it."""
+        found = read(value)
+        if found is None:
+            raise self.wrong(field, f"must be {kind}, found {value.text!r}")
+        return found
+
+
+def _as_float(value: TextValue) -> SpelledFloat | None:
+    """Return a number."""
+    try:
+        return None if value.is_string else SpelledFloat.of(value.text)
+    except ValueError:
+        return None
+
+
+def _as_whole(value: TextValue) -> int | None:
+    """Return a whole number of at most 64 bits."""
+    if value.is_string or not _WHOLE.fullmatch(value.text):
+        return None
+    return int(value.text, 0)
+
+
+def _string(value: TextValue) -> str | None:
+    """Return a text in quotes; escaped bytes beyond ASCII are UTF-8, as protobuf writes them."""
+    if not value.is_string:
+        return None
+    try:
+        return value.text.encode("latin-1").decode()
+    except UnicodeError:
+        return value.text
+
+
+def _word(value: TextValue) -> str:
+    """Return a bare word, or a text in quotes."""
+    return value.text
+
+
+def _truth(value: TextValue) -> bool | None:
+    """Return true or false."""
+    return None if value.is_string else _TRUTH.get(value.text)
+
+
+def quoted(text: str) -> str:
+    """Return a text in quotes; what is not printable ASCII is escaped, as protobuf does."""
+    named = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "'": "\\'", "\\": "\\\\"}
+    made = []
+    for char in text:
+        if char in named:
+            made.append(named[char])
+        elif " " <= char <= "~":
+            made.append(char)
+        else:
+            made += [f"\\{byte:03o}" for byte in char.encode()]
+    return f'"{"".join(made)}"'
