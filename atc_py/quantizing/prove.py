@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -10,8 +10,7 @@ import numpy as np
 from atc_py.calibration.errors import decibels
 from atc_py.calibration.pieces import pieces_of
 from atc_py.quantizing.fall_back import cost_order, fall_back
-from atc_py.quantizing.observe import ports_of_model
-from atc_py.quantizing.samples import checked
+from atc_py.quantizing.sample_choice import chosen_samples
 from atc_py.quantizing.speeds import estimated_speed, with_times
 from atc_py.quantizing.trial_model import TrialModel, form_errors
 from atc_py.results.output_error import ErrorFigures
@@ -20,17 +19,13 @@ from atc_py.results.quantization_proof import LayerCost, QuantizationProof, Valu
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from numpy.typing import NDArray
-
     from atc_py.calibration.histogram import Histogram
     from atc_py.calibration.scales import ActivationScale
     from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
     from atc_py.quantizing.samples import Samples
     from atc_py.results.output_error import ErrorSums
 
-    Feeds = Mapping[str, NDArray[Any]]
-
-__all__ = ["ProofSettings", "chosen_samples", "proved"]
+__all__ = ["ProofSettings", "proved"]
 
 _BINS = 96
 """Bins of a histogram in a report."""
@@ -62,7 +57,7 @@ def proved(
         AtcError: what samples and the executor raise.
     """
     tell = on_stage or _no_progress
-    feeds = chosen_samples(found, samples, settings.samples)
+    feeds = chosen_samples(found.model, samples, settings.samples)
     executor = found.settings.executor
     tell("measure layers")
     own = form_errors(found, {name: (form,) for name, form in found.forms().items()}, feeds, executor)
@@ -87,19 +82,6 @@ def proved(
             searched = with_times(found, searched, shapes, settings.soc)
     costs = tuple(_layer_cost(each, own[each.name][0], ratios) for each in found.layers)
     return chosen, QuantizationProof(len(feeds), outputs, costs, searched, speed=speed)
-
-
-def chosen_samples(found: Calibrated, samples: Samples, most: int) -> list[Feeds]:
-    """Return at most so many samples, at even distances.
-
-    Raises:
-        AtcError: what samples raise.
-    """
-    ports = ports_of_model(found.model)
-    step = max(-(-samples.count // most), 1)
-    return [
-        feeds for at, (_, feeds) in enumerate(checked(samples, ports)) if at % step == 0
-    ]
 
 
 def _layer_cost(
