@@ -36,7 +36,7 @@ class ProofSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         target: least figures of every output; empty for none.
-        samples: most samples on which errors are measured.
+        samples: most samples on which errors are measured; 0 to measure nothing.
         soc: the SoC whose times are estimated; "" for no times.
     """
 

@@ -55,6 +55,7 @@ class FloatRequest(msgspec.Struct, frozen=True, kw_only=True):
         external: put weights into a file beside the model.
         operator_list: the list whose rules what is written is compared with, which fails nothing.
         settings: choices of the calibration.
+        proof: what is measured, and the target that the outputs have to reach.
     """
 
     data: Sequence[str | os.PathLike[str]] | Sequence[Mapping[str, NDArray[Any]]] = ()
@@ -64,6 +65,7 @@ class FloatRequest(msgspec.Struct, frozen=True, kw_only=True):
     external: bool = False
     operator_list: str = DEFAULT_LIST
     settings: QuantizeSettings = msgspec.field(default_factory=QuantizeSettings)
+    proof: ProofSettings = msgspec.field(default_factory=ProofSettings)
 
 
 def quantize_float(
