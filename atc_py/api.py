@@ -135,7 +135,9 @@ def quantize(  # noqa: PLR0913  (keywords, each of them an option)
     | Sequence[Mapping[str, npt.NDArray[np.generic]]] = (),
     random: int = 0,
     seed: int = 0,
+    input_shape: str | Mapping[str, Sequence[int]] = "",
     format: str = "ascend",  # noqa: A002  (the option's name)
+    record: str | os.PathLike[str] | None = None,
     external_data: bool = False,
     operator_list: str | None = None,
     on_stage: Callable[[str], None] | None = None,
@@ -151,7 +153,10 @@ def quantize(  # noqa: PLR0913  (keywords, each of them an option)
             first axis, `NAME=PATH` of each input, or the arrays of each sample by input.
         random: number of random samples, in place of `data`.
         seed: of random samples.
+        input_shape: dims of inputs that the model leaves open, for random samples and raw files.
         format: `ascend`, the form that Ascend's toolkit takes, `qdq`, that of ONNX runtimes, or `both`.
+        record: file for scales and offsets in the format of Ascend's quantizer. It is written; without
+            samples it is read in place of calibrating.
         external_data: put weights into a separate file, which is always done for 1.8 GB or more.
         operator_list: the list whose rules what is written is compared with, which fails nothing;
             by default as in `convert`.
@@ -175,7 +180,9 @@ def quantize(  # noqa: PLR0913  (keywords, each of them an option)
         data=(data,) if isinstance(data, str | os.PathLike) else tuple(data),  # type: ignore[arg-type]
         random=random,
         seed=seed,
+        input_shapes=input_shapes(input_shape),
         form=format,
+        record=optional_path(record),
         external=external_data,
         operator_list=chosen_list(operator_list),
         settings=quantize_settings(choice),

@@ -62,7 +62,7 @@ def _rules_or_layers(command: Callable[..., Any]) -> Callable[..., Any]:
 def quantize(context: click.Context, **given: Any) -> None:
     """Quantize MODEL, a float ONNX file, or write a quantized one in another form.
 
-    With --data or --random, MODEL is a float model. It is run over the samples, and its
+    With --data, --random or --record, MODEL is a float model. It is run over the samples, and its
     convolutions and products of matrices are written on int8 with the scales that follow from
     them.
 
@@ -76,9 +76,9 @@ def quantize(context: click.Context, **given: Any) -> None:
     if any(given[name] for name in SAMPLES):
         _quantize_float(context, given, as_json=as_json)
         return
-    _refuse(context, CALIBRATING, "has no effect without --data or --random")
+    _refuse(context, CALIBRATING, "has no effect without --data, --random or --record")
     if given["form"] == "both":
-        raise click.UsageError("--format both has no effect without --data or --random")
+        raise click.UsageError("--format both has no effect without --data, --random or --record")
     _rewrite({**given}, as_json=as_json)
 
 

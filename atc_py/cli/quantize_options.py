@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from atc_py.cli.options import INPUT_SHAPE
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CALIBRATING", "SAMPLES", "calibration_options"]
 
-SAMPLES = ("data", "random")
+SAMPLES = ("data", "random", "record")
 """Parameters that say that the model is a float model."""
 
 CALIBRATORS = ("min-max", "percentile", "entropy", "ifmr", "hfmg", "mse")
@@ -25,12 +27,18 @@ _OPTIONS: tuple[Callable[[FC], FC], ...] = (
         "an .npz or .npy file with the samples along the first axis. May be repeated, for each input.",
     ),
     click.option(
-        "--random", type=click.IntRange(min=1), default=None, metavar="N",
+        "--random", type=click.IntRange(min=1), default=0, metavar="N",
         help="Calibrate MODEL, a float model, with N random samples, to try things out.",
+    ),
+    click.option(
+        "--record", type=click.Path(), metavar="FILE",
+        help="Write scales and offsets to FILE, in the format of Ascend's quantizer; without --data and "
+        "--random, read them from FILE in place of calibrating.",
     ),
     click.option(
         "--seed", type=int, default=0, show_default=True, help="Seed of the random samples."
     ),
+    INPUT_SHAPE,
     click.option(
         "--calibrator", type=click.Choice(CALIBRATORS), default="mse", show_default=True,
         help="How ranges of the layers' data are chosen.",
@@ -84,6 +92,7 @@ _OPTIONS: tuple[Callable[[FC], FC], ...] = (
 CALIBRATING = frozenset(
     {
         "seed",
+        "input_shape",
         "calibrator",
         "percentile",
         "symmetric",

@@ -10,6 +10,7 @@ import msgspec
 from atc_py.calibration.histogram import Histogram
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_SAMPLE
+from atc_py.frontend.folding.bind import observe_inputs
 from atc_py.frontend.reading.tensors import dtype_of_element, element_name
 from atc_py.quantizing.executors import start_executor
 from atc_py.quantizing.samples import checked
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from atc_py.frontend.quantizing.float_model import FloatModel
     from atc_py.quantizing.checkpoint import Checkpoint
     from atc_py.quantizing.samples import Samples
+    from atc_py.tensor.shapes import Shape
 
 __all__ = ["Observed", "observe", "ports_of_model", "run_samples"]
 
@@ -46,13 +48,18 @@ class Observed(msgspec.Struct, frozen=True, eq=False):
     executor: str
 
 
-def ports_of_model(model: FloatModel) -> tuple[Port, ...]:
-    """Return the inputs of a model; dims that it leaves open are None.
+def ports_of_model(
+    model: FloatModel, shapes: Mapping[str, Shape] | None = None
+) -> tuple[Port, ...]:
+    """Return the inputs of a model; dims that it and `shapes` leave open are None.
 
     Raises:
-        AtcError: BAD_SAMPLE for an input of a type that no sample can have.
+        AtcError: BAD_SAMPLE for an input of a type that no sample can have; BAD_INPUT_SHAPE for
+            shapes that fit no input.
     """
     found = []
+    own = model.file
+    observed = observe_inputs(own.path, own.inputs, shapes or {}, None, own.nodes)
     for each in model.file.inputs:
         dtype = dtype_of_element(each.element)
         if dtype is None or each.dims is None:
@@ -61,8 +68,7 @@ def ports_of_model(model: FloatModel) -> tuple[Port, ...]:
                 f"no sample can be made for input {each.name!r}, which is {kind}",
                 place=Place(str(model.file.path), field=f"input {each.name}"),
             )
-        dims = tuple(dim if isinstance(dim, int) else None for dim in each.dims)
-        found.append(Port(each.name, dtype, dims))
+        found.append(Port(each.name, dtype, observed[each.name].dims or ()))
     return tuple(found)
 
 

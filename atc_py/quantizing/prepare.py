@@ -12,22 +12,22 @@ from atc_py.frontend.quantizing.float_model import FloatModel
 from atc_py.frontend.quantizing.fold_norms import fold_norms
 from atc_py.frontend.quantizing.layer_constants import LayerConstants
 from atc_py.frontend.quantizing.layers import find_layers
-from atc_py.quantizing.balancing import ChannelStatistics, chosen_balance
+from atc_py.quantizing.balancing import Balance, ChannelStatistics, chosen_balance
 from atc_py.quantizing.observe import run_samples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from atc_py.frontend.folding.graph import WorkGraph
     from atc_py.frontend.quantizing.balance_sites import BalanceSite
-    from atc_py.quantizing.balancing import Balance
     from atc_py.quantizing.samples import Feeds, Samples
     from atc_py.quantizing.settings import QuantizeSettings
 
-__all__ = ["Prepared", "prepare"]
+__all__ = ["FirstSamples", "Prepared", "prepare", "prepare_with_factors"]
 
 _SAMPLES = 16
 """Samples from which channels are balanced."""
@@ -66,7 +66,7 @@ class FirstSamples:
 def prepare(
     original: FloatModel,
     folder: Path,
-    samples: Samples | None,
+    samples: Samples,
     settings: QuantizeSettings,
     skipped: Collection[str],
     on_stage: Callable[[str], None] | None = None,
@@ -76,7 +76,7 @@ def prepare(
     Args:
         original: the float model.
         folder: where its files go.
-        samples: what it is fed; None where no samples are there, and channels are not balanced.
+        samples: what it is fed.
         settings: which rewrites are done.
         skipped: layers that stay in floats.
         on_stage: called with the progress.
@@ -84,6 +84,51 @@ def prepare(
     Raises:
         AtcError: what samples and the executor raise.
     """
+    model, folded = _with_folded_norms(original, folder, settings)
+    sites = [
+        each
+        for each in balance_sites(model.graph, model.found)
+        if (settings.smooth if each.maker is None else settings.equalize)
+        and not all(layer.name in skipped for layer in each.readers)
+    ]
+    if not sites:
+        return Prepared(model, folded, ())
+    statistics = _statistics(model, sites, samples, settings, on_stage)
+
+    def choose(constants: LayerConstants, site: BalanceSite) -> Balance | None:
+        own = statistics.get(site.tensor)
+        return None if own is None else chosen_balance(constants, site, own)
+
+    return _balanced(model, folder, folded, choose)
+
+
+def prepare_with_factors(
+    original: FloatModel,
+    folder: Path,
+    settings: QuantizeSettings,
+    factors: Mapping[str, NDArray[np.float32]],
+) -> Prepared:
+    """Return a model that computes the same as `original`, its channels scaled as asked.
+
+    Args:
+        original: the float model.
+        folder: where its files go.
+        settings: which rewrites are done.
+        factors: what the channels of a layer's data are divided by, by the layer's name.
+    """
+    model, folded = _with_folded_norms(original, folder, settings)
+
+    def choose(_constants: LayerConstants, site: BalanceSite) -> Balance | None:
+        asked = factors.get(site.readers[0].name)
+        return None if asked is None else Balance(site, asked, 0.0, 0.0)
+
+    return _balanced(model, folder, folded, choose) if factors else Prepared(model, folded, ())
+
+
+def _with_folded_norms(
+    original: FloatModel, folder: Path, settings: QuantizeSettings
+) -> tuple[FloatModel, int]:
+    """Return the model with its normalizations folded, and how many these are."""
     folded = 0
 
     def fold(graph: WorkGraph) -> None:
@@ -92,25 +137,22 @@ def prepare(
 
     path = folder / "prepared.onnx"
     original.write(path, fold)
-    model = FloatModel(path)
-    sites = [
-        each
-        for each in balance_sites(model.graph, model.found)
-        if (settings.smooth if each.maker is None else settings.equalize)
-        and not all(layer.name in skipped for layer in each.readers)
-    ]
-    if samples is None or not sites:
-        return Prepared(model, folded, ())
-    statistics = _statistics(model, sites, samples, settings, on_stage)
+    return FloatModel(path), folded
+
+
+def _balanced(
+    model: FloatModel,
+    folder: Path,
+    folded: int,
+    choose: Callable[[LayerConstants, BalanceSite], Balance | None],
+) -> Prepared:
+    """Return the model with the channels of each site scaled as `choose` says."""
     balances: list[Balance] = []
 
     def balance(graph: WorkGraph) -> None:
         constants = LayerConstants(graph)
-        names = {site.tensor for site in sites}
         for site in balance_sites(graph, find_layers(graph)):
-            if site.tensor not in names:
-                continue
-            found = chosen_balance(constants, site, statistics[site.tensor])
+            found = choose(constants, site)
             if found is not None:
                 apply_factors(constants, site, found.factors)
                 balances.append(found)

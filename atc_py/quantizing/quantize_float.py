@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from atc_py.diag import Sink
-from atc_py.diag.codes import BAD_OPTION, RANDOM_SAMPLES
+from atc_py.diag import Place, Sink
+from atc_py.diag.codes import BAD_OPTION, BAD_SAMPLE, RANDOM_SAMPLES
 from atc_py.frontend.quantizing.float_model import FloatModel
 from atc_py.frontend.rewriting.onnx_writer import bytes_read
 from atc_py.frontend.rewriting.qdq.rewriting import FORMS
@@ -20,16 +20,19 @@ from atc_py.pipeline.quantize import list_verdict
 from atc_py.quantizing.calibrate import calibrate
 from atc_py.quantizing.facts import layer_facts, node_outcomes
 from atc_py.quantizing.observe import ports_of_model
+from atc_py.quantizing.recorded import calibrated_by_record, write_record
 from atc_py.quantizing.samples import ArraySamples, RandomSamples, open_samples
 from atc_py.quantizing.settings import QuantizeSettings
 from atc_py.results.float_quantization import FloatQuantization
 from atc_py.results.quantization import Quantization
 from atc_py.spec import specifications
 from atc_py.system.atomic_files import put_in_place
+from atc_py.system.structs import replace
 from atc_py.system.temp_folders import work_folder
+from atc_py.tensor.shapes import format_shape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
     from numpy.typing import NDArray
@@ -37,6 +40,8 @@ if TYPE_CHECKING:
     from atc_py.frontend.rewriting.qdq.rewriting import Rewritten
     from atc_py.quantizing.calibrated import Calibrated
     from atc_py.quantizing.samples import Samples
+    from atc_py.running.model import Port
+    from atc_py.tensor.shapes import Shape
 
 __all__ = ["BOTH", "FloatRequest", "quantize_float"]
 
@@ -51,9 +56,12 @@ class FloatRequest(msgspec.Struct, frozen=True, kw_only=True):
         data: samples: `PATH` or `NAME=PATH` texts, or arrays by input for each sample.
         random: number of random samples, in place of `data`.
         seed: of random samples.
+        input_shapes: dims of inputs that the model leaves open, for samples.
         form: one of FORMS, or BOTH.
         external: put weights into a file beside the model.
         operator_list: the list whose rules what is written is compared with, which fails nothing.
+        record: file for scales and offsets: written, or read where there are no samples; None for
+            none.
         settings: choices of the calibration.
         proof: what is measured, and the target that the outputs have to reach.
     """
@@ -61,9 +69,11 @@ class FloatRequest(msgspec.Struct, frozen=True, kw_only=True):
     data: Sequence[str | os.PathLike[str]] | Sequence[Mapping[str, NDArray[Any]]] = ()
     random: int = 0
     seed: int = 0
+    input_shapes: Mapping[str, Shape] = msgspec.field(default_factory=dict)
     form: str = FORMS[0]
     external: bool = False
     operator_list: str = DEFAULT_LIST
+    record: Path | None = None
     settings: QuantizeSettings = msgspec.field(default_factory=QuantizeSettings)
     proof: ProofSettings = msgspec.field(default_factory=ProofSettings)
 
@@ -84,18 +94,37 @@ def quantize_float(
     specifications(None, request.operator_list)
     sink = Sink()
     tell("read")
-    samples = _samples(FloatModel(model), request, sink)
-    with calibrate(model, samples, request.settings, tell) as found:
+    with _calibrated(model, request, sink, tell) as (found, count):
+        read = request.record is not None and not count
         return FloatQuantization(
             model=model,
-            written=_write(found, paths, request, tell),
+            written=_write(found, paths, request, tell, None if read else request.record),
             layers=layer_facts(found),
-            samples=samples.count,
+            samples=count,
             executor=found.observed.executor if found.observed else "",
-            calibrator=request.settings.calibrator,
+            calibrator="" if read else request.settings.calibrator,
             seconds=found.seconds,
+            record=request.record,
             warnings=(*sink.diagnostics, *found.warnings),
         )
+
+
+@contextmanager
+def _calibrated(
+    model: Path, request: FloatRequest, sink: Sink, tell: Callable[[str], None]
+) -> Iterator[tuple[Calibrated, int]]:
+    """Give the calibrated model and the number of samples, 0 where a record was read.
+
+    Raises:
+        AtcError: what calibrating or reading the record raises.
+    """
+    if request.record is not None and not request.data and not request.random:
+        with calibrated_by_record(model, request.record, request.settings) as found:
+            yield found, 0
+        return
+    samples = _samples(FloatModel(model), request, sink)
+    with calibrate(model, samples, request.settings, tell) as found:
+        yield found, samples.count
 
 
 def _outputs(model: Path, output: str | os.PathLike[str] | None, form: str) -> dict[str, Path]:
@@ -125,7 +154,7 @@ def _samples(model: FloatModel, request: FloatRequest, sink: Sink) -> Samples:
     Raises:
         AtcError: BAD_OPTION where there are none, or two kinds; what `open_samples` raises.
     """
-    ports = ports_of_model(model)
+    ports = ports_of_model(model, request.input_shapes)
     if bool(request.data) == bool(request.random):
         raise BAD_OPTION.error(
             "a float model is calibrated with samples, or with a number of random ones",
@@ -140,7 +169,7 @@ def _samples(model: FloatModel, request: FloatRequest, sink: Sink) -> Samples:
                 help="give real samples with --data before the result is used",
             )
         )
-        return RandomSamples(ports, request.random, request.seed)
+        return RandomSamples(_closed(ports), request.random, request.seed)
     given = list(request.data)
     files = [each for each in given if isinstance(each, str) or hasattr(each, "__fspath__")]
     if len(files) == len(given):
@@ -148,13 +177,33 @@ def _samples(model: FloatModel, request: FloatRequest, sink: Sink) -> Samples:
     return ArraySamples([each for each in given if not isinstance(each, str)])  # type: ignore[misc]
 
 
+def _closed(ports: Sequence[Port]) -> list[Port]:
+    """Return inputs for random samples; batches that the model leaves open are of 1.
+
+    Raises:
+        AtcError: BAD_SAMPLE for another dim that is open.
+    """
+    found = []
+    for port in ports:
+        shape = (1, *port.shape[1:]) if port.shape[:1] == (None,) else port.shape
+        if None in shape:
+            raise BAD_SAMPLE.error(
+                f"random samples for {port.name!r} need its shape, which is {format_shape(shape)}",
+                place=Place(field=f"input {port.name}"),
+                help=f'give it with --input-shape "{port.name}:..."',
+            )
+        found.append(replace(port, shape=shape))
+    return found
+
+
 def _write(
     found: Calibrated,
     paths: Mapping[str, Path],
     request: FloatRequest,
     tell: Callable[[str], None],
+    record: Path | None,
 ) -> tuple[Quantization, ...]:
-    """Write each form; files get their names when all are there.
+    """Write each form, and the record if there is a path for it; files get their names when all are there.
 
     Raises:
         AtcError: CANNOT_WRITE; NO_QDQ_FORM.
@@ -171,6 +220,10 @@ def _write(
             records.append(_record(found, form, (trial, path), done, request))
             beside = [] if done.data is None else [done.data]
             moves += [(each, path.with_name(each.name)) for each in (*beside, trial)]
+        if record is not None:
+            folder = stack.enter_context(work_folder(Path(os.path.realpath(record)).parent))
+            write_record(found, folder / record.name)
+            moves.insert(0, (folder / record.name, record))
         put_in_place(moves)
     return tuple(records)
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from atc_py.frontend.quantizing.layer_constants import LayerConstants
     from atc_py.frontend.quantizing.layers import FloatLayer, FoundLayers
 
-__all__ = ["BalanceSite", "apply_factors", "balance_sites", "input_weights"]
+__all__ = ["BalanceSite", "apply_factors", "balance_sites", "input_channels", "input_weights"]
 
 _HOMOGENEOUS = frozenset(
     {
