@@ -63,6 +63,7 @@ class FloatRequest(msgspec.Struct, frozen=True, kw_only=True):
         record: file for scales and offsets: written, or read where there are no samples; None for
             none.
         settings: choices of the calibration.
+        proof: what is measured, and the target that the outputs have to reach.
     """
 
     data: Sequence[str | os.PathLike[str]] | Sequence[Mapping[str, NDArray[Any]]] = ()
@@ -74,6 +75,7 @@ class FloatRequest(msgspec.Struct, frozen=True, kw_only=True):
     operator_list: str = DEFAULT_LIST
     record: Path | None = None
     settings: QuantizeSettings = msgspec.field(default_factory=QuantizeSettings)
+    proof: ProofSettings = msgspec.field(default_factory=ProofSettings)
 
 
 def quantize_float(
