@@ -60,7 +60,9 @@ def proved(
     feeds = chosen_samples(found.model, samples, settings.samples)
     executor = found.settings.executor
     tell("measure layers")
-    own = form_errors(found, {name: (form,) for name, form in found.forms().items()}, feeds, executor)
+    own = form_errors(
+        found, {name: (form,) for name, form in found.forms().items()}, feeds, executor
+    )
     trials = TrialModel(found, feeds, executor)
     try:
         searched, ratios = None, dict[str, float]()
@@ -84,9 +86,7 @@ def proved(
     return chosen, QuantizationProof(len(feeds), outputs, costs, searched, speed=speed)
 
 
-def _layer_cost(
-    layer: CalibratedLayer, error: ErrorSums, ratios: Mapping[str, float]
-) -> LayerCost:
+def _layer_cost(layer: CalibratedLayer, error: ErrorSums, ratios: Mapping[str, float]) -> LayerCost:
     """Return what a layer costs."""
     histogram = layer.histogram
     figures = error.figures()

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from atc_py.results.output_error import ErrorFigures
 
-__all__ = ["FIGURES", "read_target", "reaches_target"]
+__all__ = ["FIGURES", "reaches_target", "read_target"]
 
 FIGURES = ("cosine", "snr", "top1")
 """Figures of an output of which more is better."""
