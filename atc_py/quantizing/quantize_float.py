@@ -20,6 +20,7 @@ from atc_py.pipeline.quantize import list_verdict
 from atc_py.quantizing.calibrate import calibrate
 from atc_py.quantizing.facts import layer_facts, node_outcomes
 from atc_py.quantizing.observe import ports_of_model
+from atc_py.quantizing.prove import ProofSettings
 from atc_py.quantizing.recorded import calibrated_by_record, write_record
 from atc_py.quantizing.samples import ArraySamples, RandomSamples, open_samples
 from atc_py.quantizing.settings import QuantizeSettings

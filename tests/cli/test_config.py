@@ -157,7 +157,7 @@ def test_fault_of_the_file_is_coded_with_place_and_hint(
     for line in (("convert", "../small.onnx"), ("config",)):
         done = project(*line)
         assert (done.status, done.out) == (2, "")
-        assert done.err.startswith("error[ATC1070 bad-config-file]: ")
+        assert done.err.startswith("error[ATC1080 bad-config-file]: ")
         assert "atc-py.toml" in done.err
         assert "help: " in done.err
         assert words in done.err
@@ -167,7 +167,7 @@ def test_fault_of_the_file_is_coded_with_place_and_hint(
 def test_fault_does_not_stop_help_or_what_no_file_configures(project: Atc) -> None:
     written("[convert\n")
     assert project("convert", "--help").status == 0
-    assert project("explain", "ATC1070").status == 0
+    assert project("explain", "ATC1080").status == 0
     assert project("--version").status == 0
 
 

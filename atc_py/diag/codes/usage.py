@@ -203,7 +203,7 @@ OPEN_DIMS_NOT_COMPILED = add_code(
     Severity.NOTE,
 )
 BAD_CONFIG = add_code(
-    1070,
+    1080,
     "bad-config-file",
     ExitCode.USAGE,
     "A configuration file, atc-py.toml or the table [tool.atc-py] of pyproject.toml, is not TOML, "
