@@ -34,7 +34,7 @@ sources of `msit benchmark` [proven], and where they disagree, both forms are ta
 Every time called `NPU_compute_time`, `exec_time_list` and throughput is the estimate of `atc-py profile` for the SoC that the model was
 converted for ([cost-model.md](cost-model.md)), not a measurement: the time that the simulation takes says nothing about a board. One
 line on standard error says so. `--loop` counts each run as often as it says and simulates it once: the same data give the same
-results. Warm-up runs are checked and not simulated. H2D and D2H latencies are those of copies on this machine.
+results. A session counts 1,000,000 runs at most. Warm-up runs are checked and not simulated. H2D and D2H latencies are those of copies on this machine.
 
 ## InferSession
 
@@ -65,7 +65,8 @@ and `.npy`, `.bin` or `.txt`; without `--input`, `pure_infer_data_0.bin`. `FOLDE
 throughput. Two files with one name up to the first dot overwrite each other's results, as in ais_bench; a line on standard error
 says so.
 
-Exit status: 0 done, 1 refused or failed, 2 the command was called wrongly.
+Exit status: 0 done, 1 refused or failed, 2 the command was called wrongly, 128 and its number
+after a signal.
 
 | option | also | here |
 | --- | --- | --- |"""

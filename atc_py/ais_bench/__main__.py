@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-
-from atc_py.ais_bench.command import main
+from atc_py.cli.bench_program import main
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main()

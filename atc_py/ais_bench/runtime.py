@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 __all__ = ["RunTimes", "RuntimeSession", "SessionOptions"]
 
 _MILLI = 1e3
+_MOST_RUNS = 10**6
+"""Runs of a session whose times are kept, repetitions included."""
+
 _model_ids = count(1)
 _opened: set[int] = set()
 """Devices that sessions of this process have opened."""
@@ -187,6 +190,8 @@ class RuntimeSession:
         """
         arrays = self._arrays(feeds)
         loop = max(1, self._options.loop)
+        if len(self._times.exec_time_list) + loop > _MOST_RUNS:
+            raise refused(f"more than {_MOST_RUNS} runs are not counted; repeat each less often")
         with as_runtime_errors("acl execute failed:1"):
             results = self.model.run(self._gear, arrays)
             estimate = self.model.time(self._gear).expected * _MILLI

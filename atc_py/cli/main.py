@@ -20,9 +20,10 @@ from atc_py.diag.language import speak, wanted_language
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+
     from click.shell_completion import CompletionItem
 
-__all__ = ["cli", "main"]
+__all__ = ["cli", "main", "signal_status"]
 
 
 _SUMMARIES = {
@@ -152,7 +153,7 @@ def main(args: Sequence[str] | None = None) -> None:
             with signals_as_exceptions():
                 status = _guarded_status(given)
         except (SignalledError, KeyboardInterrupt, click.Abort) as error:
-            status = _signal_status(error)
+            status = signal_status(error)
     sys.exit(status)
 
 
@@ -172,7 +173,7 @@ def _guarded_status(args: list[str]) -> int:
     return status if isinstance(status, int) else 0
 
 
-def _signal_status(error: BaseException) -> int:
+def signal_status(error: BaseException) -> int:
     """Return the exit status of a command that a signal ended."""
     from atc_py.cli.console import print_error
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+from atc_py.cli.bench_program import main
 
-from atc_py.ais_bench.command import main
-
-sys.exit(main(sys.argv[1:]))
+if __name__ == "__main__":
+    main()
