@@ -15,7 +15,12 @@ from atc_py.frontend.folding.masked_where import fold_masked_where
 from atc_py.frontend.reading.attributes import numeric_attributes
 from atc_py.frontend.reading.sparse import dense_array
 from atc_py.frontend.reading.tensors import dtype_of_element
-from atc_py.frontend.typing.infer import infer_node, infer_types, infer_what_can_be
+from atc_py.frontend.typing.infer import (
+    infer_node,
+    infer_unrefined,
+    infer_what_can_be,
+    refine_types,
+)
 from atc_py.ir import ConstData, DenseConst, SplatConst
 from atc_py.system.memory_limit import RAISE_IT, format_size, memory_limit
 from atc_py.tensor.dtypes import DType
@@ -58,7 +63,8 @@ def fold_graph(
     """Turn what `graph` computes from constants into constants, and work out all types.
 
     Folding makes shapes known, and known shapes make more to fold; both are done in turn until
-    nothing changes. Nodes that no output depends on are taken out.
+    nothing changes. Nodes that no output depends on are taken out. Types that take onnx many runs are
+    worked out when folding comes to an end without them.
 
     Raises:
         AtcError: FOLD_TOO_LARGE for each node that would fold into more bytes than `limit`, or
@@ -68,11 +74,15 @@ def fold_graph(
     folder = _Folder(graph, tensors, limit, memo=memo)
     graph.drop_dead_nodes()
     folder.fold()
-    infer_types(graph)
+    open_types = infer_unrefined(graph)
     for _ in range(_MAX_ROUNDS):
-        if not folder.fold() or not graph.may_run:
+        if folder.fold() and graph.may_run:
+            open_types = infer_unrefined(graph, again=True)
+        elif open_types:
+            refine_types(graph, open_types)
+            open_types = {}
+        else:
             break
-        infer_types(graph)
     if folder.errors:
         raise AtcError(*folder.errors)
 

@@ -53,9 +53,11 @@ __all__ = [
     "infer_between",
     "infer_node",
     "infer_types",
+    "infer_unrefined",
     "infer_what_can_be",
     "inference_complaint",
     "own_complaint",
+    "refine_types",
 ]
 
 _FAILURES = (
@@ -95,36 +97,91 @@ def infer_types(graph: WorkGraph) -> None:
         AtcError: BAD_MODEL where onnx refuses the whole graph, or a node contradicts itself;
             BAD_NODE where a node's result would have a negative dim.
     """
-    found = _infer_whole(graph)
+    _infer_soundly(graph, _Refined())
+
+
+def infer_unrefined(graph: WorkGraph, *, again: bool = False) -> dict[str, ValueType]:
+    """Work out `graph.types` like `infer_types`, but let what onnx leaves open stay open.
+
+    Nothing is wrong then, only unknown. A chain of reshapes takes a run for each link otherwise, and
+    folding what is known already may tell more than all of them.
+
+    Args:
+        graph: the graph.
+        again: it was inferred before, and since then some nodes became constants.
+
+    Returns:
+        The types that rules would put in first, for `refine_types`.
+
+    Raises:
+        AtcError: as `infer_types` does.
+    """
+    refined = _Refined(wanted=False, again=again)
+    _infer_soundly(graph, refined)
+    return refined.types
+
+
+def refine_types(graph: WorkGraph, first: dict[str, ValueType]) -> None:
+    """Work out the rest of `graph.types`, of a graph that is as `infer_unrefined` left it.
+
+    Args:
+        graph: the graph.
+        first: what `infer_unrefined` returned.
+
+    Raises:
+        AtcError: as `infer_types` does.
+    """
+    _infer_soundly(graph, _Refined(first, again=True))
+
+
+class _Refined(msgspec.Struct):
+    """What rules say of types that onnx leaves open.
+
+    Attributes:
+        types: the types that are known before onnx runs; where they are not wanted, those left out.
+        wanted: put them in the place of what onnx infers.
+        again: `graph.types` has what an earlier inference found, which still holds.
+    """
+
+    types: dict[str, ValueType] = msgspec.field(default_factory=dict)
+    wanted: bool = True
+    again: bool = False
+
+
+def _infer_soundly(graph: WorkGraph, refined: _Refined) -> None:
+    """Work out `graph.types`, with refinements if they are wanted."""
+    found = _infer_whole(graph, refined)
     if found is None:
+        refined.types = {}
         found = _infer_one_by_one(graph)
     if found:
         raise AtcError(*found)
 
 
-def _infer_whole(graph: WorkGraph) -> list[Diagnostic] | None:
+def _infer_whole(graph: WorkGraph, refined: _Refined) -> list[Diagnostic] | None:
     """Infer the whole graph again and again until nothing more comes of it.
 
     Returns:
         What is wrong with nodes although onnx infers them; None where the runs that the graph may
         have are used up.
     """
-    pinned = dict(graph.pinned)
+    pinned = {**graph.pinned, **refined.types}
     hints = _hints(graph)
+    if refined.again:
+        hints.release()
     for _ in range(len(graph.nodes) + 1):
         if not graph.may_run:
             return None
         graph.runs += 1
         graph.types = _inferred(graph, pinned, hints)
-        corrected = _corrected_types(graph)
-        if corrected:
-            pinned.update(corrected)
+        overrides, refinements = _corrected_types(graph)
+        if not refined.wanted:
+            refined.types, refinements = refinements, {}
+        if overrides or refinements:
+            pinned.update(overrides or refinements)
             continue
-        ready = [asked.node for asked in hints.withheld.values() if not _is_withheld(asked)]
-        if not ready:
+        if not hints.release():
             break
-        for node in ready:
-            del hints.withheld[node]
         # A rank that was found without dims, after one of these, may be found with them now.
         pinned = {
             name: known
@@ -148,6 +205,13 @@ class _Hints(msgspec.Struct):
     withheld: dict[WorkNode, Question] = msgspec.field(default_factory=dict)
     shown: dict[WorkNode, Shown] = msgspec.field(default_factory=dict)
     negative: dict[str, tuple[int, ...]] = msgspec.field(default_factory=dict)
+
+    def release(self) -> bool:
+        """Let onnx see the nodes of whose inputs enough is known now; return True if there are any."""
+        ready = [asked.node for asked in self.withheld.values() if not _is_withheld(asked)]
+        for node in ready:
+            del self.withheld[node]
+        return bool(ready)
 
 
 def _hints(graph: WorkGraph) -> _Hints:
@@ -173,11 +237,13 @@ def _is_withheld(asked: Question) -> bool:
     return any(isinstance(verdict, Withheld) for verdict in verdicts(asked, before=True))
 
 
-def _corrected_types(graph: WorkGraph) -> dict[str, ValueType]:
-    """Return the types that rules put in the place of inferred ones.
+def _corrected_types(
+    graph: WorkGraph,
+) -> tuple[dict[str, ValueType], dict[str, ValueType]]:
+    """Return the types that rules put in the place of inferred ones: overrides, and refinements.
 
-    Those are the overrides of nodes that do not depend on another one that is overridden; where no
-    type is wrong, they are all refinements.
+    Those are the ones of nodes that do not depend on another one that is overridden. Refinements
+    count where no type is wrong.
     """
     overrides: dict[str, ValueType] = {}
     refinements: dict[str, ValueType] = {}
@@ -195,7 +261,7 @@ def _corrected_types(graph: WorkGraph) -> dict[str, ValueType]:
                 behind.update(node.writes)
             elif isinstance(verdict, Refinement) and _differ(graph, verdict.types):
                 refinements.update(verdict.types)
-    return overrides or refinements
+    return overrides, refinements
 
 
 def _differ(graph: WorkGraph, types: Mapping[str, ValueType]) -> bool:
