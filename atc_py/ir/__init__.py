@@ -6,6 +6,7 @@ from atc_py.ir.constants import (
     DeferredConst,
     DenseConst,
     OpaqueConst,
+    RowwiseConst,
     SplatConst,
 )
 from atc_py.ir.graph import Graph
@@ -26,6 +27,7 @@ __all__ = [
     "Origin",
     "Phase",
     "Return",
+    "RowwiseConst",
     "SplatConst",
     "TensorType",
     "Value",

@@ -7,6 +7,7 @@ The package writer asks for one array at a time and releases it before the next.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from atc_py.tensor.const_data import ConstData
@@ -27,6 +28,7 @@ __all__ = [
     "DeferredConst",
     "DenseConst",
     "OpaqueConst",
+    "RowwiseConst",
     "SplatConst",
     "narrows",
 ]
@@ -98,11 +100,18 @@ class DeferredConst:
 
     def numpy(self) -> npt.NDArray[np.generic]:
         """Return the computed array, which must have this constant's dtype and shape."""
-        result = self._compute(*(source.numpy() for source in self.sources))
-        if tuple(result.shape) != self.shape or DType.from_numpy(result.dtype) is not self.dtype:
+        return self._checked(self._compute(*self._arrays()), self.shape)
+
+    def _arrays(self) -> list[npt.NDArray[np.generic]]:
+        """Return the data of the sources."""
+        return [source.numpy() for source in self.sources]
+
+    def _checked(self, result: npt.NDArray[np.generic], shape: Shape) -> npt.NDArray[np.generic]:
+        """Return a result, which must have this constant's dtype and the shape."""
+        if tuple(result.shape) != shape or DType.from_numpy(result.dtype) is not self.dtype:
             raise ValueError(
                 f"{self.label} gave {result.dtype.name}{list(result.shape)}, "
-                f"promised {self.dtype.value}{list(self.shape)}"
+                f"promised {self.dtype.value}{list(shape)}"
             )
         return result
 
@@ -110,6 +119,32 @@ class DeferredConst:
         """Release the sources."""
         for source in self.sources:
             source.release()
+
+
+class RowwiseConst(DeferredConst):
+    """The result of arithmetic that some rows can be computed of alone, to hold few at a time.
+
+    A row is an element along the first axis.
+    """
+
+    __slots__ = ("_compute_rows",)
+
+    def __init__(
+        self,
+        dtype: DType,
+        shape: Shape,
+        sources: Sequence[ConstData],
+        compute: Callable[..., npt.NDArray[np.generic]],
+        label: str,
+    ) -> None:
+        """Take what `compute` returns of the slice of rows and the sources."""
+        super().__init__(dtype, shape, sources, partial(compute, slice(None)), label)
+        self._compute_rows = compute
+
+    def rows(self, first: int, end: int) -> npt.NDArray[np.generic]:
+        """Return the rows from `first` to before `end`."""
+        result = self._compute_rows(slice(first, end), *self._arrays())
+        return self._checked(result, (end - first, *self.shape[1:]))
 
 
 class CastConst:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from atc_py.ir import CastConst, DeferredConst, SplatConst
+from atc_py.ir import CastConst, DeferredConst, RowwiseConst, SplatConst
 from atc_py.package.npy import CHUNK, array_chunks
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
@@ -115,21 +115,48 @@ def _jobs(value: Value) -> Iterator[_Job]:
     if const is None or source is None:
         raise ValueError(f"{value.name} has no data")
     _check(value, const.dtype, const.shape)
+    if isinstance(source, RowwiseConst):
+        yield from _jobs_of_rows(const, source, dtype)
+        return
     flat = source.numpy().reshape(-1)
     length = CHUNK // dtype.itemsize
     for number, start in enumerate(range(0, flat.size, length)):
         part = flat[start : start + length]
-        released = source if number and number % _RELEASED_AT_ONCE == 0 else None
-        yield _Job(part.size * dtype.itemsize, partial(_piece, const, part, released))
+        job = partial(_piece, const, part, _released(source, number))
+        yield _Job(part.size * dtype.itemsize, job)
+
+
+def _jobs_of_rows(const: ConstData, source: RowwiseConst, dtype: DType) -> Iterator[_Job]:
+    """Yield what computes a constant by rows."""
+    row = element_count(source.shape[1:]) * dtype.itemsize
+    length = _rows_at_once(source)
+    for number, start in enumerate(range(0, source.shape[0], length)):
+        end = min(start + length, source.shape[0])
+        job = partial(_piece_of_rows, const, source, start, end, _released(source, number))
+        yield _Job(row * (end - start), job)
+
+
+def _rows_at_once(source: RowwiseConst) -> int:
+    """Return the rows in a piece, which is one of what is computed before the cast."""
+    return max(1, CHUNK // (element_count(source.shape[1:]) * source.dtype.itemsize))
+
+
+def _released(source: ConstData, number: int) -> ConstData | None:
+    """Return the source whose pages are given back at that piece, if any are."""
+    return source if number and number % _RELEASED_AT_ONCE == 0 else None
 
 
 def _piece_count(value: Value) -> int:
     """Return the pieces that a constant is computed in; 1 where it is small or goes as a whole."""
     const, dtype = value.const, value.type.dtype
     source = const.source if isinstance(const, CastConst) else const
-    if source is None or isinstance(source, CastConst | DeferredConst | SplatConst):
+    if source is None or value.type.nbytes <= CHUNK:
         return 1
-    if value.type.nbytes <= CHUNK or not source.numpy().flags.c_contiguous:
+    if isinstance(source, RowwiseConst):
+        return -(-source.shape[0] // _rows_at_once(source))
+    if isinstance(source, CastConst | DeferredConst | SplatConst):
+        return 1
+    if not source.numpy().flags.c_contiguous:
         return 1
     return -(-element_count(source.shape) // (CHUNK // dtype.itemsize))
 
@@ -141,6 +168,13 @@ def _piece(
     if released is not None:
         released.release()
     return const.cast(part) if isinstance(const, CastConst) else part
+
+
+def _piece_of_rows(
+    const: ConstData, source: RowwiseConst, first: int, end: int, released: ConstData | None
+) -> npt.NDArray[np.generic]:
+    """Return some rows of a constant."""
+    return _piece(const, source.rows(first, end), released)
 
 
 def _whole(value: Value) -> npt.NDArray[np.generic]:

@@ -463,3 +463,32 @@ def test_where_of_shapes_that_do_not_broadcast_stays(tmp_path: Path) -> None:
     proto = onnx_files.model(nodes, {"x": (FLOAT, [1])}, ["k"], {}, {"": 13})
     (path := tmp_path / "model.onnx").write_bytes(proto.SerializeToString())
     assert read_model(path).inputs
+
+
+def test_chain_of_computed_reshapes_takes_onnx_one_run_a_link(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    links, runs = 6, []
+    nodes, value = [], "x"
+    for at in range(links):
+        dims, half, target, result = (f"{name}{at}" for name in ("dims", "half", "target", "y"))
+        nodes += [
+            node("Shape", [value], [dims]),
+            node("Gather", [dims, "last"], [f"{dims}l"]),
+            node("Div", [f"{dims}l", "two"], [half]),  # no shape for onnx, which follows others
+            node("Concat", ["rest", half], [target], axis=0),
+            node("Reshape", [value, target], [result]),
+        ]
+        value = result
+    weights = {"last": ints(1), "two": ints(2), "rest": ints(-1)}
+    proto = onnx_files.model(nodes, {"x": (FLOAT, [4, 256])}, [value], weights, {"": 13})
+    infer = onnx.shape_inference.infer_shapes
+
+    def counted(*arguments: Any, **options: Any) -> onnx.ModelProto:
+        runs.append(arguments)
+        return infer(*arguments, **options)
+
+    monkeypatch.setattr(onnx.shape_inference, "infer_shapes", counted)
+    (found,) = onnx_files.source(proto, tmp_path).outputs
+    assert found.shape == (256, 4)
+    assert len(runs) <= links + 2

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from atc_py.ir import CastConst, DeferredConst, DenseConst, Graph, SplatConst
+from atc_py.ir import CastConst, DeferredConst, DenseConst, Graph, RowwiseConst, SplatConst
 from atc_py.package import read_ahead
 from atc_py.package.npy import CHUNK
 from atc_py.package.reader import open_model
@@ -30,6 +30,12 @@ def dense(count: int, scale: float = 1.0) -> DenseConst:
     return DenseConst((scale * generator.standard_normal(count)).astype(np.float32))
 
 
+def halved(source: DenseConst) -> RowwiseConst:
+    return RowwiseConst(
+        DType.FLOAT32, source.shape, [source], lambda rows, array: array[rows] / 2, "halves"
+    )
+
+
 def constants() -> list[ConstData]:
     """Return constants of every kind, in pieces and whole."""
     long, short = dense(LONG, 40_000.0), dense(100)
@@ -37,6 +43,7 @@ def constants() -> list[ConstData]:
     doubled = DeferredConst(
         DType.FLOAT32, (LONG,), [long], lambda x: x + x, "twice as much"
     )  # its source is a constant in pieces
+    wide = DenseConst(np.arange(LONG, dtype=np.float32)[: LONG // 31 * 31].reshape(-1, 31))
     return [
         short,
         CastConst(long, DType.FLOAT16),
@@ -44,6 +51,8 @@ def constants() -> list[ConstData]:
         long,
         turned,
         CastConst(doubled, DType.FLOAT16),
+        CastConst(halved(wide), DType.FLOAT16),
+        halved(wide),
         CastConst(SplatConst(3.0, DType.FLOAT32, (LONG,)), DType.FLOAT16),
         CastConst(short, DType.FLOAT16),
         dense(0),
@@ -75,8 +84,10 @@ def test_bytes_are_those_of_whole_constants(
             np.testing.assert_array_equal(stored, const.numpy())
 
 
-def test_large_constant_takes_the_memory_of_a_few_pieces(tmp_path: Path) -> None:
-    graph = graph_of([CastConst(dense(16 * CHUNK), DType.FLOAT16)])
+@pytest.mark.parametrize("computed", [False, True])
+def test_large_constant_takes_the_memory_of_a_few_pieces(tmp_path: Path, computed: bool) -> None:
+    whole = DenseConst(dense(16 * CHUNK).numpy().reshape(-1, 1024))
+    graph = graph_of([CastConst(halved(whole) if computed else whole, DType.FLOAT16)])
     tracemalloc.start()
     write_model(graph, tmp_path / "m.om", NOTHING)
     _, peak = tracemalloc.get_traced_memory()

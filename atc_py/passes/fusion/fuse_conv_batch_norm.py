@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from atc_py.ir import DeferredConst
+from atc_py.ir import DeferredConst, RowwiseConst
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
 from atc_py.passes.fusion.weights import CONVOLUTIONS, channels_axis
 
@@ -85,13 +85,15 @@ def _folded_filter(
     """Return W' as a constant that is worked out when it is written."""
     rank = len(filter_.shape)
 
-    def compute(weights: Array, scale: Array, _offset: Array, _mean: Array, var: Array) -> Array:
+    def compute(
+        rows: slice, weights: Array, scale: Array, _offset: Array, _mean: Array, var: Array
+    ) -> Array:
         shape = tuple(-1 if position == axis else 1 for position in range(rank))
         factor = _factor(scale, var, epsilon).reshape(shape)
-        return _scaled(weights, factor)
+        return _scaled(weights[rows], factor[rows] if axis == 0 else factor)
 
     sources = [filter_, *statistics]
-    return DeferredConst(filter_.dtype, filter_.shape, sources, compute, "filter with batch norm")
+    return RowwiseConst(filter_.dtype, filter_.shape, sources, compute, "filter with batch norm")
 
 
 def _folded_bias(

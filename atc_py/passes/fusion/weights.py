@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from atc_py.ir import DeferredConst
+from atc_py.ir import DeferredConst, RowwiseConst
 from atc_py.passes.fusion.matching import Match, MissError
 
 if TYPE_CHECKING:
@@ -67,17 +67,19 @@ def weighted(match: Match, weights: Value, factor: ConstData, axis: int, *, inve
     if data is None:
         raise MissError(f"weights must be constant, found %{weights.name}", match.anchor)
 
-    def compute(array: Array, factors: Array) -> Array:
+    def compute(rows: slice, array: Array, factors: Array) -> Array:
         shape = [1] * array.ndim
         shape[axis] = -1
         wide = np.result_type(array.dtype, np.float32)
         by_channel = factors.reshape(-1).astype(wide).reshape(shape)
+        if len(by_channel) > 1:  # the channels are the rows
+            by_channel = by_channel[rows]
         with np.errstate(all="ignore"):
             operation = np.divide if inverse else np.multiply
-            made: Array = operation(array.astype(wide), by_channel).astype(array.dtype)
+            made: Array = operation(array[rows].astype(wide), by_channel).astype(array.dtype)
         return made
 
-    made = DeferredConst(data.dtype, data.shape, [data, factor], compute, "weights with a factor")
+    made = RowwiseConst(data.dtype, data.shape, [data, factor], compute, "weights with a factor")
     return match.graph.constant(f"{weights.name}.scaled", made)
 
 
