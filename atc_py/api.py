@@ -41,6 +41,8 @@ def check_models(
     soc: str = "sim",
     input_shape: str | Mapping[str, Sequence[int]] = "",
     op_specs: str | os.PathLike[str] | None = None,
+    processes: int | None = 1,
+    on_stage: Callable[[str], None] | None = None,
     **precision: Unpack[PrecisionChoice],
 ) -> CheckReport:
     """Check every node of ONNX models against the operator list, and its dtypes against kernels.
@@ -51,6 +53,10 @@ def check_models(
         input_shape: dims for inputs, by name, or the text form `"x:1,3,224,224;y:..."`. What
             the models leave open and no shape fixes is not guessed: rules on it are undecided.
         op_specs: folder of specifications that replace or extend the built-in ones.
+        processes: how many processes may share several models; None for as many as pay. They start
+            the program's main module anew, which must therefore do its work under
+            `if __name__ == "__main__"`.
+        on_stage: called with the number of models that are done, where there are several.
         **precision: as in `convert`. Of several models, one at least must have each name that the
             finer controls use.
 
@@ -72,7 +78,7 @@ def check_models(
         precision=precision_options(precision),
     )
     paths = [models] if isinstance(models, str | os.PathLike) else models
-    return check_files([Path(path) for path in paths], options)
+    return check_files([Path(path) for path in paths], options, processes, on_stage)
 
 
 def quantize_model(  # noqa: PLR0913  (keywords, each of them an option)
