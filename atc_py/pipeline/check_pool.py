@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from atc_py.system.memory_limit import limited_memory, memory_limit
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FileCheck", "checked_files"]
 
-_MANY_FILES, _MANY_BYTES = 12, 16 << 20
-"""Files, or bytes of several files, from which a process that starts pays for itself."""
+_WORTH = 10.0
+"""Seconds of work from which processes pay for their start, which takes each of them about two."""
 
 
 class FileCheck(NamedTuple):
@@ -56,35 +57,39 @@ def checked_files(
         check: checks one.
         processes: how many may share the work; None for what pays.
     """
-    count = _processes(models) if processes is None else min(processes, len(models))
+    alone, done = len(models) == 1, 0
+    count = min(processes or os.cpu_count() or 1, len(models))
+    started = time.monotonic()
+    while done < len(models):
+        # Of what is not known beforehand the files so far tell.
+        pays = done and _pays((time.monotonic() - started) / done * (len(models) - done))
+        if count > 1 and (processes is not None or pays):
+            break
+        yield check(models[done], options, alone=alone)
+        done += 1
+    if done < len(models):
+        yield from _checked_or_again(models[done:], options, check, count)
+
+
+def _pays(seconds: float) -> bool:
+    """Return True if work of that length is worth processes that start for it."""
+    return seconds > _WORTH
+
+
+def _checked_or_again(
+    models: Sequence[Path], options: CheckOptions, check: CheckOfFile, count: int
+) -> Iterator[FileCheck]:
+    """Yield the checks from several processes; from this one, where the system ends a process."""
+    from concurrent.futures.process import BrokenProcessPool
+
     done = 0
-    if count > 1:
-        from concurrent.futures.process import BrokenProcessPool
-
-        try:
-            for each in _checked_apart(models, options, check, count):
-                done += 1
-                yield each
-        except BrokenProcessPool:
-            pass  # the system ended a process: the rest is checked here, one after the other
-    alone = len(models) == 1
-    for path in models[done:]:
-        yield check(path, options, alone=alone)
-
-
-def _processes(models: Sequence[Path]) -> int:
-    """Return how many processes pay: one for little work."""
-    if len(models) < _MANY_FILES and sum(map(_size, models)) < _MANY_BYTES:
-        return 1
-    return min(len(models), os.cpu_count() or 1)
-
-
-def _size(path: Path) -> int:
-    """Return the size of a file; 0 where there is none."""
     try:
-        return path.stat().st_size
-    except OSError:
-        return 0
+        for each in _checked_apart(models, options, check, count):
+            done += 1
+            yield each
+    except BrokenProcessPool:
+        for path in models[done:]:
+            yield check(path, options, alone=False)
 
 
 def _checked_apart(

@@ -112,15 +112,23 @@ def test_names_of_all_models_count_in_processes_too() -> None:
         atc_py.check_models(["nets/a.onnx", "nets/b.onnx"], input_shape="z:1", processes=2)
 
 
+@pytest.mark.parametrize(("worth", "apart"), [(1e9, 0), (-1.0, 2)])
 @pytest.mark.usefixtures("nets")
-def test_little_work_starts_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    paths = model_paths(["nets"])
-    assert check_pool._processes(paths) == 1
+def test_processes_start_where_the_first_models_say_that_it_pays(
+    monkeypatch: pytest.MonkeyPatch, worth: float, apart: int
+) -> None:
+    rest: list[Path] = []
+
+    def noted(models: list[Path], options: object, check: Callable[..., object], _n: int) -> object:
+        rest.extend(models)
+        return [check(path, options, alone=False) for path in models]
+
     monkeypatch.setattr("os.cpu_count", lambda: 4)
-    assert check_pool._processes(paths * 5) == 4
-    monkeypatch.setattr(check_pool, "_MANY_BYTES", 100)
-    assert check_pool._processes(paths) == 3
-    assert check_pool._processes([Path("gone.onnx")]) == 1
+    monkeypatch.setattr(check_pool, "_WORTH", worth)
+    monkeypatch.setattr(check_pool, "_checked_apart", noted)
+    paths = model_paths(["nets"])
+    assert len(atc_py.check_models(paths, processes=None).models) == 3
+    assert rest == (paths[-apart:] if apart else [])
 
 
 @pytest.mark.usefixtures("nets")
