@@ -66,6 +66,15 @@ def check_models(
     Raises:
         TypeError: a keyword is unknown.
         AtcError: an option has no meaning, or a user's specification has a fault.
+
+    Example:
+        >>> import atc_py
+        >>> report = atc_py.check_models(["model.onnx", "refused.onnx"], soc="Ascend310P3")
+        >>> [(model.path, model.standing.value) for model in report.models]
+        [('model.onnx', 'supported'), ('refused.onnx', 'error')]
+        >>> finding = report.models[1].findings[0]
+        >>> finding.code.id, finding.place.node_name, finding.message.en
+        ('ATC3001', 'norm', 'LayerNormalization is not on the operator list')
     """
     from atc_py.pipeline.check import check_files
 
@@ -111,6 +120,12 @@ def quantize_model(  # noqa: PLR0913  (keywords, each of them an option)
 
     Raises:
         AtcError: the model has nothing to rewrite, or a form that the other cannot say.
+
+    Example:
+        >>> import atc_py
+        >>> done = atc_py.quantize_model("int8.onnx", "ascend.onnx")
+        >>> done.output.name, done.layers
+        ('ascend.onnx', 1)
     """
     from atc_py.pipeline.quantize import Rewriting, rewrite_quantized
 
@@ -145,6 +160,14 @@ def fix_model(
         TypeError: a keyword is unknown.
         AtcError: a file cannot be read or written; FIX_DIFFERS where a rewrite differs from the
             original.
+
+    Example:
+        >>> import atc_py
+        >>> done = atc_py.fix_model("refused.onnx", "fixed.onnx")
+        >>> [rule for each in done.rewrites for rule in each.rules]
+        ['layer-norm-as-steps']
+        >>> atc_py.check_models("fixed.onnx").standing.value
+        'rewrite'
     """
     from atc_py.compare.fix_file import fix_file
     from atc_py.options.fix_options import SEEDS, FixOptions
@@ -191,5 +214,12 @@ def load(
     Raises:
         AtcError: the file is not a sound offline model, or no such device is installed, or it does
             not have that way to store.
+
+    Example:
+        >>> import atc_py
+        >>> done = atc_py.convert("model.onnx", "model.om")
+        >>> with atc_py.load("model.om") as model:
+        ...     [(port.name, port.dtype.value, port.shape) for port in model.inputs]
+        [('x', 'float32', (1, 3, 8, 8))]
     """
     return Model(Path(path), device, storage, timeout)
