@@ -60,6 +60,15 @@ def convert(  # noqa: PLR0913  (the options of the tool's main job)
     Raises:
         TypeError: a keyword is unknown.
         AtcError: with every finding of the failing stage.
+
+    Example:
+        >>> import atc_py
+        >>> done = atc_py.convert("model.onnx", "model.om", precision_mode="must_keep_origin_dtype")
+        >>> done.facts.source_operators, done.facts.launches
+        ({'Conv': 1, 'Relu': 1}, 3)
+        >>> atc_py.convert("refused.onnx", "refused.om")
+        Traceback (most recent call last):
+        atc_py.check.refusal.RulesBrokenError: ATC3001: LayerNormalization is not on the operator list
     """
     from atc_py.pipeline.compile import compile_model
 

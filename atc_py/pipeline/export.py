@@ -52,6 +52,12 @@ def export_model(
 
     Raises:
         AtcError: from reading and compiling; NO_ONNX_FORM for each such node; CANNOT_WRITE.
+
+    Example:
+        >>> import atc_py
+        >>> done = atc_py.export_model("model.onnx", "emulated.onnx", soc="Ascend310P3")
+        >>> done.output.name
+        'emulated.onnx'
     """
     path = Path(model)
     target = rewritten_output(path, output, _FORM, (_FORM,))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from atc_py.system.notebook import notebook_html
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -177,6 +179,10 @@ class LayerComparison:
     original_form: str = ""
     semantics: CannSemantics | None = None
     device: str = "sim"
+
+    def _repr_html_(self) -> str:
+        """Return the report as notebooks show it."""
+        return notebook_html(self)
 
     @property
     def passed(self) -> bool | None:
