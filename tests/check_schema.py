@@ -7,17 +7,24 @@ from pathlib import Path
 
 from atc_py.report.check.json_document import check_json_schema
 from atc_py.report.exec.json_document import program_json_schema
+from atc_py.report.model.onnx_file import onnx_json_schema
 
-__all__ = ["EXEC_SCHEMA", "SCHEMA"]
+__all__ = ["EXEC_SCHEMA", "INFO_SCHEMA", "SCHEMA"]
 
 _DOCS = Path(__file__).resolve().parent.parent / "docs"
 SCHEMA = _DOCS / "check-report.schema.json"
 EXEC_SCHEMA = _DOCS / "exec-report.schema.json"
+INFO_SCHEMA = _DOCS / "info-onnx.schema.json"
 
 
 def main() -> None:
     """Write the schemas, or say that one is not current."""
-    for file, text in ((SCHEMA, check_json_schema()), (EXEC_SCHEMA, program_json_schema())):
+    texts = {
+        SCHEMA: check_json_schema(),
+        EXEC_SCHEMA: program_json_schema(),
+        INFO_SCHEMA: onnx_json_schema(),
+    }
+    for file, text in texts.items():
         if "--write" in sys.argv[1:]:
             file.write_text(text, encoding="utf-8")
         elif not file.exists() or file.read_text(encoding="utf-8") != text:

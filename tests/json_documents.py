@@ -10,6 +10,7 @@ DOCUMENTS: dict[str, str] = {
     "compare": "model, soc, precision_mode, semantics, samples, engines, device, original_form, stopped, "
     "first_bad, verdict, outputs, own_errors, layers, device_alone, original_alone, suggestion, seconds, "
     "bytes, warnings, diagnostics",
+    "config": "file, settings",
     "convert": "model, output, soc, precision_mode, semantics, findings, warnings, file_nodes, "
     "source_operators, target_operators, engines, kernels, launches, launches_unfused, passes, "
     "fusion_result, precision, layout, stages, weights_in, weights_out, file_bytes, memory, "
@@ -20,6 +21,8 @@ DOCUMENTS: dict[str, str] = {
     "export": "model, output, data, soc, options, opset, operators, functions, nodes, bytes",
     "info": "name, producer, format_version, soc, options, inputs, outputs, aipp, gears, operators, members, "
     "file_bytes, memory, report",
+    "info (ONNX file)": "model, name, producer, ir_version, opsets, inputs, outputs, operators, parameters, "
+    "weight_bytes, file_bytes, external_data",
     "info --precision": "nodes, casts",
     "info --layout": "values, trans_data",
     "kernels": "soc, buffers, kernels",
@@ -36,12 +39,15 @@ DOCUMENTS: dict[str, str] = {
     "quantize": "model, output, data, format, opset, operator_list, layers, nodes, bytes_before, bytes_after, "
     "quant_bias",
     "aipp": "config, picture, settings, steps, dtype, shape, output, warnings",
+    "socs": "[name, family, arch, ai_cores, vector_cores, ai_cpus, mhz, l2_bytes, memory_bytes, "
+    "cube_dtypes, hf32]",
     "run": "gear, semantics, outputs, comparisons, nodes, seconds, warnings, diagnostics",
 }
 """Names in the document of each command that is done, in brackets those of each of a list."""
 
-WITHOUT = {"atc", "exec"}
-"""Commands without --json: standard output of `exec` is a program's, and `atc` has atc's own options."""
+WITHOUT = {"atc", "completion", "exec"}
+"""Commands without --json: standard output of `exec` is a program's, that of `completion` is a script,
+and `atc` has atc's own options."""
 
 
 def json_lines() -> list[str]:
@@ -50,14 +56,14 @@ def json_lines() -> list[str]:
     return [
         "## --json",
         "",
-        "Every command but `exec` and `atc` takes `--json`, which is a file's name for `atc`. The report of",
+        "Every command but `exec`, `completion` and `atc` takes `--json`, which is a file's name for `atc`. The report of",
         "`exec` goes to the file that `--report` names, and has [a schema](exec-report.schema.json) too.",
         "Standard output is then exactly one JSON document, in UTF-8",
         "or ASCII, also where the command fails. A command that cannot do its work prints an object",
         "with `diagnostics`: a list of findings, each with `code`, `name`, `severity`, `message`,",
         "`place`, `rule` and `help`. `check` has a document of its own also for models that break",
         "rules and for files that cannot be read; [its schema](check-report.schema.json) is",
-        "published. Where `run --expect`, `compare --fail-under` and `kernels --verify` do their",
+        "published, and so is [that of `info`](info-onnx.schema.json) for an ONNX file. Where `run --expect`, `compare --fail-under` and `kernels --verify` do their",
         "work and find a difference, it is in `diagnostics` of their document. The exit status is",
         "the same as without `--json`. Infinities and NaN are `null`. `--help` and `--version` print",
         "text; a command that a signal ends prints nothing.",

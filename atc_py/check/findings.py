@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from atc_py.check.condition_words import with_condition
+from atc_py.check.rewrite_text import rewrite_text
 from atc_py.diag import Code, Diagnostic, Place, Words
 from atc_py.options.compile_options import DEFAULT_LIST, NEWEST_CANN
 from atc_py.source import BiasConvention, OpenDim, QuantizedNode
@@ -94,6 +95,8 @@ class Finding(Result, frozen=True):
         fixed_by: of an error or a deviation of CANN, the rules that rewrite the node so that it is
             gone; before them the option that chooses a branch, `--bind sr=16000`, where it takes one.
         certainty: of a deviation of CANN, `proven` or `inferred`; "" for every other finding.
+        effect: of a rewrite, what becomes of the form that the rule forbids: `will be split`; empty
+            for every other finding.
     """
 
     code: Code
@@ -109,10 +112,13 @@ class Finding(Result, frozen=True):
     taken_by: tuple[str, ...] = ()
     fixed_by: tuple[str, ...] = ()
     certainty: str = ""
+    effect: Words = msgspec.field(default=Words("", ""))
 
     @property
     def message(self) -> Words:
-        """Sentence, its conditions, and the observed value."""
+        """Sentence, its conditions, and the observed value; of a rewrite, what becomes of it."""
+        if self.effect:
+            return self._rewritten()
         demand = with_condition(self.allowed, self.when)
         if self.standing is Standing.UNKNOWN:
             return (
@@ -123,6 +129,14 @@ class Finding(Result, frozen=True):
         # Chinese sets a space before Latin text only.
         space = " " if self.observed.zh[:1].isascii() else ""
         return demand + Words(", found ", f"，实际为{space}") + self.observed
+
+    def _rewritten(self) -> Words:
+        """Return the observed form, and what becomes of it."""
+        place, effect = self.place, self.effect
+        return Words(
+            rewrite_text(place.op_type, place.field, self.observed.en, effect.en, "en"),
+            rewrite_text(place.op_type, place.field, self.observed.zh, effect.zh, "zh"),
+        )
 
     @property
     def fingerprint(self) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from atc_py.check.answers import State
 from atc_py.check.condition_words import joined, when_words
 from atc_py.check.findings import Finding, Standing
@@ -22,7 +24,7 @@ from atc_py.diag.codes import (
 )
 from atc_py.diag.suggestions import nearest
 from atc_py.spec import ONNX_DOMAINS, Level
-from atc_py.spec.rewrites import REWRITES
+from atc_py.spec.rewrites import EFFECTS, REWRITES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,6 +72,7 @@ class Conclusions:
             allowed=_demand(predicate, node.spec, rule),
             help=help_,
             when=joined([when_words(rule.when) if rule.when else Words("", ""), answer.when]),
+            effect=_effect(rule) if standing is Standing.REWRITE else Words("", ""),
         )
 
     def not_listed(self, view: SourceNode, history: SchemaHistory, library: Library) -> Finding:
@@ -110,7 +113,14 @@ class Conclusions:
             "means the same",
             f"无需处理：该节点将改写为 opset {placement.opset} 的形式，含义相同",
         )
-        return self._of_opset(view, spec, OPERATOR_RESTATED, Standing.REWRITE, Words("", ""), help_)
+        found = self._of_opset(
+            view, spec, OPERATOR_RESTATED, Standing.REWRITE, Words("", ""), help_
+        )
+        effect = Words(
+            f"will be restated at opset {placement.opset}",
+            f"将改写为 opset {placement.opset} 的形式",
+        )
+        return replace(found, effect=effect)
 
     def unlisted_attribute(self, node: BoundNode, name: str, value: object) -> Finding:
         """Return the finding for an attribute that the specification has no row for."""
@@ -217,6 +227,11 @@ def labelled(op_type: str, domain: str) -> str:
 def _demand(predicate: Predicate, spec: OpSpec, rule: Rule) -> Words:
     """Return the rule's demand."""
     return filled(predicate.sentence, spec, rule)
+
+
+def _effect(rule: Rule) -> Words:
+    """Return what becomes of a form that a rule forbids and that is rewritten."""
+    return Words("", "") if rule.rewrite is None else EFFECTS[rule.rewrite]
 
 
 def _help(predicate: Predicate, spec: OpSpec, rule: Rule) -> Words:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from atc_py.cli.color import colored
 from atc_py.diag import ExitCode
 from atc_py.diag.language import spoken, spoken_diagnostic
 from atc_py.report.tables import plain_lines
@@ -41,12 +43,12 @@ _MOST_FINDINGS = 100
 
 
 def print_line(text: str = "") -> None:
-    """Print one line to standard output.
+    """Print one line to standard output, a severity at its start in color where that is wanted.
 
     Raises:
         StdoutError: the system refuses it, though there is a reader.
     """
-    click.echo(text)
+    _echo(text, err=False)
 
 
 def print_bytes(data: bytes) -> None:
@@ -60,8 +62,8 @@ def print_bytes(data: bytes) -> None:
 
 
 def print_error(text: str) -> None:
-    """Print one line to standard error."""
-    click.echo(text, err=True)
+    """Print one line to standard error, a severity at its start in color where that is wanted."""
+    _echo(text, err=True)
 
 
 def print_json(value: object) -> None:
@@ -75,7 +77,7 @@ def print_json(value: object) -> None:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
         text = json.dumps(value, indent=2, allow_nan=False)
-    print_line(text)
+    click.echo(text)
 
 
 def print_tables(tables: Iterable[Table], *, err: bool = False) -> None:
@@ -111,6 +113,8 @@ def show_help_of_bare_group(context: click.Context) -> None:
 def progress(*, quiet: bool, lines: bool = False) -> Iterator[Callable[[str], None]]:
     """Give a function that shows the current stage on standard error.
 
+    On a terminal that is a line, once the work takes over 2 seconds.
+
     Args:
         quiet: show nothing.
         lines: if standard error is not a terminal, print stages as lines, PACE seconds apart at
@@ -119,13 +123,13 @@ def progress(*, quiet: bool, lines: bool = False) -> Iterator[Callable[[str], No
     if not quiet and lines and not sys.stderr.isatty():
         yield _paced_printer(time.monotonic)
         return
-    if quiet or not sys.stderr.isatty():
+    if quiet or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield lambda _stage: None
         return
-    from rich.console import Console
+    from atc_py.cli.progress import shown_progress
 
-    with Console(stderr=True).status("starting") as status:
-        yield status.update
+    with shown_progress() as shown:
+        yield shown
 
 
 def _paced_printer(clock: Callable[[], float]) -> Callable[[str], None]:
@@ -139,6 +143,12 @@ def _paced_printer(clock: Callable[[], float]) -> Callable[[str], None]:
             print_error(stage)
 
     return show
+
+
+def _echo(text: str, *, err: bool) -> None:
+    """Print text; click removes codes for terminals unless they are ours."""
+    shown = colored(text, sys.stderr if err else sys.stdout)
+    click.echo(shown, err=err, color=None if shown == text else True)
 
 
 def _print_table(table: Table, *, err: bool) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from atc_py.cli import options
+from atc_py.cli.amount import Amount, amount
 from atc_py.cli.console import (
     print_diagnostics,
     print_error,
@@ -132,6 +133,7 @@ def _names(row: type[Pass]) -> str:
     help="List the passes and stop.",
 )  # fmt: skip
 @options.AS_JSON
+@amount
 @click.pass_context
 def convert(  # noqa: PLR0913  (one parameter an option)
     context: click.Context,
@@ -145,9 +147,13 @@ def convert(  # noqa: PLR0913  (one parameter an option)
     why_not: tuple[str, ...],
     op_specs: Path | None,
     as_json: bool,
+    amount: Amount,
     **choice: Unpack[ConvertChoice],
 ) -> None:
-    """Compile MODEL, an ONNX file, to an offline model."""
+    """Compile MODEL, an ONNX file, to an offline model.
+
+    Five lines say what came of it; -v prints findings and tables, too.
+    """
     import atc_py
     from atc_py.passes.manager import find_passes
 
@@ -173,7 +179,7 @@ def convert(  # noqa: PLR0913  (one parameter an option)
     if as_json:
         print_json(done.as_json())
         return
-    _print_conversion(done, why_not)
+    _print_conversion(done, why_not, amount)
 
 
 def _print_refusal(error: AtcError) -> None:
@@ -190,16 +196,31 @@ def _print_refusal(error: AtcError) -> None:
     print_error(closing_line(error.diagnostics))
 
 
-def _print_conversion(done: Conversion, why_not: tuple[str, ...]) -> None:
-    """Print findings, tables, and where the passes called `why_not` nearly applied."""
+def _print_conversion(done: Conversion, why_not: tuple[str, ...], amount: Amount) -> None:
+    """Print the conversion, and where the passes called `why_not` nearly applied."""
+    if amount is Amount.NOTHING:
+        return
+    if amount is Amount.SUMMARY:
+        from atc_py.report.model.conversion_lines import conversion_lines
+
+        for line in conversion_lines(done):
+            print_line(line)
+    else:
+        _print_everything(done)
+    if why_not:
+        from atc_py.report.model.fusions import why_not_lines
+
+        for line in ["", *why_not_lines(done.facts.fusions, why_not)]:
+            print_line(line)
+
+
+def _print_everything(done: Conversion) -> None:
+    """Print findings and tables."""
     from atc_py.report.diagnostics import diagnostic_text
     from atc_py.report.model.conversion import conversion_tables
     from atc_py.report.model.conversion_check import found_lines
-    from atc_py.report.model.fusions import why_not_lines
 
     lines = [*found_lines(done.check), *map(diagnostic_text, done.warnings)]
     for line in [*lines, ""] if lines else []:
         print_line(line)
     print_tables(conversion_tables(done))
-    for line in ["", *why_not_lines(done.facts.fusions, why_not)] if why_not else []:
-        print_line(line)

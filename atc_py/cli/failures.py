@@ -60,6 +60,10 @@ def _report(findings: Sequence[Diagnostic], code: ExitCode, *, as_json: bool) ->
 
 def _usage_finding(error: click.ClickException) -> Diagnostic:
     """Return the finding for a command line that click refused."""
+    if isinstance(error, click.NoSuchOption):
+        from atc_py.cli.unknown_names import unknown_option, unknown_option_hint
+
+        return BAD_OPTION.diagnostic(unknown_option(error), help=unknown_option_hint(error))
     context = getattr(error, "ctx", None)
     path = context.command_path if context else "atc-py COMMAND"
     help_ = f"`{path} --help` shows the options"

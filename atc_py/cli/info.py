@@ -1,4 +1,4 @@
-"""`atc-py info`: show the content of an offline model."""
+"""`atc-py info`: show the content of an offline model, or of an ONNX file."""
 
 from __future__ import annotations
 
@@ -32,17 +32,48 @@ __all__ = ["info"]
 def info(
     *, model: Path, precision: bool, layout: bool, gear: GearChoice | None, as_json: bool
 ) -> None:
-    """Show what MODEL, an offline model, contains; its digests are verified.
+    """Show what MODEL, an offline model or an ONNX file, contains.
 
-    Of one with gears it lists these, and shows the one that is named, or else the largest.
+    The digests of an offline model are verified. Of one with gears it lists these, and shows the
+    one that is named, or else the largest. Of an ONNX file it shows inputs, outputs, opsets,
+    operators, parameters, size and the files that hold its weights; nothing is compiled.
     """
+    from atc_py.pipeline.onnx_facts import is_onnx_file
+
+    if precision and layout:
+        raise click.UsageError("--precision and --layout exclude each other: give one of them")
+    if is_onnx_file(model):
+        if precision or layout or gear is not None:
+            raise click.UsageError(
+                f"--precision, --layout and gears are of offline models, but {model} is an ONNX "
+                "model: convert it first"
+            )
+        _show_onnx(model, as_json=as_json)
+        return
+    _show_offline(model, gear, precision=precision, layout=layout, as_json=as_json)
+
+
+def _show_onnx(model: Path, *, as_json: bool) -> None:
+    """Print what an ONNX file contains."""
+    from atc_py.pipeline.onnx_facts import onnx_facts
+    from atc_py.report.model.onnx_file import onnx_json, onnx_tables
+
+    facts = onnx_facts(model)
+    if as_json:
+        print_json(onnx_json(facts))
+        return
+    print_tables(onnx_tables(facts))
+
+
+def _show_offline(
+    model: Path, gear: GearChoice | None, *, precision: bool, layout: bool, as_json: bool
+) -> None:
+    """Print what an offline model contains."""
     from atc_py.package.reader import open_model
     from atc_py.report.model.layout import layout_json, layout_tables
     from atc_py.report.model.offline_model import model_json, model_tables
     from atc_py.report.model.precision import precision_json, precision_tables
 
-    if precision and layout:
-        raise click.UsageError("--precision and --layout exclude each other: give one of them")
     with open_model(model) as opened:
         package = opened if gear is None else opened.at_gear(gear.position_in(opened.gears))
         if precision:

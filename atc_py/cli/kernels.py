@@ -130,7 +130,7 @@ def _verify(
     compiler = find_compiler(sanitize=sanitize)
     with progress(quiet=form == "json") as on_stage:
         checked = verify_kernels(
-            opened, compiler, seed, lambda done, total: on_stage(_bar(done, total))
+            opened, compiler, seed, lambda done, total: on_stage(f"{done} of {total} kernels")
         )
     found = findings(checked)
     if form == "json":
@@ -141,10 +141,3 @@ def _verify(
         print_diagnostics(found, as_json=False)
     if found:
         context.exit(found[0].code.exit)
-
-
-def _bar(done: int, total: int) -> str:
-    """Return `[######......] 12 of 24 kernels`."""
-    width = 24
-    full = width * done // max(1, total)
-    return f"{'#' * full}{'.' * (width - full)} {done} of {total} kernels"

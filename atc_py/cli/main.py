@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -19,6 +20,8 @@ from atc_py.diag.language import speak, wanted_language
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from click.shell_completion import CompletionItem
+
 __all__ = ["cli", "main"]
 
 
@@ -27,17 +30,20 @@ _SUMMARIES = {
     "atc": "Take atc's own command line, as atc reads it, with atc's console lines.",
     "check": "Check whether MODELs, ONNX files, can be compiled, and if not, report why.",
     "compare": "Compile MODEL, an ONNX file, and compare each layer with the original.",
+    "config": "Show which options the configuration file sets, or what holds for COMMAND.",
+    "completion": "Print the script that completes commands and options in SHELL.",
     "convert": "Compile MODEL, an ONNX file, to an offline model.",
     "exec": "Run PROGRAM; each onnxruntime session in it and its children is the simulated NPU.",
     "explain": "Explain CODE (ATC2003, 2003 or not-an-onnx-model); without CODE, list them all.",
     "export": "Write MODEL, compiled, as an ONNX model with the arithmetic of the NPU.",
     "fix": "Write MODEL, an ONNX file, in an equivalent form that the operator list takes.",
-    "info": "Show what MODEL, an offline model, contains; its digests are verified.",
+    "info": "Show what MODEL, an offline model or an ONNX file, contains.",
     "kernels": "List the kernels of MODEL, an offline model or an ONNX model to compile.",
     "ops": "Look up the operators that atc-py knows.",
     "profile": "Estimate the time and memory of MODEL, an ONNX file or an offline model.",
     "quantize": "Write MODEL, a quantized ONNX file, in another form.",
     "run": "Run MODEL, an offline model, on the simulated NPU.",
+    "socs": "List the SoCs that --soc takes: family, cores, clock, memory, dtypes of the cube.",
 }
 """The commands, each in the module of its name, as their own help begins; a test compares them."""
 
@@ -68,6 +74,27 @@ class _Commands(click.Group):
             formatter.write_dl(
                 [(each.name or "", each.get_short_help_str(width)) for each in briefs]
             )
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that was given, with the defaults of the configuration file."""
+        name, command, rest = super().resolve_command(ctx, args)
+        wanted = not (ctx.resilient_parsing or {"-h", "--help"}.intersection(rest))
+        if name is not None and command is not None and wanted:
+            from atc_py.cli.config_file import UNCONFIGURED, configured, find_config
+
+            if name not in UNCONFIGURED and (found := find_config(Path.cwd(), [*_SUMMARIES])):
+                ctx.default_map = {name: configured(found, command, (name,), rest)}
+        return name, command, rest
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the commands and options that begin so, for which no command is imported."""
+        from click.shell_completion import CompletionItem
+
+        names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
+        commands = [CompletionItem(name, help=_SUMMARIES[name]) for name in names]
+        return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command that was given.

@@ -69,13 +69,23 @@ def list_(
 def show(
     *, operator: str, operator_list: str, op_specs: Path | None, lang: str, as_json: bool
 ) -> None:
-    """Show the specification of OPERATOR: its rules and its ONNX versions."""
+    """Show the specification of OPERATOR: its rules and its ONNX versions.
+
+    Of one that ONNX has and the list does not, what rewrites it.
+    """
     from atc_py.frontend.reading.history import history
     from atc_py.report.operators.listing import find_named_spec
     from atc_py.report.operators.page import operator_json, operator_lines
     from atc_py.spec import specifications
 
-    spec = find_named_spec(operator, specifications(op_specs, operator_list))
+    known = specifications(op_specs, operator_list)
+    if known.lookup(operator) is None:
+        from atc_py.report.operators.not_listed import not_listed
+
+        refusal = not_listed(operator, known, operator_list, history())
+        if refusal is not None:
+            raise refusal
+    spec = find_named_spec(operator, known)
     if as_json:
         print_json(operator_json(spec, history()))
         return

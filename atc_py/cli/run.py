@@ -27,7 +27,8 @@ _FOREIGN_TIMEOUT = 600.0
 @click.argument("model", type=click.Path(path_type=Path))
 @click.option(
     "-i", "--input", "inputs", multiple=True, metavar="[NAME=]FILE",
-    help="Data for an input: .npy, .npz, .pb (ONNX tensor) or raw .bin.",
+    help="Data for an input: .npy, .npz, .pb (ONNX tensor) or raw .bin; or a folder with a file for "
+    "each input, named after it.",
 )  # fmt: skip
 @click.option(
     "--random",
@@ -40,6 +41,18 @@ _FOREIGN_TIMEOUT = 600.0
     "-o", "--output", type=click.Path(), metavar="DIRECTORY",
     help="Folder for the outputs, one .npy file each.",
 )  # fmt: skip
+@click.option(
+    "--save",
+    "archive",
+    type=click.Path(),
+    metavar="FILE.npz",
+    help="File for all outputs together.",
+)
+@click.option(
+    "--cast",
+    is_flag=True,
+    help="Convert data to the dtypes of their inputs; values that do not fit are refused.",
+)
 @click.option(
     "--expect", multiple=True, metavar="[NAME=]FILE", help="Expected outputs to compare with."
 )
@@ -86,6 +99,8 @@ def run(  # noqa: PLR0913  (one parameter an option)
     inputs: tuple[str, ...],
     seed: int | None,
     output: str | None,
+    archive: str | None,
+    cast: bool,
     expect: tuple[str, ...],
     tolerance: float | None,
     device: str,
@@ -109,7 +124,10 @@ def run(  # noqa: PLR0913  (one parameter an option)
     if timeout is None and device not in _OWN_DEVICES:
         timeout = _FOREIGN_TIMEOUT
     folder = output_folder("--output", output)
-    options = RunOptions(inputs, seed, expect, tolerance, folder, profile, gear, aipp_settings)
+    file = None if archive is None else _archive(archive, model)
+    options = RunOptions(
+        inputs, seed, expect, tolerance, folder, profile, gear, aipp_settings, cast, file
+    )
     with load(model, device=device, storage=storage, timeout=timeout) as loaded:
         done = execute(loaded, options)
     findings = mismatches(done)
@@ -120,3 +138,20 @@ def run(  # noqa: PLR0913  (one parameter an option)
         print_diagnostics((*done.warnings, *findings), as_json=False)
     if findings:
         context.exit(findings[0].code.exit)
+
+
+def _archive(given: str, model: Path) -> Path:
+    """Return the file for all outputs.
+
+    Raises:
+        AtcError: BAD_OPTION or CANNOT_WRITE for a path that cannot be one.
+    """
+    from atc_py.diag.codes import BAD_OPTION
+    from atc_py.options.output_paths import report_output
+
+    path = report_output("--save", given, [model])
+    if path.suffix != ".npz":
+        raise BAD_OPTION.error(
+            f"--save {given}: outputs are saved as .npz", help="give a name such as outputs.npz"
+        )
+    return path

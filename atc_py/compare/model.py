@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -128,6 +129,7 @@ def _compared(
     with work_folder() as folder, _compiled_model(compilation, folder, on_stage) as package:
         session = _Session(compilation, package, folder, data, draws)
         session.histograms, session.device, session.targets = shown
+        session.on_stage = on_stage
         return session.suggested(*search, on_stage)
 
 
@@ -168,8 +170,10 @@ class _Session:
         device: name of the device that runs the compiled model.
         warnings: what is odd about data from files.
         targets: least values by figure.
+        on_stage: called with the number of layers compared.
     """
 
+    on_stage: Callable[[str], None] | None = None
     histograms = False
     device = DEVICES[0]
     targets: Mapping[str, float] = {}
@@ -269,7 +273,15 @@ class _Session:
             histograms=self.histograms,
             semantics=semantics,
         )
+        pair.on_layer = self._counted_layers()
         return replace(pair.compared(self._runs()), warnings=self.warnings)
+
+    def _counted_layers(self) -> Callable[[int], None] | None:
+        """Return what announces each layer of all samples as it is done; None for nobody."""
+        on_stage, count, samples = self.on_stage, itertools.count(1), self._drawn[1]
+        if on_stage is None:
+            return None
+        return lambda layers: on_stage(f"compare: {next(count)} of {layers * samples} layers")
 
     def _runs(self) -> Iterable[tuple[Feeds, Original]]:
         """Pair the data of each sample with a run of the original on them."""

@@ -27,7 +27,7 @@ from atc_py.results.layer_comparison import Alone, LayerComparison
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -83,7 +83,13 @@ def sample_feeds(
 
 
 class Pair:
-    """Pair of the original and the compiled model, run in step."""
+    """Pair of the original and the compiled model, run in step.
+
+    Attributes:
+        on_layer: called after each layer that is measured, with how many there will be in a run.
+    """
+
+    on_layer: Callable[[int], None] | None = None
 
     def __init__(
         self,
@@ -153,13 +159,16 @@ class Pair:
         values = {t: name for t, name in self._matching.values.items() if t in self._looked_at}
         run.expect(Counter(name for tensor, name in values.items() if tensor in made))
         shapes = [array.shape for array in feeds.values()]
+        wanted = values.keys() & made
 
         def observe(tensor: int, found: npt.NDArray[Any]) -> None:
             self._measure_result(tensor, found, run.value(values[tensor]), shapes)
             run.release(values[tensor])
+            if self.on_layer is not None:
+                self.on_layer(len(wanted))
 
         try:
-            self._device.run(feeds, values.keys() & made, observe)
+            self._device.run(feeds, wanted, observe)
         except AtcError as error:
             if error.diagnostics[0].code is not DEVICE_FAILED:
                 raise

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-import re
 import time
+import zipfile
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from atc_py.results.comparison import compare, explained_share
 from atc_py.results.picture_inputs import AIPP
 from atc_py.results.run import Run
 from atc_py.running.feeds import count_odd_values, odd_feeds, random_feeds, read_feeds
+from atc_py.running.folders import file_stem
 from atc_py.running.gears import gear_of_feeds
 from atc_py.system.atomic_files import atomic_write
 from atc_py.tensor.dtypes import DType
@@ -51,6 +52,8 @@ class RunOptions:
         profile: whether to keep the time of each node.
         gear: the gear that the user names, of a model with gears.
         aipp_settings: file with the settings of dynamic AIPP, or None.
+        cast: convert data to the dtypes of their inputs.
+        archive: .npz file for all outputs, or None.
     """
 
     inputs: tuple[str, ...] = ()
@@ -61,6 +64,8 @@ class RunOptions:
     profile: bool = False
     gear: GearChoice | None = None
     aipp_settings: Path | None = None
+    cast: bool = False
+    archive: Path | None = None
 
 
 def execute(model: Model, options: RunOptions) -> Run:
@@ -77,6 +82,10 @@ def execute(model: Model, options: RunOptions) -> Run:
     expected = read_feeds(options.expect, model.outputs, sink)
     sink.extend(odd_feeds(feeds))
     feeds = _with_settings(model, options, feeds)
+    if options.cast:
+        from atc_py.running.casting import cast_feeds
+
+        feeds = cast_feeds(feeds, model.inputs)
     if options.seed is not None:
         feeds = {**random_feeds(model.inputs, options.seed), **feeds}
     started = time.perf_counter()
@@ -87,6 +96,8 @@ def execute(model: Model, options: RunOptions) -> Run:
         for name, array in expected.items()
     )
     files = {} if options.output is None else _save(outputs, options.output)
+    if options.archive is not None:
+        _save_archive(outputs, options.archive)
     nodes = tuple(model.profile()) if options.profile else ()
     sink.extend(_not_finite(feeds, outputs))
     warnings = tuple(sink.diagnostics)
@@ -199,7 +210,7 @@ def _save(outputs: Mapping[str, Array], folder: Path) -> dict[str, Path]:
         raise CANNOT_WRITE.error(f"cannot make folder {folder}: {error.strerror}") from None
     files: dict[str, Path] = {}
     for position, (name, array) in enumerate(outputs.items()):
-        stem = re.sub(r"[^A-Za-z0-9_.-]", "_", name).lstrip(".") or f"output{position}"
+        stem = file_stem(name) or f"output{position}"
         path = folder / f"{stem}.npy"
         if path in files.values():
             path = folder / f"{stem}.{position}.npy"
@@ -209,3 +220,14 @@ def _save(outputs: Mapping[str, Array], folder: Path) -> dict[str, Path]:
             file.writelines(array_chunks(array))
         files[name] = path
     return files
+
+
+def _save_archive(outputs: Mapping[str, Array], path: Path) -> None:
+    """Write all outputs to one .npz file, under their names."""
+    with atomic_write(path, durable=False) as file, zipfile.ZipFile(file, "w") as archive:
+        for name, array in outputs.items():
+            # A member made from its name alone has a fixed date: equal outputs make equal files.
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
+                member.write(npy_header(DType.from_numpy(array.dtype), array.shape))
+                for chunk in array_chunks(array):
+                    member.write(chunk)

@@ -16,6 +16,7 @@ from atc_py.diag.codes import (
     NO_SUCH_GEAR,
 )
 from atc_py.running.array_files import broken_file, is_raw_pair, read_npy, read_npz
+from atc_py.running.folders import files_of_folder
 from atc_py.system.input_files import opened
 from atc_py.system.memory_limit import require_memory
 from atc_py.system.structs import replace
@@ -58,7 +59,7 @@ _INTEGER_SPAN = 16
 def read_feeds(
     given: Iterable[str], ports: Sequence[Port], sink: Sink | None = None
 ) -> dict[str, Array]:
-    """Return arrays from `name=file` texts; `file` alone serves one port or an .npz.
+    """Return arrays from `name=file` texts; `file` alone serves one port, an .npz, or a folder.
 
     Args:
         given: the texts.
@@ -74,7 +75,7 @@ def read_feeds(
         name, path = _split(text, ports)
         if not path:
             raise BAD_RUN_INPUT.error(f"{text!r} names no file", help="write FILE or NAME=FILE")
-        arrays = _read_arrays(Path(path), name, ports, Sink() if sink is None else sink)
+        arrays = _read_path(Path(path), name, ports, Sink() if sink is None else sink)
         for twice in arrays.keys() & feeds.keys():
             raise BAD_RUN_INPUT.error(
                 f"data for {twice} are given twice, the second time in {path}",
@@ -165,6 +166,16 @@ def _split(text: str, ports: Sequence[Port]) -> tuple[str | None, str]:
     if separator and not os.path.exists(text):  # noqa: PTH110  (a Path raises for long names)
         raise _unknown_name(name, ports, path)
     return None, text
+
+
+def _read_path(path: Path, name: str | None, ports: Sequence[Port], sink: Sink) -> dict[str, Array]:
+    """Return the arrays in the file `path`, or in the files of that folder, by port name."""
+    if name is not None or not os.path.isdir(path):  # noqa: PTH112  (a Path raises for long names)
+        return _read_arrays(path, name, ports, sink)
+    found: dict[str, Array] = {}
+    for each, file in files_of_folder(path, [port.name for port in ports if not port.hidden]):
+        found |= _read_arrays(file, each, ports, sink)
+    return found
 
 
 def _read_arrays(

@@ -2,7 +2,7 @@
 
 A rewrite is found by its name. Its words are in REWRITES; its condition is the rule of a
 specification that names it; its code is what `performs` has registered, in lowering or in a pass.
-To add one, add its words here, name it in a rule, and put `@performs("its-name")` on the function
+To add one, add its words here, in both tables, name it in a rule, and put `@performs("its-name")` on the function
 that does it: tests hold the three together.
 """
 
@@ -15,7 +15,7 @@ from atc_py.diag import Words
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["REWRITES", "performers", "performs"]
+__all__ = ["EFFECTS", "REWRITES", "performers", "performs"]
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
 
@@ -92,6 +92,29 @@ REWRITES: dict[str, Words] = {
     ),
 }
 """Effect of each rewrite by name, a clause without a final period."""
+
+EFFECTS: dict[str, Words] = {
+    "add-bias": Words("will be added after the product", "将在乘积之后相加"),
+    "align-ranks": Words("will be reshaped to the rank listed", "将变形为清单要求的秩"),
+    "broadcast-operands": Words("will be broadcast", "将广播"),
+    "cast-through": Words(
+        "will be cast to a listed dtype and back", "将转换为清单类型后再转换回来"
+    ),
+    "count-from-front": Words("will be counted from the front", "将改为从开头计数"),
+    "dissolve": Words("will dissolve, for it needs no kernel", "无需内核，将消去"),
+    "drop-training-only": Words("will be dropped", "将略去"),
+    "exclude-padding": Words("will be an attribute of the target operator", "将写为目标算子的属性"),
+    "explicit-pads": Words("will be written as explicit pads", "将改写为显式 pads"),
+    "gather-steps": Words("will be gathered", "将改为收集元素"),
+    "narrow-indices": Words("will be narrowed to int32", "将转换为 int32"),
+    "pool-as-images": Words("will be pooled as images", "将按图像池化"),
+    "reshape-instead": Words("will be written as Reshape", "将改写为 Reshape"),
+    "restate": Words("will be restated at a listed opset", "将改写为清单所列 opset 的形式"),
+    "scale-operands": Words("will be multiplied into an operand", "将乘入操作数"),
+    "split-groups": Words("will be split", "将拆分"),
+    "write-out-equation": Words("will be written out", "将写成完整形式"),
+}
+"""What becomes of the form that a rewrite takes away, by name: the predicate of a headline."""
 
 _PERFORMERS: dict[str, list[Callable[..., Any]]] = {}
 

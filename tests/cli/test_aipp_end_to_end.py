@@ -80,6 +80,6 @@ def test_settings_of_a_run_give_the_tensor_that_is_shown(atc: Atc, image: Path) 
 def test_file_without_configuration_is_warned_of(atc: Atc) -> None:
     onnx.save(small_model(), "net.onnx")
     Path("net.cfg").write_text("# nothing yet\n")
-    done = atc("convert", "net.onnx", "-o", "net.om", "--aipp", "net.cfg")
+    done = atc("convert", "-v", "net.onnx", "-o", "net.om", "--aipp", "net.cfg")
     assert done.status == 0
     assert "warning[ATC2023 doubtful-aipp-config]: net.cfg has no `aipp_op`" in done.out + done.err

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def test_convert_prints_stages_operators_and_result(atc: Atc, model: Path) -> None:
-    done = atc("convert", model)
+    done = atc("convert", "-v", model)
     assert done.status == 0
     assert Path("small.om").stat().st_size > 1000
     for text in (
@@ -149,7 +149,7 @@ def test_findings_that_do_not_stand_in_the_way_are_printed_before_the_tables(atc
     model = small_model()
     model.opset_import[0].version = 17
     onnx.save(model, "newer.onnx")
-    done = atc("convert", "newer.onnx")
+    done = atc("convert", "-v", "newer.onnx")
     assert (done.status, done.err) == (0, "")
     assert done.out.startswith("rewrite[ATC3007 operator-restated]: Relu is listed for opsets 8-13")
     checked = atc("check", "newer.onnx")
@@ -356,7 +356,7 @@ def test_convert_tells_what_passes_warn_of(atc: Atc) -> None:
     graph = onnx.helper.make_graph(nodes, "g", ports[:1], ports[1:], tensors)
     proto = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)])
     onnx.save(proto, "two.onnx")
-    done = atc("convert", "two.onnx")
+    done = atc("convert", "-v", "two.onnx")
     assert done.status == 0
     assert "warning[ATC6002 quant-offset-unclear]" in done.out
     assert 'node 3 "layer" (Conv)' in done.out

@@ -83,7 +83,7 @@ def test_switch_file_switches_a_pass_off(atc: Atc, gates: Path, option: str) -> 
         ),
         encoding="utf-8",
     )
-    done = atc("convert", gates, option, "switch.json")
+    done = atc("convert", "-v", gates, option, "switch.json")
     assert done.status == 0
     assert (
         "warning[ATC6020 fusion-not-switched]: neither atc-py nor ATC is known to have a pass Unknown"

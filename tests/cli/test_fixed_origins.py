@@ -93,7 +93,7 @@ def places(fixed: list[dict[str, Any]]) -> set[tuple[int, str]]:
 
 
 def test_convert_records_the_originals_nodes(atc: Atc) -> None:
-    done = atc("convert", model(), "--fix", "--bind", "rate=16000", "--json").json
+    done = atc("convert", "-v", model(), "--fix", "--bind", "rate=16000", "--json").json
     assert places(done["fixed"]) == PLACES
     known = {
         (at, name)
@@ -101,7 +101,7 @@ def test_convert_records_the_originals_nodes(atc: Atc) -> None:
         for at, name in zip(each["positions"], each["from"], strict=True)
     }
     assert known == {*PLACES, (1, "relu"), (3, "inner_relu")}
-    text = atc("convert", model(), "--fix", "--bind", "rate=16000").out
+    text = atc("convert", "-v", model(), "--fix", "--bind", "rate=16000").out
     assert "Rewritten by --fix" in text
     assert '0 "outer", 3 "inner"' in text
     inside = atc("info", "m.om", "--json").json["report"]

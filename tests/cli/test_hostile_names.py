@@ -80,6 +80,7 @@ COMMANDS = [
     ("check", "@bad", "--format", "csv"),
     ("convert", "@bad"),
     ("convert", "@m"),
+    ("convert", "-v", "@m"),
     ("convert", "@m", "--json"),
     ("info", "@om"),
     ("info", "@om", "--json"),

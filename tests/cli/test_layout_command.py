@@ -34,7 +34,7 @@ def test_info_lists_storage_and_the_reason_of_each_conversion(atc: Atc, om: Path
 
 
 def test_convert_counts_conversions_and_its_json_has_their_reasons(atc: Atc, model: Path) -> None:
-    done = atc("convert", model)
+    done = atc("convert", "-v", model)
     assert re.search(r"conversions left +2 TransData, 2 Cast\n", done.out)
     record = atc("convert", model, "--json").json["layout"]
     assert [each["from"] for each in record["trans_data"]] == ["NCHW", "NC1HWC0"]

@@ -39,7 +39,7 @@ def test_info_and_convert_say_the_same_of_memory(atc: Atc, model: Path) -> None:
 
 
 def test_widest_moment_names_its_node_and_values(atc: Atc, model: Path) -> None:
-    atc("convert", model, "-o", "m.om", "--disable-pass", "merge-conv-elemwise")
+    atc("convert", "-v", model, "-o", "m.om", "--disable-pass", "merge-conv-elemwise")
     widest = of_model(atc, "m.om")["widest"]
     assert widest["op"] == "Conv2D"
     assert [tensor["bytes"] for tensor in widest["tensors"]] == [IMAGE, IMAGE]
@@ -51,10 +51,10 @@ def test_widest_moment_names_its_node_and_values(atc: Atc, model: Path) -> None:
 @pytest.mark.parametrize("spelling", ["--disable-reuse-memory", "--disable_reuse_memory"])
 def test_reuse_can_be_switched_off_as_in_atc(atc: Atc, model: Path, spelling: str) -> None:
     apart = ("--disable-pass", "merge-conv-elemwise")
-    off = atc("convert", model, "-o", "off.om", f"{spelling}=1", "--verify", *apart)
+    off = atc("convert", "-v", model, "-o", "off.om", f"{spelling}=1", "--verify", *apart)
     assert off.status == 0
     assert "reuse is switched off" in off.out
-    atc("convert", model, "-o", "on.om", f"{spelling}=0", *apart)
+    atc("convert", "-v", model, "-o", "on.om", f"{spelling}=0", *apart)
     with_it, without = of_model(atc, "on.om"), of_model(atc, "off.om")
     assert (with_it["reuse"], without["reuse"]) == (True, False)
     assert with_it["arena"] < without["arena"]
@@ -62,10 +62,10 @@ def test_reuse_can_be_switched_off_as_in_atc(atc: Atc, model: Path, spelling: st
 
 
 def test_value_of_disable_reuse_memory_is_0_or_1(atc: Atc, model: Path) -> None:
-    assert atc("convert", model, "--disable-reuse-memory=2").status == 2
+    assert atc("convert", "-v", model, "--disable-reuse-memory=2").status == 2
 
 
 def test_summary_of_convert_has_a_line_on_memory(atc: Atc, model: Path) -> None:
-    out = atc("convert", model).out
+    out = atc("convert", "-v", model).out
     assert "memory" in out
     assert "1.00 x the lower bound" in out

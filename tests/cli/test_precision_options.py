@@ -141,7 +141,7 @@ def test_nothing_given_is_force_fp16(atc: Atc, onnx_file: Path) -> None:
 def test_implementation_shows_in_info(atc: Atc) -> None:
     onnx.save(small_model(operator="Sigmoid"), "net.onnx")
     Path("modes.ini").write_text("[ByOpType]\nSigmoid=high_performance\n", encoding="utf-8")
-    done = atc("convert", "net.onnx", "-o", "n.om", "--op_precision_mode", "modes.ini")
+    done = atc("convert", "-v", "net.onnx", "-o", "n.om", "--op_precision_mode", "modes.ini")
     assert (done.status, "ATC6011" in done.out) == (0, False)
     record = atc("info", "n.om", "--precision", "--json").json
     (rule,) = [each["rule"] for each in record["nodes"] if each["op"] == "Sigmoid"]
@@ -151,7 +151,7 @@ def test_implementation_shows_in_info(atc: Atc) -> None:
 
 def test_implementation_that_changes_nothing_is_warned_about(atc: Atc, onnx_file: Path) -> None:
     Path("modes.ini").write_text("Relu=high_precision\n", encoding="utf-8")
-    done = atc("convert", onnx_file, "-o", "n.om", "--op_precision_mode", "modes.ini")
+    done = atc("convert", "-v", onnx_file, "-o", "n.om", "--op_precision_mode", "modes.ini")
     assert done.status == 0
     assert "implementation-mode-without-effect" in done.out
     assert "high_precision changes nothing for Relu" in done.out
@@ -215,9 +215,9 @@ def test_allow_hf32_is_taken_by_every_command_that_compiles(atc: Atc, onnx_file:
 
 
 def test_allow_hf32_on_a_soc_without_it_is_warned_about(atc: Atc, onnx_file: Path) -> None:
-    done = atc("convert", onnx_file, "-o", "n.om", "--allow-hf32", "true")
+    done = atc("convert", "-v", onnx_file, "-o", "n.om", "--allow-hf32", "true")
     assert (done.status, "sim has no HF32" in done.out) == (0, True)
-    assert "HF32" not in atc("convert", onnx_file, "-o", "n.om", "--allow-hf32", "false").out
+    assert "HF32" not in atc("convert", "-v", onnx_file, "-o", "n.om", "--allow-hf32", "false").out
 
 
 @pytest.mark.parametrize("name", ["mixed_hif8", "force_lowerprecision"])
@@ -225,4 +225,4 @@ def test_modes_of_the_fusion_engine_that_are_not_modeled_are_refused(
     atc: Atc, onnx_file: Path, name: str
 ) -> None:
     for option in ("--precision-mode", "--precision-mode-v2"):
-        assert atc("convert", onnx_file, option, name).status == 2
+        assert atc("convert", "-v", onnx_file, option, name).status == 2

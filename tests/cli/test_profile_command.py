@@ -217,10 +217,10 @@ def test_report_goes_to_a_file(atc: Atc, model: Path) -> None:
 
 
 def test_convert_tells_kernels_before_and_the_estimated_time(atc: Atc, model: Path) -> None:
-    done = atc("convert", model)
+    done = atc("convert", "-v", model)
     assert re.search(r"launches +5 for 6 nodes; 2 kernels before any pass", done.out)
     assert re.search(r"estimated time +[\d.]+ µs \(between", done.out)
-    found = atc("convert", model, "--json").json
+    found = atc("convert", "-v", model, "--json").json
     profiled = atc("profile", model, "--format=json").json["socs"][0]["time"]
     assert found["estimated_time"] == profiled
     assert found["launches_unfused"] == 2

@@ -84,7 +84,7 @@ def computed(path: str | Path) -> float:
 def test_convert_and_info_say_which_convention_counted(
     atc: Atc, layer: Path, options: tuple[str, ...], expected: float, said: str
 ) -> None:
-    done = atc("convert", layer, *options, "-o", "layer.om")
+    done = atc("convert", "-v", layer, *options, "-o", "layer.om")
     assert done.status == 0
     assert computed("layer.om") == pytest.approx(expected, abs=2e-4)
     name = said.partition(" ")[0]

@@ -200,7 +200,7 @@ def test_offline_model_is_an_ordinary_zip_with_ordinary_arrays(om: Path, atc: At
     assert onnx.__version__
 
 
-@pytest.mark.parametrize("command", ["info", "run"])
+@pytest.mark.parametrize("command", ["run"])
 def test_onnx_model_is_distinguished_from_other_files(atc: Atc, model: Path, command: str) -> None:
     small = model.rename("my net.onnx")
     done = atc(command, small)

@@ -106,7 +106,8 @@ def test_the_offline_model_has_origins_of_the_file(atc: Atc, gru: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", [("convert", "gru.onnx"), ("profile", "gru.onnx"), ("info",), ("run", "--random", 0)]
+    "line",
+    [("convert", "gru.onnx", "-v"), ("profile", "gru.onnx"), ("info",), ("run", "--random", 0)],
 )
 def test_tables_name_them(atc: Atc, gru: Path, line: tuple[object, ...]) -> None:
     first, *rest = line

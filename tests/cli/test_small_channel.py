@@ -30,8 +30,8 @@ def weights_of(atc: Atc, om: str) -> int:
 @pytest.mark.parametrize("spelling", ["--enable-small-channel", "--enable_small_channel"])
 def test_filters_of_few_channels_take_fewer_bytes(atc: Atc, model: Path, spelling: str) -> None:
     soc = ("--soc", "Ascend910B3", "--verify")
-    plain = atc("convert", model, "-o", "plain.om", *soc, f"{spelling}=0")
-    small = atc("convert", model, "-o", "small.om", *soc, f"{spelling}=1")
+    plain = atc("convert", "-v", model, "-o", "plain.om", *soc, f"{spelling}=0")
+    small = atc("convert", "-v", model, "-o", "small.om", *soc, f"{spelling}=1")
     assert (plain.status, small.status) == (0, 0)
     assert "ATC6030" not in small.out + small.err
     ratio = weights_of(atc, "small.om") / weights_of(atc, "plain.om")
@@ -52,8 +52,8 @@ def test_filters_of_few_channels_take_fewer_bytes(atc: Atc, model: Path, spellin
 
 @pytest.mark.parametrize("soc", ["sim", "Ascend310P3", "Ascend610"])
 def test_option_says_where_it_has_no_effect(atc: Atc, model: Path, soc: str) -> None:
-    plain = atc("convert", model, "-o", "plain.om", "--soc", soc)
-    done = atc("convert", model, "-o", "small.om", "--soc", soc, "--enable-small-channel=1")
+    plain = atc("convert", "-v", model, "-o", "plain.om", "--soc", soc)
+    done = atc("convert", "-v", model, "-o", "small.om", "--soc", soc, "--enable-small-channel=1")
     assert (plain.status, done.status) == (0, 0)
     assert "ATC6030" not in plain.out
     assert f"--enable-small-channel has no effect on {soc}" in done.out
@@ -61,4 +61,4 @@ def test_option_says_where_it_has_no_effect(atc: Atc, model: Path, soc: str) -> 
 
 
 def test_value_is_0_or_1(atc: Atc, model: Path) -> None:
-    assert atc("convert", model, "--enable-small-channel=2").status == 2
+    assert atc("convert", "-v", model, "--enable-small-channel=2").status == 2

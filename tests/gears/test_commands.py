@@ -53,7 +53,7 @@ def document(found: tuple[int, str, str]) -> Any:
 def test_convert_lists_gears(atc: Any, tmp_path: Path) -> None:
     image_model(tmp_path / "net.onnx")
     lists = ("--input-shape", "x:-1,3,16,16", "--dynamic_batch_size", "1,2")
-    status, out, _ = atc("convert", "net.onnx", *lists)
+    status, out, _ = atc("convert", "-v", "net.onnx", *lists)
     assert status == 0
     assert "\nGears\n" in out
     assert "x 2x3x16x16" in out

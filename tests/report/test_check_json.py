@@ -81,6 +81,7 @@ def test_finding_carries_everything() -> None:
         "taken_by": [],
         "fixed_by": [],
         "certainty": "",
+        "effect": "",
     }
 
 

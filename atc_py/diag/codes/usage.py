@@ -7,6 +7,7 @@ from atc_py.diag.diagnostic import ExitCode, Severity
 
 __all__ = [
     "ARRAY_OF_OTHER_NAME",
+    "BAD_CONFIG",
     "BAD_INPUT_SHAPE",
     "BAD_OPTION",
     "BAD_RUN_INPUT",
@@ -200,4 +201,13 @@ OPEN_DIMS_NOT_COMPILED = add_code(
     "model need them fixed: convolutions, for instance.",
     "Give the shapes that are needed as gears, with --batch-sizes, --image-sizes or --dims.",
     Severity.NOTE,
+)
+BAD_CONFIG = add_code(
+    1070,
+    "bad-config-file",
+    ExitCode.USAGE,
+    "A configuration file, atc-py.toml or the table [tool.atc-py] of pyproject.toml, is not TOML, "
+    "or names a command, an option or a value that atc-py does not have.",
+    "Correct the entry that the message names; `atc-py config COMMAND` lists the options of a "
+    "command with the values that hold.",
 )

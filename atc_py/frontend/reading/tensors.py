@@ -201,6 +201,10 @@ class TensorReader:
         """The files beside the model that tensors were found in."""
         return self._external.paths
 
+    def is_marker(self, location: str) -> bool:
+        """Return True for a location of external data that stands for data of the file itself."""
+        return location.startswith(self._slimmed.token)
+
     def plain(self, tensor: TensorProto) -> ConstData | None:
         """Return a sound tensor whose bytes stand in the message, as those of most constants do.
 

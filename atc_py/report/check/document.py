@@ -71,6 +71,8 @@ class Found(_Part, frozen=True, kw_only=True):
             rewrite the node so that the finding is gone, and before them the option that chooses
             another branch.
         certainty: of a deviation of CANN, proven or inferred; empty for every other finding.
+        effect: of a rewrite, what becomes of the form that the rule forbids; empty for every other
+            finding.
     """
 
     fingerprint: str
@@ -95,6 +97,7 @@ class Found(_Part, frozen=True, kw_only=True):
     certainty: Annotated[
         str, msgspec.Meta(extra_json_schema={"enum": ["", "proven", "inferred"]})
     ] = ""
+    effect: str = ""
 
 
 class OperatorCount(_Part, frozen=True, kw_only=True):

@@ -8,6 +8,7 @@ import msgspec
 
 from atc_py.check.condition_words import with_condition
 from atc_py.check.findings import Standing
+from atc_py.check.rewrite_text import rewrite_text
 from atc_py.diag import Words
 
 if TYPE_CHECKING:
@@ -42,7 +43,14 @@ class Group(msgspec.Struct, frozen=True):
     sightings: tuple[Sighting, ...]
 
     def headline(self, language: str) -> str:
-        """Return the rule's sentence with its conditions, or a fault's message."""
+        """Return the rule's sentence with its conditions, or a fault's message.
+
+        Of a rewrite it is what becomes of the form, which needs no action.
+        """
+        if self.first.effect:
+            observed = self.first.observed if len(self.sightings) == 1 else ""
+            first = self.first
+            return rewrite_text(first.op, first.field, observed, first.effect, language)
         allowed, when = Words.same(self.first.allowed), Words.same(self.first.when)
         demand = with_condition(allowed, when).in_language(language)
         return demand if self.first.allowed else self.first.message

@@ -229,6 +229,7 @@ def _finding(finding: Finding, language: str) -> Found:
         taken_by=finding.taken_by,
         fixed_by=finding.fixed_by,
         certainty=finding.certainty,
+        effect=_text(finding.effect.in_language(language)),
     )
 
 

@@ -1,0 +1,145 @@
+"""`atc-py config`: which defaults hold, and from where."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from atc_py.cli.config_file import UNCONFIGURED, configured, find_config, option_key
+from atc_py.cli.console import print_json, print_line, print_tables
+from atc_py.cli.options import AS_JSON
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from atc_py.cli.config_file import Config
+
+__all__ = ["config"]
+
+
+class _Setting(NamedTuple):
+    """A default of an option: its command, its value, and the source of that."""
+
+    command: str
+    option: str
+    value: Any
+    source: str
+
+
+@click.command()
+@click.argument("command", nargs=-1)
+@AS_JSON
+@click.pass_context
+def config(context: click.Context, *, command: tuple[str, ...], as_json: bool) -> None:
+    """Show which options the configuration file sets, or what holds for COMMAND.
+
+    The file is the nearest atc-py.toml, or pyproject.toml with a table [tool.atc-py], from the
+    working folder upward. Its tables are named after commands: [convert] and [ops.list] in
+    atc-py.toml are [tool.atc-py.convert] and [tool.atc-py.ops.list] in pyproject.toml. Options are
+    written as on the command line, without dashes in front: soc = "Ascend310P3". Paths are relative
+    to the file's folder. The command line comes first, then environment variables, then the file.
+    """
+    from atc_py.cli.main import cli
+
+    names = [name for name in cli.list_commands(context) if name not in UNCONFIGURED]
+    found = find_config(Path.cwd(), names)
+    wanted = [command] if command else [(name,) for name in (found.tables if found else ())]
+    settings = [
+        each
+        for keys in wanted
+        for each in _settings(cli, keys, found)
+        if command or each.source not in {"default", "not set"}
+    ]
+    if as_json:
+        print_json(
+            {
+                "file": None if found is None else str(found.path),
+                "settings": [each._asdict() for each in settings],
+            }
+        )
+        return
+    _show(found, settings)
+
+
+def _settings(cli: click.Group, keys: Sequence[str], found: Config | None) -> Iterator[_Setting]:
+    """Yield the defaults of the options of a command, or of a group's commands."""
+    command = _command_of(cli, keys)
+    if isinstance(command, click.Group):
+        for name in command.list_commands(click.Context(command)):
+            yield from _settings(cli, (*keys, name), found)
+        if found is not None:
+            configured(found, command, keys)  # refuses unknown names of commands
+        return
+    given = {} if found is None else configured(found, command, keys)
+    context = click.Context(command)
+    for param in command.params:
+        key = option_key(param)
+        if not key:
+            continue
+        variable = next((each for each in _variables(param) if os.environ.get(each)), None)
+        value, source = param.get_default(context), "default"
+        if variable is not None:
+            value, source = os.environ[variable], variable
+        elif param.name in given and found is not None:
+            value, source = given[param.name], str(found.path)
+        elif not isinstance(value, str | int | float | tuple) or value in {"", ()}:
+            value, source = None, "not set"  # click has a mark of its own for this, too
+        yield _Setting(" ".join(keys), key, value, source)
+
+
+def _command_of(cli: click.Group, keys: Sequence[str]) -> click.Command:
+    """Return the command that `keys` name.
+
+    Raises:
+        click.UsageError: there is none, or none that a file configures.
+    """
+    command: click.Command | None = cli
+    for key in keys:
+        inner = (
+            command.get_command(click.Context(command), key)
+            if isinstance(command, click.Group)
+            else None
+        )
+        command = inner
+    if command is None or keys[0] in UNCONFIGURED:
+        raise click.UsageError(f"no command {' '.join(keys)!r} takes a configuration")
+    return command
+
+
+def _variables(param: click.Parameter) -> Sequence[str]:
+    """Return the environment variables of an option."""
+    names = param.envvar
+    return [] if names is None else [names] if isinstance(names, str) else names
+
+
+def _show(found: Config | None, settings: Sequence[_Setting]) -> None:
+    """Print the file and the settings."""
+    from atc_py.report.escape import visible
+    from atc_py.report.tables import Table
+
+    if found is None:
+        print_line(
+            "no configuration file: no atc-py.toml, and no pyproject.toml with [tool.atc-py], in "
+            "this folder or above"
+        )
+    else:
+        print_line(visible(f"configuration file: {found.path}"))
+    if not settings:
+        return
+    rows = tuple(
+        (each.command, f"--{each.option}", _text(each.value), each.source) for each in settings
+    )
+    print_line()
+    print_tables([Table("", ("command", "option", "value", "from"), rows)])
+
+
+def _text(value: object) -> str:
+    """Return a value as the file would have it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    return "" if value is None else str(value)

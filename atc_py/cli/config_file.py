@@ -1,0 +1,230 @@
+"""The configuration file: defaults of options, by command.
+
+It is the nearest `atc-py.toml`, or `pyproject.toml` with a table `[tool.atc-py]`, from the working
+folder upward. Each table is named after a command and holds values for its options; the command line
+and environment variables come before it.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from atc_py.diag import AtcError, Place
+from atc_py.diag.codes import BAD_CONFIG
+from atc_py.diag.suggestions import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+__all__ = ["UNCONFIGURED", "Config", "configured", "find_config", "option_key"]
+
+_OWN, _SHARED = "atc-py.toml", "pyproject.toml"
+_TABLE = "atc-py"
+_MOST_BYTES = 1 << 20
+
+UNCONFIGURED = {"atc", "completion", "config", "explain"}
+"""Commands that no table configures: `atc` takes atc's command line as it is."""
+
+_COMMAND_LINE_ALONE = {"help", "json", "passes", "version"}
+"""Options that a file cannot give: they say what one call prints."""
+
+_RIVALS = ({"precision_mode", "precision_mode_v2"}, {"verbose", "quiet"}, {"form", "as_json"})
+"""Parameters of which one that the command line gives overrides another of the file."""
+
+
+class Config(NamedTuple):
+    """A configuration file.
+
+    Attributes:
+        path: the file.
+        tables: its tables, by command.
+    """
+
+    path: Path
+    tables: Mapping[str, Any]
+
+
+def find_config(folder: Path, commands: Sequence[str]) -> Config | None:
+    """Return the configuration that holds in `folder`; None where there is none.
+
+    Args:
+        folder: where to begin; its parents follow.
+        commands: names of the commands that a table may have.
+
+    Raises:
+        AtcError: BAD_CONFIG for a file that is not TOML or names a command that does not exist;
+            what reading a file raises.
+    """
+    for each in (folder, *folder.parents):
+        tables = _tables(each / _OWN, shared=False)
+        path = each / _OWN
+        if tables is None:
+            tables, path = _tables(each / _SHARED, shared=True), each / _SHARED
+        if tables is not None:
+            known = [name for name in commands if name not in UNCONFIGURED]
+            for name, table in tables.items():
+                _check_table(path, name, table, known)
+            return Config(path, tables)
+    return None
+
+
+def configured(
+    config: Config, command: click.Command, keys: Sequence[str], args: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return the values that the file gives for a command, by parameter, and by subcommand.
+
+    Args:
+        config: the file.
+        command: the command.
+        keys: its name, with those of the groups before it.
+        args: the command line after it; what it gives overrides rivals in the file.
+
+    Raises:
+        AtcError: BAD_CONFIG for an option or a value that the command does not take.
+    """
+    table: Any = config.tables
+    for key in keys:
+        table = table.get(key, {})
+    if isinstance(command, click.Group):
+        return _of_group(config, command, keys, table, args)
+    known = {key: param for param in command.params if (key := option_key(param))}
+    found = {}
+    for key, value in table.items():
+        param = known.get(key.replace("_", "-"))
+        place = Place(str(config.path), field=".".join((*keys, key)))
+        if param is None:
+            raise _unknown("option", f"{' '.join(keys)} has no option --{key}", key, known, place)
+        found[param.name or ""] = _value(command, param, value, config.path.parent, place)
+    return {name: value for name, value in found.items() if not _is_rival(command, name, args)}
+
+
+def option_key(param: click.Parameter) -> str:
+    """Return the name of an option in the file; empty for what a file cannot give."""
+    if not isinstance(param, click.Option):
+        return ""
+    longs = [each.lstrip("-") for each in param.opts if each.startswith("--")]
+    return "" if not longs or longs[0] in _COMMAND_LINE_ALONE else longs[0]
+
+
+def _tables(path: Path, *, shared: bool) -> Mapping[str, Any] | None:
+    """Return the tables of a file; None where it is not there or not about atc-py."""
+    from atc_py.system.input_files import read_text
+
+    try:
+        if not path.is_file():
+            return None
+    except OSError:
+        return None
+    try:
+        text = read_text(path, _MOST_BYTES)
+    except AtcError:
+        if shared:  # another tool's file; nothing in it is known to be for atc-py
+            return None
+        raise
+    if shared and _TABLE not in text:
+        return None
+    document = _parsed(path, text)
+    if not shared:
+        return document
+    tool = document.get("tool", {})
+    found = tool.get(_TABLE) if isinstance(tool, dict) else None
+    if found is not None and not isinstance(found, dict):
+        raise BAD_CONFIG.error("tool.atc-py is not a table", place=Place(str(path)))
+    return found
+
+
+def _parsed(path: Path, text: str) -> dict[str, Any]:
+    """Return the document.
+
+    Raises:
+        AtcError: BAD_CONFIG for what is not TOML.
+    """
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise BAD_CONFIG.error(f"this is not TOML: {error}", place=Place(str(path))) from None
+
+
+def _check_table(path: Path, name: str, table: object, known: Sequence[str]) -> None:
+    """Refuse an entry that is not the table of a command."""
+    place = Place(str(path), field=name)
+    if name not in known:
+        raise _unknown("table", f"no command {name!r} takes a configuration", name, known, place)
+    if not isinstance(table, dict):
+        raise BAD_CONFIG.error(
+            f"{name} is not a table", place=place, help=f"write [{name}] and options below it"
+        )
+
+
+def _of_group(
+    config: Config, group: click.Group, keys: Sequence[str], table: Any, args: Sequence[str]
+) -> dict[str, Any]:
+    """Return the values for each subcommand."""
+    context = click.Context(group)
+    names = group.list_commands(context)
+    found = {}
+    for name, inner in table.items():
+        _check_table(config.path, name, inner, names)
+        command = group.get_command(context, name)
+        if command is not None:
+            found[name] = configured(config, command, (*keys, name), args)
+    return found
+
+
+def _value(
+    command: click.Command, param: click.Parameter, value: object, folder: Path, place: Place
+) -> object:
+    """Return a value as the option takes it; paths are relative to the file's folder.
+
+    Raises:
+        AtcError: BAD_CONFIG for a value that it does not take.
+    """
+    if isinstance(param, click.Option) and param.is_flag:
+        if not isinstance(value, bool):
+            raise _bad_value(value, "true or false", place)
+        return value
+    if isinstance(value, bool):
+        value = "true" if value else "false"
+    several = param.multiple if isinstance(param, click.Option) else False
+    values = value if isinstance(value, list) else [value]
+    if isinstance(value, list) and not several:
+        raise _bad_value(value, "one value", place)
+    if not all(isinstance(each, str | int | float) for each in values):
+        raise _bad_value(value, "text or a number", place)
+    texts = [str(each) for each in values]
+    if isinstance(param.type, click.Path):
+        texts = [str(folder / each) for each in texts]
+    try:
+        for text in texts:
+            param.type.convert(text, param, click.Context(command))
+    except click.BadParameter as error:
+        raise BAD_CONFIG.error(error.message, place=place) from None
+    return texts if several else texts[0]
+
+
+def _is_rival(command: click.Command, name: str, args: Sequence[str]) -> bool:
+    """Return True if the command line gives what excludes the parameter called `name`."""
+    rivals = {each for group in _RIVALS if name in group for each in group} - {name}
+    options = {option for param in command.params if param.name in rivals for option in param.opts}
+    return any(arg.partition("=")[0] in options for arg in args)
+
+
+def _bad_value(value: object, wanted: str, place: Place) -> AtcError:
+    """Return the refusal of a value."""
+    return BAD_CONFIG.error(f"the value must be {wanted}, found {value!r}", place=place)
+
+
+def _unknown(kind: str, message: str, name: str, known: Any, place: Place) -> AtcError:
+    """Return the refusal of a name, with the nearest that is known."""
+    near = nearest(name.replace("_", "-"), known, 1)
+    listing = f"{kind}s are {', '.join(sorted(known))}"
+    guess = f"did you mean {near[0]}? " if near else ""
+    return BAD_CONFIG.error(message, place=place, help=f"{guess}{listing}")

@@ -1,0 +1,63 @@
+"""Hints for an option or a command that does not exist: a near name, or that it is atc's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.diag.suggestions import nearest
+
+if TYPE_CHECKING:
+    import click
+
+__all__ = ["unknown_option", "unknown_option_hint"]
+
+_LIKENESS = 0.75
+"""Likeness from which a name is worth a suggestion; `framework` is 0.5 like `max-memory`."""
+
+_PREFIX = 3
+"""Letters from which the beginning of a name is worth a suggestion."""
+
+
+def unknown_option(error: click.NoSuchOption) -> str:
+    """Return the message for the option, without click's own suggestions."""
+    return f"no such option: {error.option_name}"
+
+
+def unknown_option_hint(error: click.NoSuchOption) -> str:
+    """Return what to do instead: nearest options, then those of the command or of atc."""
+    context = error.ctx
+    path = context.command_path if context else "atc-py COMMAND"
+    listing = f"`{path} --help` shows the options"
+    near = _near(error)
+    if near:
+        return f"did you mean {' or '.join(near)}? {listing}"
+    name = error.option_name.lstrip("-").replace("-", "_")
+    if _is_of_atc(name):
+        return f"--{name} is an option of atc, whose command line `atc-py atc` takes; {listing}"
+    return listing
+
+
+def _near(error: click.NoSuchOption) -> list[str]:
+    """Return the options that are spelled like the unknown one, two at most."""
+    known: dict[str, str] = {}
+    for param in error.ctx.command.params if error.ctx else ():
+        long = [each for each in (*param.opts, *param.secondary_opts) if each.startswith("--")]
+        for option in long:
+            # Of several spellings the first is suggested; `--no-x` is none of `--x`.
+            known[_folded(option)] = option if option in param.secondary_opts else long[0]
+    name = _folded(error.option_name)
+    begun = [each for each in known if len(name) >= _PREFIX and each.startswith(name)]
+    found = begun or nearest(name, known, 2, _LIKENESS)
+    return list(dict.fromkeys(known[each] for each in found))[:2]
+
+
+def _folded(option: str) -> str:
+    """Return the name with one spelling of its parts."""
+    return option.lstrip("-").replace("_", "-").casefold()
+
+
+def _is_of_atc(name: str) -> bool:
+    """Return True if atc has the option."""
+    from atc_py.atc.options import OPTIONS
+
+    return name in OPTIONS

@@ -1,0 +1,82 @@
+"""The content of an ONNX file, for `info`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.frontend.reading.file_facts import (
+    dtype_name,
+    external_tensors,
+    operator_counts,
+    output_types,
+    parameter_count,
+)
+from atc_py.frontend.reading.read import read_model
+from atc_py.package.foreign import is_onnx
+from atc_py.results.onnx_facts import ExternalFile, OnnxFacts, OnnxOperator, OnnxPort
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from atc_py.frontend.reading.declared import DeclaredInput
+    from atc_py.frontend.reading.onnx_file import OnnxFile
+
+__all__ = ["is_onnx_file", "onnx_facts"]
+
+_HEAD = 4096
+
+
+def is_onnx_file(path: Path) -> bool:
+    """Return True if the file is named as an ONNX model or begins as one.
+
+    Pipes and devices go by their names alone: opening one may block forever.
+    """
+    called = path.suffix == ".onnx"
+    try:
+        if called or not path.is_file():
+            return called
+        with path.open("rb") as file:
+            return is_onnx(file.read(_HEAD))
+    except OSError:
+        return called
+
+
+def onnx_facts(path: Path) -> OnnxFacts:
+    """Return the content of the ONNX file at `path`; it is not folded or checked.
+
+    Raises:
+        AtcError: as `read_model`.
+    """
+    file = read_model(path)
+    proto = file.proto
+    counts = operator_counts(file)
+    return OnnxFacts(
+        model=str(path),
+        name=file.name,
+        producer=f"{proto.producer_name} {proto.producer_version}".strip(),
+        ir_version=proto.ir_version,
+        opsets=dict(file.opsets),
+        inputs=tuple(_port(each) for each in file.inputs),
+        outputs=tuple(_port(each) for each in output_types(file)),
+        operators=tuple(
+            OnnxOperator(op, domain, count)
+            for (domain, op), count in sorted(counts.items(), key=lambda row: (-row[1], row[0]))
+        ),
+        parameters=parameter_count(file),
+        weight_bytes=file.contents.weight_bytes,
+        file_bytes=path.stat().st_size,
+        external_data=_external(file, path),
+    )
+
+
+def _port(declared: DeclaredInput) -> OnnxPort:
+    """Return an input or output."""
+    return OnnxPort(declared.name, dtype_name(declared), declared.dims)
+
+
+def _external(file: OnnxFile, path: Path) -> tuple[ExternalFile, ...]:
+    """Return the files with weights; reading the model has found them all."""
+    return tuple(
+        ExternalFile(name, tensors, (path.parent / name).stat().st_size)
+        for name, tensors in sorted(external_tensors(file).items())
+    )

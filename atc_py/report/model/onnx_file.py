@@ -1,0 +1,77 @@
+"""Tables, JSON and schema of `info` for an ONNX file."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from atc_py.report.tables import Table, format_bytes
+from atc_py.results.onnx_facts import OnnxFacts
+from atc_py.system.json_text import format_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atc_py.results.onnx_facts import OnnxPort
+
+__all__ = ["onnx_json", "onnx_json_schema", "onnx_tables"]
+
+
+def onnx_tables(facts: OnnxFacts) -> list[Table]:
+    """Return summary, inputs and outputs, operators, external data."""
+    opsets = ", ".join(
+        f"{domain or 'ai.onnx'} {version}" for domain, version in facts.opsets.items()
+    )
+    summary = (
+        ("graph", facts.name),
+        ("written by", f"{facts.producer or 'unknown'}, IR version {facts.ir_version}"),
+        ("opsets", opsets),
+        ("nodes", str(sum(each.nodes for each in facts.operators))),
+        ("parameters", f"{facts.parameters:,}, {format_bytes(facts.weight_bytes)}"),
+        ("file", format_bytes(facts.file_bytes)),
+    )
+    operators = tuple(
+        (f"{each.domain}::{each.op}" if each.domain else each.op, str(each.nodes))
+        for each in facts.operators
+    )
+    tables = [
+        Table("Model", ("", ""), summary),
+        _ports("Inputs", facts.inputs),
+        _ports("Outputs", facts.outputs),
+        Table("Operators", ("operator", "nodes>"), operators),
+    ]
+    if facts.external_data:
+        rows = tuple(
+            (each.file, str(each.tensors), format_bytes(each.bytes)) for each in facts.external_data
+        )
+        tables.append(Table("External data", ("file", "tensors>", "size>"), rows))
+    return tables
+
+
+def onnx_json(facts: OnnxFacts) -> object:
+    """Return the same as JSON values."""
+    return msgspec.to_builtins(facts)
+
+
+def onnx_json_schema() -> str:
+    """Return the JSON schema of the result of `onnx_json`."""
+    schema = msgspec.json.schema(OnnxFacts)
+    for part in schema["$defs"].values():
+        # Python 3.13 takes the indentation off docstrings, older ones leave it.
+        part["description"] = inspect.cleandoc(part["description"])
+    return format_json({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema})
+
+
+def _ports(title: str, ports: Sequence[OnnxPort]) -> Table:
+    """Return inputs or outputs; an open dim is its name or a question mark."""
+    rows = tuple((each.name, each.dtype or "not stated", _shape(each)) for each in ports)
+    return Table(title, ("name", "dtype", "shape"), rows)
+
+
+def _shape(port: OnnxPort) -> str:
+    """Return `batch x 3 x 8 x 8`."""
+    if port.shape is None:
+        return "any rank"
+    return " x ".join(str(dim) or "?" for dim in port.shape) or "scalar"

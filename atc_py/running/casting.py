@@ -1,0 +1,58 @@
+"""Data of another dtype than their input's, converted where every value fits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from atc_py.diag import Place
+from atc_py.diag.codes import BAD_RUN_INPUT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    import numpy.typing as npt
+
+    from atc_py.running.model import Port
+    from atc_py.tensor.dtypes import DType
+
+    Array = npt.NDArray[np.generic]
+
+__all__ = ["cast_feeds"]
+
+
+def cast_feeds(feeds: Mapping[str, Array], ports: Iterable[Port]) -> dict[str, Array]:
+    """Return `feeds` with the dtypes of their ports; floats are rounded to narrower floats.
+
+    Raises:
+        AtcError: BAD_RUN_INPUT for values that the dtype cannot hold: integers out of range, and
+            floats that are not whole, or out of range, where integers are wanted.
+    """
+    wanted = {port.name: port.dtype for port in ports}
+    return {
+        name: array if name not in wanted else _cast(name, array, wanted[name])
+        for name, array in feeds.items()
+    }
+
+
+def _cast(name: str, array: Array, dtype: DType) -> Array:
+    """Return one array with `dtype`."""
+    if array.dtype == dtype.numpy:
+        return array
+    with np.errstate(all="ignore"):
+        found = array.astype(dtype.numpy)
+        if dtype.is_float:
+            # What a narrower float rounds is fine; what becomes infinite is not.
+            odd = ~np.isfinite(found) & np.isfinite(array.astype(np.float64))
+        else:
+            odd = found.astype(np.float64) != array.astype(np.float64)
+    if odd.any():
+        at = np.unravel_index(int(np.argmax(odd)), array.shape)
+        raise BAD_RUN_INPUT.error(
+            f"{int(odd.sum())} of {array.size} values of {name} do not fit {dtype.value}, the "
+            f"first at index {[int(each) for each in at]}: {array[at]}",
+            place=Place(field=f"input {name}"),
+            help=f"give data of {dtype.value}, or scale them first",
+        )
+    return found
