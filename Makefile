@@ -30,7 +30,7 @@ $(VENV)/.bench: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	@touch $@ $(VENV)/.base
 
-demo: $(VENV)/.base ## Convert a real ResNet-50, run it on the simulated NPU, compare its output
+demo: $(VENV)/.base ## Read a line of text on the simulated NPU: fetch, convert, run, compare, estimate
 	@$(BIN)/python docs/demo.py $(OUT)
 
 # One BLAS thread a worker: the workers share the cores already. The tests of a file share what is
