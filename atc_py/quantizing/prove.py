@@ -9,6 +9,7 @@ import numpy as np
 
 from atc_py.calibration.errors import decibels
 from atc_py.calibration.pieces import pieces_of
+from atc_py.diag import Words
 from atc_py.quantizing.fall_back import cost_order, fall_back
 from atc_py.quantizing.sample_choice import chosen_samples
 from atc_py.quantizing.speeds import estimated_speed, with_times
@@ -26,6 +27,11 @@ if TYPE_CHECKING:
     from atc_py.results.output_error import ErrorSums
 
 __all__ = ["ProofSettings", "proved"]
+
+FALLEN_BACK = Words(
+    "it stays in floats so that the outputs reach the target", "为使输出达到目标，该层保留浮点"
+)
+"""Why a layer stays in floats after a search."""
 
 _BINS = 96
 """Bins of a histogram in a report."""
@@ -60,7 +66,9 @@ def proved(
     feeds = chosen_samples(found.model, samples, settings.samples)
     executor = found.settings.executor
     tell("measure layers")
-    own = form_errors(found, {name: (form,) for name, form in found.forms().items()}, feeds, executor)
+    own = form_errors(
+        found, {name: (form,) for name, form in found.forms().items()}, feeds, executor
+    )
     trials = TrialModel(found, feeds, executor)
     try:
         searched, ratios = None, dict[str, float]()
@@ -72,7 +80,7 @@ def proved(
         outputs = trials.figures([each.name for each in kept])
     finally:
         trials.close()
-    chosen = found.with_layers(kept)
+    chosen = found.with_layers(kept).leaving(dict.fromkeys(floats, FALLEN_BACK))
     speed = None
     if settings.soc:
         tell("estimate times")
@@ -84,9 +92,7 @@ def proved(
     return chosen, QuantizationProof(len(feeds), outputs, costs, searched, speed=speed)
 
 
-def _layer_cost(
-    layer: CalibratedLayer, error: ErrorSums, ratios: Mapping[str, float]
-) -> LayerCost:
+def _layer_cost(layer: CalibratedLayer, error: ErrorSums, ratios: Mapping[str, float]) -> LayerCost:
     """Return what a layer costs."""
     histogram = layer.histogram
     figures = error.figures()

@@ -109,9 +109,7 @@ class _FormWriter:
         plain = node.output[0]
         self._graph.node.append(node)
         results = [self._form(node, f"{_OWN}/{at}/{k}", form) for k, form in enumerate(forms)]
-        noise = [
-            self._squares(self._op("Sub", [each, plain], f"{each}/error")) for each in results
-        ]
+        noise = [self._squares(self._op("Sub", [each, plain], f"{each}/error")) for each in results]
         power = [self._squares(each) for each in results]
         signal = self._op("ReduceSumSquare", [plain], f"{_OWN}/{at}/signal", keepdims=0)
         return LayerSums(signal, tuple(noise), tuple(power))

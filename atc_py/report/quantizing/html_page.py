@@ -84,7 +84,13 @@ def _histogram(layer: QuantizedLayerFacts, cost: LayerCost | None) -> dict[str, 
         x = place(values.low + at * width)
         title = f"{values.low + at * width:.4g}: {share:.3%}"
         bars.append(
-            (f"{x:.1f}", f"{HEIGHT - tall:.1f}", f"{WIDTH * width / span:.2f}", f"{tall:.1f}", title)
+            (
+                f"{x:.1f}",
+                f"{HEIGHT - tall:.1f}",
+                f"{WIDTH * width / span:.2f}",
+                f"{tall:.1f}",
+                title,
+            )
         )
     return {
         "name": layer.name,
