@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -110,6 +111,10 @@ class TextFile:
         """Return the number of a field; it may be infinite or NaN."""
         return self._one(field, _as_float, "a number")
 
+    def decimal(self, field: TextField) -> float:
+        """Return the number of a field as it is written, not rounded to float32."""
+        return self._one(field, _as_decimal, "a number")
+
     def whole(self, field: TextField) -> int:
         """Return the whole number of a field."""
         return self._one(field, _as_whole, "a whole number")
@@ -155,6 +160,12 @@ def _as_float(value: TextValue) -> SpelledFloat | None:
         return None if value.is_string else SpelledFloat.of(value.text)
     except ValueError:
         return None
+
+
+def _as_decimal(value: TextValue) -> float | None:
+    """Return a number as float64."""
+    found = _as_float(value)
+    return found if found is None or not math.isfinite(found) else float(value.text.rstrip("fF"))
 
 
 def _as_whole(value: TextValue) -> int | None:

@@ -57,7 +57,8 @@ class Hfmg:
         require_values(values.size)
         if low == high:
             return ValueRange(low, high)
-        counts, _edges = np.histogram(values, settings.hfmg_bins, (low, high))
+        wide = values.astype(np.float64)  # of float32, bins can be too narrow to tell apart
+        counts, _edges = np.histogram(wide, settings.hfmg_bins, (low, high))
         return _searched(low, high, counts.astype(np.int64))
 
 

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Ifmr"]
 
+_WIDE = 2.0**60
+"""Squares of larger numbers can leave float32."""
+
 
 class Ifmr:
     """AMCT's search of the high clip."""
@@ -100,13 +103,15 @@ class _Search:
 
     def _error(self, tried: ValueRange, scale: float) -> float:
         """Return the mean squared error on a grid through 0 whose codes are not limited."""
-        kind = self._values.dtype.type
+        wide = max(-tried.low, tried.high, -self._low, self._high) > _WIDE
+        values = self._values.astype(np.float64) if wide else self._values
+        kind = values.dtype.type
         step = kind(scale if scale >= EPSILON else 1.0)
-        codes = np.clip(self._values, kind(tried.low), kind(tried.high))
+        codes = np.clip(values, kind(tried.low), kind(tried.high))
         codes /= step
         np.rint(codes, out=codes)
         codes *= step
-        codes -= self._values
+        codes -= values
         np.square(codes, out=codes)
         if self._counts is None:
             return float(codes.mean(dtype=np.float64))

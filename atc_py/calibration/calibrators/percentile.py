@@ -37,7 +37,8 @@ class Percentile(CountedCalibrator):
             return ValueRange(-bound, bound)
         low = _value_at(pieces, cut / 2)
         high = _value_at(pieces, histogram.count - cut / 2)
-        return ValueRange(max(low, histogram.low), min(high, histogram.high))
+        bounds = histogram.low, histogram.high
+        return ValueRange(*(min(max(found, bounds[0]), bounds[1]) for found in (low, high)))
 
 
 def _value_at(pieces: Pieces, rank: float) -> float:
