@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FirstSamples", "Prepared", "prepare", "prepare_with_factors"]
 
-_SAMPLES = 16
+_SAMPLES = 8
 """Samples from which channels are balanced."""
 
 
