@@ -133,6 +133,8 @@ def quantize(  # noqa: PLR0913  (keywords, each of them an option)
     | os.PathLike[str]
     | Sequence[str | os.PathLike[str]]
     | Sequence[Mapping[str, npt.NDArray[np.generic]]] = (),
+    aipp: str | os.PathLike[str] | None = None,
+    resize: bool = False,
     random: int = 0,
     seed: int = 0,
     input_shape: str | Mapping[str, Sequence[int]] = "",
@@ -151,6 +153,8 @@ def quantize(  # noqa: PLR0913  (keywords, each of them an option)
             both forms, the other one goes beside it, as `NAME.qdq.onnx`.
         data: the samples: a folder with a file for each, an array file with the samples along the
             first axis, `NAME=PATH` of each input, or the arrays of each sample by input.
+        aipp: configuration of AIPP, with which `data` is a folder of pictures.
+        resize: resize pictures of another size than the configuration has; refuse them by default.
         random: number of random samples, in place of `data`.
         seed: of random samples.
         input_shape: dims of inputs that the model leaves open, for random samples and raw files.
@@ -178,6 +182,8 @@ def quantize(  # noqa: PLR0913  (keywords, each of them an option)
     reject_unknown("quantize", choice, QuantizeChoice)
     request = FloatRequest(
         data=(data,) if isinstance(data, str | os.PathLike) else tuple(data),  # type: ignore[arg-type]
+        aipp=optional_path(aipp),
+        resize=resize,
         random=random,
         seed=seed,
         input_shapes=input_shapes(input_shape),

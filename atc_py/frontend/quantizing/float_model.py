@@ -18,6 +18,7 @@ from atc_py.frontend.rewriting.qdq.convention import MARK
 from atc_py.frontend.rewriting.qdq.importing import import_quantized
 from atc_py.frontend.rewriting.qdq.rewriting import Rewritten
 from atc_py.options.compile_options import QuantBias
+from atc_py.source import Outcome
 from atc_py.source.limits import FOLD_LIMIT
 from atc_py.system.atomic_files import atomic_write
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from atc_py.frontend.quantizing.qdq_nodes import Int8Layer
     from atc_py.frontend.reading.onnx_file import OnnxFile
     from atc_py.frontend.rewriting.onnx_writer import Written
+    from atc_py.source import QuantizedNode
 
     Numbers: TypeAlias = Callable[[FoundLayers], Sequence[Int8Layer]]
 
@@ -102,8 +104,7 @@ class FloatModel:
         Raises:
             AtcError: CANNOT_WRITE.
         """
-        graph = self._with_qdq(numbers)
-        nodes = import_quantized(graph, self.file.tensors, FOLD_LIMIT)
+        graph, nodes = self._imported(numbers)
         bias = QuantBias.UNFOLDED
         marks = {MARK: bias.value}
         written = write_onnx(
@@ -162,8 +163,46 @@ class FloatModel:
             file.write(proto.SerializeToString())
         return FloatModel(path)
 
+    def _imported(self, numbers: Numbers) -> tuple[WorkGraph, tuple[QuantizedNode, ...]]:
+        """Return the graph in the deploy form, and what became of its layers.
+
+        A layer that has no such form stays as it was: its data and weights are not rounded in vain.
+        """
+        refused: dict[int, QuantizedNode] = {}
+        while True:
+            chosen = _Rest(numbers, refused)
+            graph = self._with_qdq(chosen)
+            nodes = import_quantized(graph, self.file.tensors, FOLD_LIMIT)
+            failed = {
+                each.index: each
+                for each in nodes
+                if each.index in chosen.indices and each.outcome is Outcome.FLOAT
+            }
+            if not failed:
+                others = (each for each in nodes if each.index not in refused)
+                return graph, tuple(sorted((*others, *refused.values()), key=lambda x: x.index))
+            refused |= failed
+
     def _with_qdq(self, numbers: Numbers) -> WorkGraph:
         """Return the graph with QuantizeLinear and DequantizeLinear."""
         graph = open_float(self.file)
         put_qdq(graph, numbers(find_layers(graph)))
         return graph
+
+
+class _Rest:
+    """The numbers of layers, without those of nodes that are refused.
+
+    Attributes:
+        indices: positions of the nodes of the layers that are left; known after the call.
+    """
+
+    def __init__(self, numbers: Numbers, refused: Collection[int]) -> None:
+        self.indices: set[int] = set()
+        self._numbers, self._refused = numbers, refused
+
+    def __call__(self, found: FoundLayers) -> list[Int8Layer]:
+        """Return the numbers of the layers that are left."""
+        left = [each for each in self._numbers(found) if each.layer.node.index not in self._refused]
+        self.indices = {each.layer.node.index for each in left}
+        return left
