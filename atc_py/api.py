@@ -154,6 +154,8 @@ def quantize(  # noqa: PLR0913  (keywords, each of them an option)
     | os.PathLike[str]
     | Sequence[str | os.PathLike[str]]
     | Sequence[Mapping[str, npt.NDArray[np.generic]]] = (),
+    aipp: str | os.PathLike[str] | None = None,
+    resize: bool = False,
     random: int = 0,
     seed: int = 0,
     input_shape: str | Mapping[str, Sequence[int]] = "",
@@ -172,6 +174,8 @@ def quantize(  # noqa: PLR0913  (keywords, each of them an option)
             both forms, the other one goes beside it, as `NAME.qdq.onnx`.
         data: the samples: a folder with a file for each, an array file with the samples along the
             first axis, `NAME=PATH` of each input, or the arrays of each sample by input.
+        aipp: configuration of AIPP, with which `data` is a folder of pictures.
+        resize: resize pictures of another size than the configuration has; refuse them by default.
         random: number of random samples, in place of `data`.
         seed: of random samples.
         input_shape: dims of inputs that the model leaves open, for random samples and raw files.
@@ -193,12 +197,14 @@ def quantize(  # noqa: PLR0913  (keywords, each of them an option)
         AtcError: samples do not fit the model, have NaN or never reach a layer, the model is
             quantized already, or a file cannot be written. Nothing is written then.
     """
-    from atc_py.quantizing.choices import QuantizeChoice, quantize_settings
+    from atc_py.quantizing.choices import QuantizeChoice, proof_settings, quantize_settings
     from atc_py.quantizing.quantize_float import FloatRequest, quantize_float
 
     reject_unknown("quantize", choice, QuantizeChoice)
     request = FloatRequest(
         data=(data,) if isinstance(data, str | os.PathLike) else tuple(data),  # type: ignore[arg-type]
+        aipp=optional_path(aipp),
+        resize=resize,
         random=random,
         seed=seed,
         input_shapes=input_shapes(input_shape),
@@ -207,6 +213,7 @@ def quantize(  # noqa: PLR0913  (keywords, each of them an option)
         external=external_data,
         operator_list=chosen_list(operator_list),
         settings=quantize_settings(choice),
+        proof=proof_settings(choice),
     )
     return quantize_float(Path(model), output, request, on_stage)
 

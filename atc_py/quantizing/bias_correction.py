@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["with_corrected_biases"]
 
-_SAMPLES = 16
+_SAMPLES = 8
 """Samples from which mean errors are taken."""
 
 

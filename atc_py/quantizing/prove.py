@@ -9,6 +9,7 @@ import numpy as np
 
 from atc_py.calibration.errors import decibels
 from atc_py.calibration.pieces import pieces_of
+from atc_py.diag import Words
 from atc_py.quantizing.fall_back import cost_order, fall_back
 from atc_py.quantizing.sample_choice import chosen_samples
 from atc_py.quantizing.speeds import estimated_speed, with_times
@@ -26,6 +27,11 @@ if TYPE_CHECKING:
     from atc_py.results.output_error import ErrorSums
 
 __all__ = ["ProofSettings", "proved"]
+
+FALLEN_BACK = Words(
+    "it stays in floats so that the outputs reach the target", "为使输出达到目标，该层保留浮点"
+)
+"""Why a layer stays in floats after a search."""
 
 _BINS = 96
 """Bins of a histogram in a report."""
@@ -74,7 +80,7 @@ def proved(
         outputs = trials.figures([each.name for each in kept])
     finally:
         trials.close()
-    chosen = found.with_layers(kept)
+    chosen = found.with_layers(kept).leaving(dict.fromkeys(floats, FALLEN_BACK))
     speed = None
     if settings.soc:
         tell("estimate times")

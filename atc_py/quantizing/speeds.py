@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from atc_py.cost.network import network_time
@@ -14,6 +13,7 @@ from atc_py.system.temp_folders import work_folder
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
+    from pathlib import Path
 
     from atc_py.quantizing.calibrated import Calibrated
     from atc_py.results.quantization_proof import FallBack

@@ -12,12 +12,16 @@ if TYPE_CHECKING:
 
     from atc_py.results.output_error import ErrorFigures
 
-__all__ = ["FIGURES", "reaches_target", "read_target"]
+__all__ = ["FIGURES", "checked_target", "reaches_target", "read_target"]
 
 FIGURES = ("cosine", "snr", "top1")
 """Figures of an output of which more is better."""
 
 _LEAST = {"cosine": -1.0, "snr": -math.inf, "top1": 0.0}
+_MOST = {"cosine": 1.0, "snr": math.inf, "top1": 1.0}
+
+
+_HINT = "write cosine=0.99, snr=20 or top1=0.99"
 
 
 def read_target(given: Iterable[str]) -> dict[str, float]:
@@ -30,23 +34,33 @@ def read_target(given: Iterable[str]) -> dict[str, float]:
     found: dict[str, float] = {}
     for text in given:
         name, _, number = text.partition("=")
-        if name not in FIGURES or name in found:
-            raise BAD_OPTION.error(
-                f"--target {text!r} names {'a figure twice' if name in found else 'no figure'}",
-                help="write --target cosine=0.99, snr=20 or top1=0.99, each figure once",
-            )
+        if name in found:
+            raise BAD_OPTION.error(f"--target gives {name} twice, the second time as {text!r}")
         try:
             found[name] = float(number)
         except ValueError:
-            found[name] = math.nan
-        top = math.inf if name == "snr" else 1.0
-        if not math.isfinite(found[name]) or not _LEAST[name] <= found[name] <= top:
+            raise BAD_OPTION.error(f"--target {text!r} has no number", help=_HINT) from None
+    return checked_target(found)
+
+
+def checked_target(target: Mapping[str, float]) -> dict[str, float]:
+    """Return a target whose figures exist and can have their least values.
+
+    Raises:
+        AtcError: BAD_OPTION.
+    """
+    for name, least in target.items():
+        if name not in FIGURES:
             raise BAD_OPTION.error(
-                f"--target {text!r}: {name} must be a finite number"
-                + ("" if name == "snr" else f" from {_LEAST[name]:g} to 1"),
-                help="write --target cosine=0.99, snr=20 or top1=0.99",
+                f"the target {name!r} is none of {', '.join(FIGURES)}", help=_HINT
             )
-    return found
+        if not math.isfinite(least) or not _LEAST[name] <= least <= _MOST[name]:
+            raise BAD_OPTION.error(
+                f"the target {name}={least:g} cannot be reached: {name} is a finite number from "
+                f"{_LEAST[name]:g} to {_MOST[name]:g}",
+                help=_HINT,
+            )
+    return dict(target)
 
 
 def reaches_target(outputs: Mapping[str, ErrorFigures], target: Mapping[str, float]) -> bool:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
+from atc_py.results.output_error import ErrorFigures
 from atc_py.system.structs import Result
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.results.output_error import ErrorFigures
 
 __all__ = ["FallBack", "FallBackPoint", "LayerCost", "QuantizationProof", "Speed", "ValueShares"]
 

@@ -129,7 +129,7 @@ def test_compressed_rows_are_read_one_at_a_time(tmp_path: Path) -> None:
     assert found[7]["ids"].shape == (1, 5)
 
 
-def test_random_samples_repeat(tmp_path: Path) -> None:
+def test_random_samples_repeat() -> None:
     samples = RandomSamples([FIXED], 3, 7)
     first, second = ([each["x"].tolist() for _, each in samples] for _ in range(2))
     assert first == second
@@ -214,7 +214,7 @@ def test_sample_that_the_model_does_not_take(
     assert [each.code for each in refused.value.diagnostics] == [code]
 
 
-def test_array_without_an_input(tmp_path: Path) -> None:
+def test_array_without_an_input() -> None:
     with pytest.raises(AtcError) as refused:
         list(checked(ArraySamples([{"y": rows(1, 3, 4)}]), [X]))
     assert refused.value.diagnostics[0].code is BAD_SAMPLE

@@ -95,7 +95,7 @@ class TextLine(NamedTuple):
 
 def line_text(number: int) -> str:
     """Return the text of a line: words, a number, an amount, a date, or a code."""
-    source = random.Random(number)
+    source = random.Random(number)  # noqa: S311  (no secret)
     words = [source.choice(_WORDS) for _ in range(3)]
     kind = number % 5
     if kind == 0:
@@ -111,7 +111,7 @@ def line_text(number: int) -> str:
 
 def rendered_line(number: int) -> Image.Image:
     """Return a picture of a line: dark on light or light on dark, of any size, slightly noisy."""
-    source = random.Random(number + 1_000_000)
+    source = random.Random(number + 1_000_000)  # noqa: S311  (no secret)
     font = ImageFont.load_default(source.randint(22, 40))
     text = line_text(number)
     left, top, right, bottom = (int(each) for each in font.getbbox(text))

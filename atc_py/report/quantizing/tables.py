@@ -38,12 +38,11 @@ def layers_table(done: FloatQuantization) -> Table:
     rows = []
     for layer in done.layers:
         cost = costs.get(layer.name)
-        reason = "" if layer.reason is None else layer.reason.en
         rows.append(
             (
                 layer.name,
                 layer.kind,
-                f"float: {reason}" if reason else "int8",
+                "int8" if layer.reason is None else "float",
                 _interval(layer.low, layer.high),
                 _interval(layer.range_low, layer.range_high),
                 "" if cost is None or cost.clipped is None else f"{cost.clipped:.3%}",
