@@ -11,7 +11,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from atc_py.api import Model, check_models, convert, fix_model, load, quantize_model
+    from atc_py.api import (
+        Model,
+        check_models,
+        convert,
+        fix_model,
+        load,
+        quantize,
+        quantize_model,
+    )
     from atc_py.compare import compare_model
     from atc_py.diag import AtcError
     from atc_py.pipeline.export import export_model
@@ -32,6 +40,7 @@ __all__ = [
     "limited_memory",
     "load",
     "profile_model",
+    "quantize",
     "quantize_model",
 ]
 
@@ -55,6 +64,7 @@ _MODULES = {
     "limited_memory": "system.memory_limit",
     "load": "api",
     "profile_model": "pipeline.profile",
+    "quantize": "api",
     "quantize_model": "api",
 }
 """The modules that define the public names."""

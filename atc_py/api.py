@@ -26,13 +26,25 @@ from atc_py.running.model import Model
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    import numpy as np
+    import numpy.typing as npt
     from typing_extensions import Unpack
 
     from atc_py.check.findings import CheckReport
+    from atc_py.quantizing.choices import QuantizeChoice
     from atc_py.results.fixing import Fixing
+    from atc_py.results.float_quantization import FloatQuantization
     from atc_py.results.quantization import Quantization
 
-__all__ = ["Model", "check_models", "convert", "fix_model", "load", "quantize_model"]
+__all__ = [
+    "Model",
+    "check_models",
+    "convert",
+    "fix_model",
+    "load",
+    "quantize",
+    "quantize_model",
+]
 
 
 def check_models(
@@ -111,6 +123,71 @@ def quantize_model(  # noqa: PLR0913  (keywords, each of them an option)
     rules = None if fix is None else chosen_rules("quantize_model", fix)
     chosen = Rewriting(format, quant_bias, external_data, chosen_list(operator_list), rules)
     return rewrite_quantized(Path(model), output, chosen, on_stage)
+
+
+def quantize(  # noqa: PLR0913  (keywords, each of them an option)
+    model: str | os.PathLike[str],
+    output: str | os.PathLike[str] | None = None,
+    *,
+    data: str
+    | os.PathLike[str]
+    | Sequence[str | os.PathLike[str]]
+    | Sequence[Mapping[str, npt.NDArray[np.generic]]] = (),
+    random: int = 0,
+    seed: int = 0,
+    input_shape: str | Mapping[str, Sequence[int]] = "",
+    format: str = "ascend",  # noqa: A002  (the option's name)
+    record: str | os.PathLike[str] | None = None,
+    external_data: bool = False,
+    operator_list: str | None = None,
+    on_stage: Callable[[str], None] | None = None,
+    **choice: Unpack[QuantizeChoice],
+) -> FloatQuantization:
+    """Quantize a float ONNX model: run it over samples, and write it with its layers on int8.
+
+    Args:
+        model: path of the .onnx file.
+        output: path of the .onnx file to write; by default `NAME.FORMAT.onnx` beside the model. Of
+            both forms, the other one goes beside it, as `NAME.qdq.onnx`.
+        data: the samples: a folder with a file for each, an array file with the samples along the
+            first axis, `NAME=PATH` of each input, or the arrays of each sample by input.
+        random: number of random samples, in place of `data`.
+        seed: of random samples.
+        input_shape: dims of inputs that the model leaves open, for random samples and raw files.
+        format: `ascend`, the form that Ascend's toolkit takes, `qdq`, that of ONNX runtimes, or `both`.
+        record: file for scales and offsets in the format of Ascend's quantizer. It is written; without
+            samples it is read in place of calibrating.
+        external_data: put weights into a separate file, which is always done for 1.8 GB or more.
+        operator_list: the list whose rules what is written is compared with, which fails nothing;
+            by default as in `convert`.
+        on_stage: called with the progress.
+        **choice: how ranges and scales are chosen, and which layers stay in floats; see
+            `QuantizeChoice`.
+
+    Returns:
+        The record: files, layers with their numbers, layers in floats with the reason.
+
+    Raises:
+        TypeError: a keyword is unknown.
+        AtcError: samples do not fit the model, have NaN or never reach a layer, the model is
+            quantized already, or a file cannot be written. Nothing is written then.
+    """
+    from atc_py.quantizing.choices import QuantizeChoice, quantize_settings
+    from atc_py.quantizing.quantize_float import FloatRequest, quantize_float
+
+    reject_unknown("quantize", choice, QuantizeChoice)
+    request = FloatRequest(
+        data=(data,) if isinstance(data, str | os.PathLike) else tuple(data),  # type: ignore[arg-type]
+        random=random,
+        seed=seed,
+        input_shapes=input_shapes(input_shape),
+        form=format,
+        record=optional_path(record),
+        external=external_data,
+        operator_list=chosen_list(operator_list),
+        settings=quantize_settings(choice),
+    )
+    return quantize_float(Path(model), output, request, on_stage)
 
 
 def fix_model(

@@ -26,6 +26,7 @@ LEVELS = {
             "lowering emit device results fix",
             "pipeline running",
             "compare kernels session",
+            "quantizing",
             "api report exec",
             "atc ais_bench",
             "__init__ backend cli",
@@ -43,7 +44,7 @@ OWNERS = {
         "backend",
         "export",
     },  # compare runs the original, backend subclasses
-    "onnxruntime": {"compare", "device"},
+    "onnxruntime": {"compare", "device", "quantizing"},
     "click": {"cli"},
     "rich": {"cli"},
 }

@@ -1,24 +1,52 @@
-"""`atc-py quantize`: write a quantized ONNX model in another form."""
+"""`atc-py quantize`: quantize a float ONNX model, or write a quantized one in another form."""
 
 from __future__ import annotations
 
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from atc_py.cli.console import print_json, print_tables, progress
+from atc_py.cli.console import print_diagnostics, print_json, print_tables, progress
 from atc_py.cli.options import AS_JSON, LIST, MAX_MEMORY, QUANT_BIAS, fix_rules
+from atc_py.cli.quantize_options import CALIBRATING, SAMPLES, calibration_options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["quantize"]
+
+_SKIP_HELP = (
+    "Layer that stays in floats, or OpType::T for all layers of an operator; with --fix, the rule "
+    "to leave out. May be repeated."
+)
+
+
+def _rules_or_layers(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --fix and the options that choose rules; --skip names layers where samples are given."""
+    with_rules = fix_rules(command)
+
+    @wraps(with_rules)
+    def chosen(*args: Any, skip: tuple[str, ...], **kwargs: Any) -> object:
+        if any(kwargs[name] for name in SAMPLES):
+            return with_rules(*args, skip=(), layers_to_skip=skip, **kwargs)
+        return with_rules(*args, skip=skip, layers_to_skip=(), **kwargs)
+
+    for option in getattr(chosen, "__click_params__", ()):
+        if option.name == "skip":
+            option.help, option.metavar = _SKIP_HELP, "NAME"
+    return chosen
 
 
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
+@calibration_options
 @click.option(
-    "--format", "form", type=click.Choice(["ascend", "qdq"]), default="ascend", show_default=True,
+    "--format", "form", type=click.Choice(["ascend", "qdq", "both"]), default="ascend",
+    show_default=True,
     help="ascend: AscendQuant, layers on int8, AscendDequant, as Ascend's toolkit accepts them; "
-    "qdq: QuantizeLinear and DequantizeLinear, as ONNX runtimes use them.",
+    "qdq: QuantizeLinear and DequantizeLinear, as ONNX runtimes use them; both, of a float model.",
 )  # fmt: skip
 @click.option(
     "-o", "--output", type=click.Path(),
@@ -27,37 +55,91 @@ __all__ = ["quantize"]
 @click.option("--external-data", is_flag=True, help="Write weights to a separate file.")
 @QUANT_BIAS
 @LIST
-@fix_rules
+@_rules_or_layers
 @MAX_MEMORY
 @AS_JSON
-def quantize(
-    *,
-    model: Path,
-    form: str,
-    output: str | None,
-    external_data: bool,
-    as_json: bool,
-    **choice: Any,
-) -> None:
-    """Write MODEL, a quantized ONNX file, in another form.
+@click.pass_context
+def quantize(context: click.Context, **given: Any) -> None:
+    """Quantize MODEL, a float ONNX file, or write a quantized one in another form.
 
-    This changes the form and quantizes nothing: MODEL has QuantizeLinear or QLinear... operators
-    from another tool, or those of the Ascend form. The result names the operator list whose rules
-    what is written was compared with; no rule of it fails the command.
+    With --data, --random or --record, MODEL is a float model. It is run over the samples, and its
+    convolutions and products of matrices are written on int8 with the scales that follow from
+    them.
+
+    Without these options, MODEL is quantized already: it has QuantizeLinear or QLinear...
+    operators from another tool, or those of the Ascend form. Its form changes, and nothing else.
+
+    The result names the operator list whose rules what is written was compared with; no rule of it
+    fails the command.
     """
+    as_json = given.pop("as_json")
+    if any(given[name] for name in SAMPLES):
+        _quantize_float(context, given, as_json=as_json)
+        return
+    _refuse(context, CALIBRATING, "has no effect without --data, --random or --record")
+    if given["form"] == "both":
+        raise click.UsageError("--format both has no effect without --data, --random or --record")
+    _rewrite({**given}, as_json=as_json)
+
+
+def _quantize_float(context: click.Context, given: dict[str, Any], *, as_json: bool) -> None:
+    """Quantize a float model."""
+    import atc_py
+    from atc_py.report.model.float_quantization import float_quantization_tables
+
+    if given.pop("fix") is not None:
+        raise click.UsageError(
+            "--fix is for quantized models; write the float model with `atc-py fix` first"
+        )
+    _refuse(context, {"quant_bias"}, "is for quantized models")
+    given.pop("quant_bias")
+    with progress(quiet=as_json, lines=True) as on_stage:
+        done = atc_py.quantize(
+            given.pop("model"),
+            given.pop("output"),
+            format=given.pop("form"),
+            skip=given.pop("layers_to_skip"),
+            **given,
+            on_stage=on_stage,
+        )
+    if as_json:
+        print_json(done.as_json())
+        return
+    print_tables(float_quantization_tables(done))
+    print_diagnostics(done.warnings, as_json=False)
+
+
+def _rewrite(given: dict[str, Any], *, as_json: bool) -> None:
+    """Write a quantized model in another form."""
     import atc_py
     from atc_py.report.model.quantized_files import quantization_tables
 
+    for name in (*CALIBRATING, *SAMPLES, "layers_to_skip"):
+        del given[name]
     with progress(quiet=as_json) as on_stage:
         done = atc_py.quantize_model(
-            model,
-            output,
-            format=form,
-            external_data=external_data,
-            **choice,
+            given.pop("model"),
+            given.pop("output"),
+            format=given.pop("form"),
+            **given,
             on_stage=on_stage,
         )
     if as_json:
         print_json(done.as_json())
         return
     print_tables(quantization_tables(done))
+
+
+def _refuse(context: click.Context, names: set[str] | frozenset[str], why: str) -> None:
+    """Refuse options that were given.
+
+    Raises:
+        click.UsageError: one of them was.
+    """
+    from click.core import ParameterSource
+
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        is_given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if name in names and is_given:
+            raise click.UsageError(f"{parameter.opts[0]} {why}")

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from atc_py.options.fix_rules import FixRules
     from atc_py.spec import Library
 
-__all__ = ["Rewriting", "rewrite_quantized"]
+__all__ = ["Rewriting", "list_verdict", "rewrite_quantized"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def rewrite_quantized(
         bytes_after=done.bytes_after,
         read_as=done.read_as,
         written_as=done.written_as,
-        listed=_verdict(path, specs, chosen.operator_list),
+        listed=list_verdict(path, specs, chosen.operator_list),
         fixed=None if fixing is None else fixed_nodes(fixing.applied),
     )
 
@@ -129,7 +129,7 @@ class _Fixing:
         return FixedGraph(found.graph, layers, gone, frozenset(self._rules.bind))
 
 
-def _verdict(path: Path, specs: Library, operator_list: str) -> OtherVerdict:
+def list_verdict(path: Path, specs: Library, operator_list: str) -> OtherVerdict:
     """Return what the rules of a list say of a file, in the mode and for the SoC that check takes."""
     options = CheckOptions()
     conditions = Conditions(options.precision_mode, find_soc(options.soc))

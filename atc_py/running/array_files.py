@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[np.generic]
 
-__all__ = ["broken_file", "is_raw_pair", "read_npy", "read_npz"]
+__all__ = ["broken_file", "is_raw_pair", "read_header", "read_npy", "read_npz", "reporting_damage"]
 
 _LONGEST_HEADER = 10_000
 """Bytes; numpy reads no longer ones either, but only says so once it has them in memory."""
@@ -46,7 +46,7 @@ def read_npy(path: Path, most: int | None = None) -> Array:
         AtcError: FILE_NOT_FOUND, FILE_UNREADABLE, MEMORY_LIMIT, or BAD_DATA_FILE for a file that is
             not .npy, is cut short, or has elements that no tensor has.
     """
-    with opened(path) as file, _damage(path):
+    with opened(path) as file, reporting_damage(path):
         if file.read(2) == b"PK":
             raise ValueError("it is an archive of arrays; call it .npz")
         size = file.seek(0, os.SEEK_END)
@@ -67,7 +67,7 @@ def read_npz(path: Path, most: int | None = None) -> dict[str, Array]:
             arrays, two of one name, or none.
     """
     arrays: dict[str, Array] = {}
-    with opened(path) as file, _damage(path), zipfile.ZipFile(file) as archive:
+    with opened(path) as file, reporting_damage(path), zipfile.ZipFile(file) as archive:
         claimed = sum(member.file_size for member in archive.infolist())
         require_memory(claimed, "its arrays", Place(str(path)))
         for member in archive.infolist():
@@ -95,7 +95,7 @@ def broken_file(path: Path, reason: str) -> AtcError:
 
 
 @contextmanager
-def _damage(path: Path) -> Iterator[None]:
+def reporting_damage(path: Path) -> Iterator[None]:
     """Turn errors about the file's content in the block into BAD_DATA_FILE."""
     try:
         with warnings.catch_warnings():
@@ -117,15 +117,25 @@ def _check_header(file: IO[bytes], width: int) -> None:
     file.seek(start)
 
 
-def _array(file: IO[bytes], size: int, most: int | None) -> Array:
-    """Return the array in a file of `size` bytes; the header's claim is checked first."""
+def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Return shape, whether the first axis varies fastest, and dtype, of an .npy file.
+
+    Raises:
+        ValueError: the header is not one of an array that a tensor can have.
+    """
     version = npy_format.read_magic(file)
     first = version == (1, 0)
     _check_header(file, 2 if first else 4)
     read = npy_format.read_array_header_1_0 if first else npy_format.read_array_header_2_0
-    shape, _, dtype = read(file)
+    shape, is_fortran, dtype = read(file)
     if not is_raw_pair(dtype):
         DType.from_numpy(dtype)
+    return shape, is_fortran, dtype
+
+
+def _array(file: IO[bytes], size: int, most: int | None) -> Array:
+    """Return the array in a file of `size` bytes; the header's claim is checked first."""
+    shape, _, dtype = read_header(file)
     wanted, left = math.prod(shape) * dtype.itemsize, size - file.tell()
     if min(shape, default=0) < 0 or wanted > left:
         raise ValueError(f"its header claims {wanted} bytes of data, there are {left}")

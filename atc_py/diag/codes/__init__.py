@@ -15,6 +15,7 @@ from atc_py.diag.codes.internal import *
 from atc_py.diag.codes.offline import *
 from atc_py.diag.codes.passes import *
 from atc_py.diag.codes.programs import *
+from atc_py.diag.codes.quantizing import *
 from atc_py.diag.codes.rules import *
 from atc_py.diag.codes.table import all_codes as all_codes
 from atc_py.diag.codes.table import find_code as find_code

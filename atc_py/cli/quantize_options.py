@@ -1,0 +1,117 @@
+"""Options of `quantize` for float models."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from atc_py.cli.options import INPUT_SHAPE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from click.decorators import FC
+
+__all__ = ["CALIBRATING", "SAMPLES", "calibration_options"]
+
+SAMPLES = ("data", "random", "record")
+"""Parameters that say that the model is a float model."""
+
+CALIBRATORS = ("min-max", "percentile", "entropy", "ifmr", "hfmg", "mse")
+
+_OPTIONS: tuple[Callable[[FC], FC], ...] = (
+    click.option(
+        "--data", multiple=True, metavar="[NAME=]PATH",
+        help="Samples for MODEL, a float model: a folder with a .npy, .npz, .pb or raw file for each, or "
+        "an .npz or .npy file with the samples along the first axis. May be repeated, for each input.",
+    ),
+    click.option(
+        "--random", type=click.IntRange(min=1), default=0, metavar="N",
+        help="Calibrate MODEL, a float model, with N random samples, to try things out.",
+    ),
+    click.option(
+        "--record", type=click.Path(), metavar="FILE",
+        help="Write scales and offsets to FILE, in the format of Ascend's quantizer; without --data and "
+        "--random, read them from FILE in place of calibrating.",
+    ),
+    click.option(
+        "--seed", type=int, default=0, show_default=True, help="Seed of the random samples."
+    ),
+    INPUT_SHAPE,
+    click.option(
+        "--calibrator", type=click.Choice(CALIBRATORS), default="mse", show_default=True,
+        help="How ranges of the layers' data are chosen.",
+    ),
+    click.option(
+        "--percentile", type=float, default=99.999, show_default=True,
+        help="Share of the values, in percent, that the calibrator `percentile` keeps.",
+    ),
+    click.option("--symmetric", is_flag=True, help="Give data the offset 0."),
+    click.option(
+        "--weights", type=click.Choice(["min-max", "arq", "mse"]), default="min-max",
+        show_default=True, help="How scales of weights are chosen, one for each output channel.",
+    ),
+    click.option(
+        "--skip-first", type=click.IntRange(min=0), default=0, metavar="N",
+        help="Leave layers in floats before which there are fewer than N layers in a row.",
+    ),
+    click.option(
+        "--skip-last", type=click.IntRange(min=0), default=0, metavar="N",
+        help="Leave layers in floats after which there are fewer than N layers in a row.",
+    ),
+    click.option(
+        "--fold-norms/--no-fold-norms", default=True,
+        help="Fold BatchNormalization into the convolution before it; on by default, as are the next "
+        "three.",
+    ),
+    click.option(
+        "--equalize/--no-equalize", default=True,
+        help="Balance channels between layers that follow one another, where that gains.",
+    ),
+    click.option(
+        "--smooth/--no-smooth", default=True,
+        help="Move range from data of products after a normalization into their weights, where that "
+        "gains.",
+    ),
+    click.option(
+        "--correct-bias/--no-correct-bias", default=True,
+        help="Take the mean error of each output channel off the bias.",
+    ),
+    click.option(
+        "--executor", type=click.Choice(["auto", "ort", "sim"]), default="auto", show_default=True,
+        help="Engine that runs the samples: onnxruntime or the simulator; auto: onnxruntime where it is "
+        "installed.",
+    ),
+    click.option(
+        "--resume", type=click.Path(), metavar="FILE",
+        help="Keep the histograms of the samples in FILE, and go on with those that are there.",
+    ),
+)  # fmt: skip
+
+CALIBRATING = frozenset(
+    {
+        "seed",
+        "input_shape",
+        "calibrator",
+        "percentile",
+        "symmetric",
+        "weights",
+        "skip_first",
+        "skip_last",
+        "executor",
+        "resume",
+        "fold_norms",
+        "equalize",
+        "smooth",
+        "correct_bias",
+    }
+)
+"""Parameters that concern the calibration alone."""
+
+
+def calibration_options(command: FC) -> FC:
+    """Add the options for float models."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command

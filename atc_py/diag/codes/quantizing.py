@@ -1,0 +1,91 @@
+"""Codes of quantizing float models: samples, and models or layers that are not quantized."""
+
+from __future__ import annotations
+
+from atc_py.diag.codes.table import add_code
+from atc_py.diag.diagnostic import ExitCode, Severity
+
+__all__ = [
+    "ALREADY_QUANTIZED",
+    "BAD_SAMPLE",
+    "CONSTANT_TENSOR",
+    "LAYER_LEFT_FLOAT",
+    "NO_FLOAT_LAYERS",
+    "NO_SAMPLES",
+    "RANDOM_SAMPLES",
+    "SAMPLE_NOT_FINITE",
+    "ZERO_CHANNEL",
+]
+
+NO_SAMPLES = add_code(
+    1070,
+    "no-samples",
+    ExitCode.USAGE,
+    "The samples for calibration are an empty folder, a file without rows, or folders with different "
+    "numbers of files for the inputs of a model.",
+    "Give a folder with files that `run` takes, one for each sample, or an .npz with the samples "
+    "along the first axis.",
+)
+BAD_SAMPLE = add_code(
+    1071,
+    "bad-sample",
+    ExitCode.USAGE,
+    "A sample for calibration has a dtype or shape that the model's input does not take, or lacks "
+    "an input.",
+    "Save the sample as the model takes it; the message names dtype and shape.",
+)
+SAMPLE_NOT_FINITE = add_code(
+    1072,
+    "sample-not-finite",
+    ExitCode.USAGE,
+    "A sample for calibration has NaN or infinities. Ranges of tensors would have them, too.",
+    "Remove the sample, or fix the preprocessing that made it.",
+)
+RANDOM_SAMPLES = add_code(
+    1073,
+    "random-samples",
+    ExitCode.DONE,
+    "The model is calibrated with random numbers. Ranges of tensors are not those of real data, so "
+    "that the accuracy of the result says nothing about the model in use.",
+    "Give real samples with --data; random ones are for trying out and for measuring speed.",
+    Severity.WARNING,
+)
+ALREADY_QUANTIZED = add_code(
+    3040,
+    "already-quantized",
+    ExitCode.MODEL,
+    "Samples were given for a model that has quantized operators already.",
+    "Leave out --data to write the model in another form, or give the float model.",
+)
+NO_FLOAT_LAYERS = add_code(
+    3041,
+    "no-layers-to-quantize",
+    ExitCode.MODEL,
+    "No layer of the model can be quantized, or the options leave all of them in floats.",
+    "Layers are Conv, ConvTranspose, Gemm and MatMul with constant float32 weights; the message "
+    "says what the model has.",
+)
+CONSTANT_TENSOR = add_code(
+    3042,
+    "constant-tensor",
+    ExitCode.MODEL,
+    "The data of a layer has a single value in all samples. Most likely the samples are not those "
+    "that the model is made for, and no range can be chosen from them.",
+    "Give samples that differ, or leave the layer in floats with --skip.",
+)
+ZERO_CHANNEL = add_code(
+    3043,
+    "zero-channel",
+    ExitCode.DONE,
+    "All weights of an output channel are 0. Its scale is 1 and its codes are 0, which is exact.",
+    "Nothing needs to be done; a model that was pruned has such channels.",
+    Severity.NOTE,
+)
+LAYER_LEFT_FLOAT = add_code(
+    3044,
+    "layer-left-float",
+    ExitCode.DONE,
+    "A layer that has an int8 form is left in floats, because its numbers have none.",
+    "The message says which number; other samples or another calibrator may change it.",
+    Severity.WARNING,
+)

@@ -1,0 +1,84 @@
+"""BatchNormalization after a convolution, folded into its weights and bias.
+
+w' = w * g,    b' = (b - mean) * g + beta,    g = gamma / sqrt(variance + epsilon)
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from atc_py.frontend.quantizing.layer_constants import LayerConstants
+from atc_py.frontend.quantizing.layers import find_layers
+from atc_py.frontend.reading.attributes import numeric_attributes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
+    from atc_py.frontend.quantizing.layers import FloatLayer
+
+__all__ = ["fold_norms", "over_outputs"]
+
+_FOLDED_INTO = frozenset({"Conv", "ConvTranspose"})
+_WEIGHTS, _BIAS = 1, 2
+_EPSILON = 1e-5
+
+
+def fold_norms(graph: WorkGraph) -> int:
+    """Fold BatchNormalization into the convolutions before it; return how many were folded."""
+    readers = Counter(name for node in graph.nodes for name in node.reads)
+    makers = {each.node.outputs[0]: each for each in find_layers(graph).layers}
+    constants, gone = LayerConstants(graph), set()
+    for node in graph.nodes:
+        if node.domain or node.op_type != "BatchNormalization" or len(node.writes) != 1:
+            continue
+        layer = makers.get(node.inputs[0])
+        alone = readers[node.inputs[0]] == 1 and node.inputs[0] not in graph.outputs
+        if layer is None or not alone or layer.kind not in _FOLDED_INTO:
+            continue
+        if _fold(constants, layer, node):
+            gone.add(node)
+    constants.apply(gone)
+    return len(gone)
+
+
+def over_outputs(layer: FloatLayer, factors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return factors, one for each output channel, in a shape that broadcasts over the weights.
+
+    Of a transposed convolution in groups they differ between groups: the first axis has the inputs
+    of one group after the other.
+    """
+    rank = len(layer.shape)
+    if layer.kind == "ConvTranspose" and layer.groups > 1:
+        inputs = layer.shape[0] // layer.groups
+        rows = np.repeat(factors.reshape(layer.groups, -1), inputs, axis=0)
+        return rows.reshape(*rows.shape, *[1] * (rank - 2))
+    shape = [1] * rank
+    shape[layer.axis] = -1
+    return factors.reshape(shape)
+
+
+def _fold(constants: LayerConstants, layer: FloatLayer, node: WorkNode) -> bool:
+    """Fold a BatchNormalization into a layer; False where its numbers are computed or not finite."""
+    numbers = [constants.read(node, position) for position in range(1, 5)]
+    weights, bias = constants.read(layer.node, _WEIGHTS), constants.read(layer.node, _BIAS)
+    if weights is None or any(each is None for each in numbers):
+        return False
+    gamma, beta, mean, variance = (np.asarray(each, np.float64) for each in numbers)
+    epsilon = numeric_attributes(node).get("epsilon", _EPSILON)
+    if gamma.shape != (layer.channels,) or not isinstance(epsilon, float | int):
+        return False
+    with np.errstate(all="ignore"):
+        factors = gamma / np.sqrt(variance + epsilon)
+        moved = (0.0 if bias is None else bias.astype(np.float64)) - mean
+        folded = (weights * over_outputs(layer, factors)).astype(np.float32)
+        added = (moved * factors + beta).astype(np.float32)
+    if not (np.isfinite(folded).all() and np.isfinite(added).all()):
+        return False
+    constants.put(layer.node, _WEIGHTS, folded)
+    constants.put(layer.node, _BIAS, added)
+    constants.rename(layer.node, node.outputs)
+    return True

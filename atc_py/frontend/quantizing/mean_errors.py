@@ -1,0 +1,138 @@
+"""A float model with int8 forms of its layers beside them, and the mean error of each channel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+from atc_py.system.atomic_files import atomic_write
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from atc_py.frontend.quantizing.float_model import FloatModel
+    from atc_py.frontend.quantizing.qdq_nodes import Int8Layer
+
+__all__ = ["ErrorNames", "write_mean_errors"]
+
+_OWN = "atc_py/mean_errors"
+"""Start of the names of new values."""
+
+_AXES_ARE_INPUTS = 18
+"""The opset since which ReduceMean takes its axes as an input."""
+
+
+class ErrorNames(msgspec.Struct, frozen=True):
+    """Names of what a model says of the error of one layer.
+
+    Attributes:
+        mean: mean of the int8 form's result less that in floats, for each output channel.
+        squares: mean of its square.
+        size: number of elements of the result.
+    """
+
+    mean: str
+    squares: str
+    size: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names."""
+        return (self.mean, self.squares, self.size)
+
+
+def write_mean_errors(
+    model: FloatModel, output: Path, forms: Sequence[Int8Layer]
+) -> dict[str, ErrorNames]:
+    """Write the model with int8 forms of layers, and return the names of their errors by layer.
+
+    Each form reads what the layer in floats reads, so that its error is its own.
+
+    Args:
+        model: the float model, of an opset with scales for each channel.
+        output: the file, in the folder of the model, so that weights beside it are found.
+        forms: the numbers of the layers' int8 forms.
+
+    Raises:
+        AtcError: CANNOT_WRITE.
+    """
+    proto = onnx.load(model.file.path, load_external_data=False)
+    opset = model.graph.opsets.get("", 0)
+    own = {form.layer.node.outputs[0]: form for form in forms}
+    nodes = [*proto.graph.node]
+    del proto.graph.node[:]
+    found: dict[str, ErrorNames] = {}
+    for node in nodes:
+        proto.graph.node.append(node)
+        form = own.get(node.output[0]) if node.output else None
+        if form is not None:
+            writer = _ErrorWriter(proto.graph, f"{_OWN}/{len(found)}", opset)
+            found[form.layer.name] = writer.write(node, form)
+    with atomic_write(output, durable=False) as file:
+        file.write(proto.SerializeToString())
+    return found
+
+
+class _ErrorWriter:
+    """Writer of the int8 form of one layer, and of its error."""
+
+    def __init__(self, graph: onnx.GraphProto, base: str, opset: int) -> None:
+        self._graph, self._base, self._opset = graph, base, opset
+
+    def write(self, node: onnx.NodeProto, form: Int8Layer) -> ErrorNames:
+        """Write the form of `node`; return the names of its error."""
+        error = self._op("Sub", [self._form(node, form), node.output[0]], "error")
+        size = self._op("Size", [error], "size")
+        rank = len(form.layer.shape)
+        axes = [0, *range(2, rank)]
+        if form.layer.kind in {"Gemm", "MatMul"}:
+            rows = self._constant("rows", np.array([-1, form.layer.channels], np.int64))
+            error, axes = self._op("Reshape", [error, rows], "matrix"), [0]
+        squares = self._op("Mul", [error, error], "squares")
+        return ErrorNames(self._mean(error, axes, "mean"), self._mean(squares, axes, "power"), size)
+
+    def _form(self, node: onnx.NodeProto, form: Int8Layer) -> str:
+        """Write the int8 form; return the name of its result."""
+        scale = self._constant("scale", np.array(form.data.scale, np.float32))
+        zero = self._constant("offset", np.array(form.data.offset, np.int8))
+        codes = self._op("QuantizeLinear", [node.input[0], scale, zero], "codes")
+        data = self._op("DequantizeLinear", [codes, scale, zero], "data")
+        stored = [
+            self._constant("weight_codes", form.codes),
+            self._constant("weight_scale", np.asarray(form.scale, np.float32)),
+        ]
+        axis: dict[str, Any] = {"axis": form.layer.axis} if np.ndim(form.scale) else {}
+        weights = self._op("DequantizeLinear", stored, "weights", **axis)
+        made = onnx.NodeProto()
+        made.CopyFrom(node)
+        made.name = f"{self._base}/layer"
+        made.input[0], made.input[1] = data, weights
+        made.output[0] = f"{self._base}/result"
+        self._graph.node.append(made)
+        return made.output[0]
+
+    def _mean(self, name: str, axes: list[int], output: str) -> str:
+        """Write the mean over `axes`."""
+        if self._opset < _AXES_ARE_INPUTS:
+            return self._op("ReduceMean", [name], output, axes=axes, keepdims=0)
+        along = self._constant(f"{output}_axes", np.array(axes, np.int64))
+        return self._op("ReduceMean", [name, along], output, keepdims=0)
+
+    def _op(self, op_type: str, inputs: Sequence[str], output: str, **attributes: Any) -> str:
+        """Write a node with one result; return that."""
+        name = f"{self._base}/{output}"
+        self._graph.node.append(helper.make_node(op_type, inputs, [name], name, **attributes))
+        return name
+
+    def _constant(self, name: str, array: NDArray[Any]) -> str:
+        """Add a constant; return its name."""
+        full = f"{self._base}/{name}"
+        self._graph.initializer.append(numpy_helper.from_array(array, full))
+        return full

@@ -1,0 +1,157 @@
+"""Factors that balance channels of a layer's data with its weights, chosen by estimated noise.
+
+A tensor of range r that is quantized has the noise (r / 255)^2 / 12 in each element, and weights of
+scale s the noise s^2 / 12. At the result of a layer that is
+
+    noise = (r / 255)^2 / 12 * sum w^2 + sum over o of s_o^2 / 12 * sum over i of K * mean x_i^2
+
+with K taps of an input channel i and output channels o. Factors are those of SmoothQuant with the
+strength that gives the least noise, over all layers that read the tensor; none where the gain is
+small.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from atc_py.calibration.smoothing import smoothing_factors
+from atc_py.frontend.quantizing.balance_sites import input_weights
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from atc_py.frontend.quantizing.balance_sites import BalanceSite
+    from atc_py.frontend.quantizing.layer_constants import LayerConstants
+    from atc_py.frontend.quantizing.layers import FloatLayer
+
+__all__ = ["Balance", "ChannelStatistics", "chosen_balance"]
+
+_STRENGTHS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+_LEAST_GAIN = 0.5
+"""In dB; less is not worth a change of the weights."""
+
+_MOST = 2.0**10
+"""Largest factor, and the inverse of the least: float16 has to hold what is between layers."""
+
+
+class ChannelStatistics:
+    """Lowest, highest and mean squared value of each channel of a tensor."""
+
+    def __init__(self, axis: int) -> None:
+        self._axis = axis
+        self.low: NDArray[np.float64] = np.zeros(0)
+        self.high: NDArray[np.float64] = np.zeros(0)
+        self._squares: NDArray[np.float64] = np.zeros(0)
+        self._count = 0
+
+    def add(self, array: NDArray[Any]) -> None:
+        """Take in the values of an array."""
+        rows = np.moveaxis(array, self._axis, 0).reshape(array.shape[self._axis], -1)
+        if not rows.shape[1]:
+            return
+        low, high = rows.min(axis=1).astype(np.float64), rows.max(axis=1).astype(np.float64)
+        squares = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
+        if not self._count:
+            self.low, self.high, self._squares = low, high, squares
+        else:
+            self.low, self.high = np.minimum(self.low, low), np.maximum(self.high, high)
+            self._squares = self._squares + squares
+        self._count += rows.shape[1]
+
+    @property
+    def mean_squares(self) -> NDArray[np.float64]:
+        """The mean of x^2 of each channel."""
+        return self._squares / max(self._count, 1)
+
+
+class Balance(msgspec.Struct, frozen=True, eq=False):
+    """Factors for the channels of a tensor.
+
+    Attributes:
+        site: the tensor.
+        factors: what its channels are divided by.
+        gain: by how much the estimated noise at the results of its readers falls, in dB.
+        strength: the strength that was chosen.
+    """
+
+    site: BalanceSite
+    factors: NDArray[np.float32]
+    gain: float
+    strength: float
+
+
+def chosen_balance(
+    constants: LayerConstants, site: BalanceSite, statistics: ChannelStatistics
+) -> Balance | None:
+    """Return the factors with the least noise; None where they gain little."""
+    weights = [
+        input_weights(each, np.asarray(constants.read(each.node, 1), np.float32))
+        for each in site.readers
+    ]
+    peaks = np.maximum(np.abs(statistics.low), np.abs(statistics.high))
+    taps = np.max([np.abs(each).max(axis=1, initial=0) for each in weights], axis=0)
+    if peaks.size != taps.size or not (peaks > 0).any() or not np.isfinite(peaks).all():
+        return None
+    before = _noise(site, weights, statistics, np.ones(peaks.size))
+    best: Balance | None = None
+    for strength in _STRENGTHS:
+        factors = smoothing_factors(peaks.astype(np.float32), taps, strength)
+        factors = np.clip(_centered(factors), 1 / _MOST, _MOST).astype(np.float32)
+        after = _noise(site, weights, statistics, factors.astype(np.float64))
+        gain = 10 * math.log10(before / after) if before > 0 and after > 0 else 0.0
+        if gain > (_LEAST_GAIN if best is None else best.gain):
+            best = Balance(site, factors, gain, strength)
+    return best
+
+
+def _centered(factors: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return factors whose geometric mean is 1, so that the tensor keeps its order of magnitude."""
+    exact = factors.astype(np.float64)
+    return np.asarray(exact / np.exp(np.log(exact).mean()))
+
+
+def _noise(
+    site: BalanceSite,
+    weights: Sequence[NDArray[np.float32]],
+    statistics: ChannelStatistics,
+    factors: NDArray[np.float64],
+) -> float:
+    """Return the noise at the results of all readers, each relative to its signal."""
+    low = min(float((statistics.low / factors).min()), 0.0)
+    high = max(float((statistics.high / factors).max()), 0.0)
+    step = (high - low) / 255
+    squares = statistics.mean_squares / factors**2
+    total = 0.0
+    for layer, own in zip(site.readers, weights, strict=True):
+        scaled = own * factors[:, None]
+        energy = (scaled.astype(np.float64) ** 2).sum(axis=1)
+        signal = float((energy * squares).sum())
+        noise = step**2 * float(energy.sum()) + _weight_noise(layer, scaled, squares)
+        if signal > 0:
+            total += noise / signal
+    return total
+
+
+def _weight_noise(
+    layer: FloatLayer, scaled: NDArray[np.float64], squares: NDArray[np.float64]
+) -> float:
+    """Return 12 times the noise that the steps of weights make.
+
+    Args:
+        layer: the layer.
+        scaled: its weights as [input channels of all groups, everything else].
+        squares: the mean of x^2 of each input channel.
+    """
+    is_grouped = layer.kind == "Conv"
+    groups = layer.groups if is_grouped else 1
+    outputs = layer.shape[layer.axis] // groups
+    by_output = np.abs(scaled).reshape(groups, -1, outputs, scaled.shape[1] // outputs)
+    steps = (by_output.max(axis=(1, 3)) / 127) ** 2
+    sums = squares.reshape(groups, -1).sum(axis=1)
+    return float((steps.sum(axis=1) * sums).sum()) * by_output.shape[3]

@@ -1,0 +1,85 @@
+"""Calibration: a float model is run over samples, and its layers get the numbers of int8."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from atc_py.calibration.ranges import CALIBRATORS
+from atc_py.diag.codes import BAD_OPTION
+from atc_py.frontend.quantizing.float_model import FloatModel
+from atc_py.quantizing.bias_correction import with_corrected_biases
+from atc_py.quantizing.calibrated import Calibrated
+from atc_py.quantizing.checkpoint import Checkpoint, digest_of
+from atc_py.quantizing.numbers import LayerNumbers
+from atc_py.quantizing.observe import observe
+from atc_py.quantizing.prepare import prepare
+from atc_py.quantizing.selection import skipped_layers
+from atc_py.system.temp_folders import work_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from atc_py.quantizing.samples import Samples
+    from atc_py.quantizing.settings import QuantizeSettings
+
+__all__ = ["calibrate"]
+
+
+def calibrate(
+    model: Path,
+    samples: Samples,
+    settings: QuantizeSettings,
+    on_stage: Callable[[str], None] | None = None,
+) -> Calibrated:
+    """Return the model with the numbers of its layers' int8 forms.
+
+    Args:
+        model: the file of the float model.
+        samples: what it is fed.
+        settings: choices.
+        on_stage: called with the progress.
+
+    Raises:
+        AtcError: ALREADY_QUANTIZED, NO_FLOAT_LAYERS, CONSTANT_TENSOR, NO_VALUES; what samples and
+            the executor raise.
+    """
+    if settings.calibrator not in CALIBRATORS:
+        raise BAD_OPTION.error(
+            f"no calibrator is called {settings.calibrator!r}",
+            help=f"calibrators are {', '.join(CALIBRATORS)}",
+        )
+    began = time.monotonic()
+    with ExitStack() as stack:
+        folder = stack.enter_context(work_folder())
+        original = FloatModel(model)
+        skipped = skipped_layers(original, settings)
+        prepared = prepare(original, folder, samples, settings, skipped, on_stage)
+        float_model = prepared.model
+        layers = [each for each in float_model.found.layers if each.name not in skipped]
+        names = [*dict.fromkeys(each.data for each in layers)]
+        checkpoint = None
+        if settings.resume is not None:
+            checkpoint = Checkpoint(settings.resume, digest_of(float_model.file.path, names))
+        seen = observe(
+            float_model, names, samples, settings.executor, checkpoint=checkpoint, on_stage=on_stage
+        )
+        numbers = LayerNumbers(float_model, settings, seen.histograms)
+        found = tuple(filter(None, map(numbers.of_layer, layers)))
+        made = Calibrated(
+            original=original,
+            prepared=prepared,
+            layers=found,
+            left={**skipped, **numbers.left},
+            warnings=tuple(numbers.warnings),
+            observed=seen,
+            settings=settings,
+            seconds=0.0,
+            folder=folder,
+            resources=ExitStack(),
+        )
+        if settings.correct_bias:
+            made = with_corrected_biases(made, samples, on_stage)
+        return made.owning(stack.pop_all(), time.monotonic() - began)

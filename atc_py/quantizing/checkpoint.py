@@ -1,0 +1,117 @@
+"""The file of `--resume`: histograms of a calibration that was interrupted, or that gets more samples."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from atc_py.calibration.histogram import Histogram
+from atc_py.diag import Place
+from atc_py.diag.codes import BAD_HISTOGRAM
+from atc_py.system.atomic_files import atomic_write
+from atc_py.system.input_files import read_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+__all__ = ["Checkpoint", "digest_of"]
+
+_FORMAT = "atc-py histograms 1"
+_MOST_BYTES = 1 << 30
+_PACE = 10.0
+"""Seconds between two writes."""
+
+
+class _Stored(msgspec.Struct, frozen=True):
+    """What the file holds.
+
+    Attributes:
+        format: name and version of the format.
+        digest: of the model and of the names of the tensors.
+        samples: how many samples have been counted.
+        histograms: by tensor.
+    """
+
+    format: str
+    digest: str
+    samples: int
+    histograms: dict[str, bytes]
+
+
+class Checkpoint:
+    """Histograms in a file, which is replaced as a whole now and then."""
+
+    def __init__(self, path: Path, digest: str) -> None:
+        self._path, self._digest = path, digest
+        self._samples = self._kept = 0
+        self._written = time.monotonic()
+
+    def load(self, histograms: dict[str, Histogram]) -> int:
+        """Put what the file holds into `histograms`; return how many samples that are.
+
+        Raises:
+            AtcError: BAD_HISTOGRAM for a file that is damaged, or of another model.
+        """
+        if not self._path.exists():
+            return 0
+        place = Place(str(self._path))
+        data = read_bytes(self._path, _MOST_BYTES)
+        try:
+            found = msgspec.msgpack.decode(data, type=_Stored)
+        except msgspec.DecodeError as error:
+            raise BAD_HISTOGRAM.error(f"it holds no histograms: {error}", place=place) from None
+        if found.format != _FORMAT or found.samples < 0:
+            raise BAD_HISTOGRAM.error(f"its format is {found.format[:80]!r}", place=place)
+        if found.digest != self._digest or found.histograms.keys() != histograms.keys():
+            raise BAD_HISTOGRAM.error(
+                "it has histograms of another model, or of other layers or rewrites of this one",
+                place=place,
+                help="give the options with which it was written, or delete the file",
+            )
+        histograms.update(
+            {name: Histogram.from_bytes(each, place) for name, each in found.histograms.items()}
+        )
+        self._samples = self._kept = found.samples
+        return found.samples
+
+    def counted(self, samples: int) -> None:
+        """Note that so many samples have been counted."""
+        self._samples = samples
+
+    def write_if_due(self, histograms: Mapping[str, Histogram]) -> None:
+        """Write what has been counted if the last time is long ago.
+
+        Raises:
+            AtcError: CANNOT_WRITE.
+        """
+        if time.monotonic() - self._written >= _PACE:
+            self.write(histograms)
+
+    def write(self, histograms: Mapping[str, Histogram]) -> None:
+        """Write what has been counted.
+
+        Raises:
+            AtcError: CANNOT_WRITE.
+        """
+        if self._samples == self._kept:
+            return
+        found = {name: each.as_bytes() for name, each in histograms.items()}
+        stored = _Stored(_FORMAT, self._digest, self._samples, found)
+        with atomic_write(self._path) as file:
+            file.write(msgspec.msgpack.encode(stored))
+        self._kept, self._written = self._samples, time.monotonic()
+
+
+def digest_of(model: Path, names: Iterable[str]) -> str:
+    """Return the digest of a model's file and of names of tensors."""
+    found = hashlib.sha256()
+    with model.open("rb") as file:
+        while block := file.read(1 << 20):
+            found.update(block)
+    for name in names:
+        found.update(b"\0" + name.encode())
+    return found.hexdigest()

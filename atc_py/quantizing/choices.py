@@ -1,0 +1,82 @@
+"""Options of `quantize` as keywords, and their normal form."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
+
+from atc_py.calibration.ranges import RangeSettings
+from atc_py.diag.codes import BAD_OPTION
+from atc_py.quantizing.settings import QuantizeSettings
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable
+
+__all__ = ["QuantizeChoice", "quantize_settings"]
+
+
+class QuantizeChoice(TypedDict, total=False):
+    """Choices of how a float model is quantized, as `atc_py.quantize` takes them.
+
+    Attributes:
+        calibrator: name of the calibrator of the layers' data.
+        percentile: share of the values, in percent, that the calibrator `percentile` keeps.
+        symmetric: data have offset 0.
+        weights: how scales of weights are chosen: `min-max`, `arq` or `mse`.
+        executor: the engine that runs the samples: `ort`, `sim` or `auto`.
+        skip: layers that stay in floats: names, or `OpType::T` for all of one operator.
+        skip_first: layers with fewer than so many layers in a row before them stay in floats.
+        skip_last: layers with fewer than so many layers in a row after them stay in floats.
+        fold_norms: fold BatchNormalization into the convolution before it; True by default, as
+            are the next three.
+        equalize: balance channels between layers that follow one another.
+        smooth: move range from the data of products after a normalization into their weights.
+        correct_bias: take the mean error of each output channel off the bias.
+        resume: file that keeps histograms between runs.
+    """
+
+    calibrator: str
+    percentile: float
+    symmetric: bool
+    weights: str
+    executor: str
+    skip: Iterable[str]
+    skip_first: int
+    skip_last: int
+    fold_norms: bool
+    equalize: bool
+    smooth: bool
+    correct_bias: bool
+    resume: str | os.PathLike[str] | None
+
+
+def quantize_settings(choice: QuantizeChoice) -> QuantizeSettings:
+    """Return the settings that keywords say.
+
+    Raises:
+        AtcError: BAD_OPTION for a value outside its limits.
+    """
+    default, ranges = QuantizeSettings(), RangeSettings()
+    counts = {name: choice.get(name, 0) for name in ("skip_first", "skip_last")}
+    for name, count in counts.items():
+        if not isinstance(count, int) or count < 0:
+            raise BAD_OPTION.error(f"{name} must not be negative, found {count}")
+    resume = choice.get("resume")
+    return QuantizeSettings(
+        calibrator=choice.get("calibrator", default.calibrator),
+        ranges=RangeSettings(
+            symmetric=choice.get("symmetric", False),
+            percentile=choice.get("percentile", ranges.percentile),
+        ),
+        weights=choice.get("weights", default.weights),
+        executor=choice.get("executor", default.executor),
+        skip=tuple(choice.get("skip", ())),
+        skip_first=choice.get("skip_first", 0),
+        skip_last=choice.get("skip_last", 0),
+        fold_norms=choice.get("fold_norms", True),
+        equalize=choice.get("equalize", True),
+        smooth=choice.get("smooth", True),
+        correct_bias=choice.get("correct_bias", True),
+        resume=None if resume is None else Path(resume),
+    )

@@ -1,0 +1,189 @@
+"""Engines that run a float model and show its inner values: onnxruntime, and the simulator."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from atc_py.diag import AtcError, Place
+from atc_py.diag.codes import BAD_OPTION, NO_ONNXRUNTIME, REFERENCE_FAILED
+from atc_py.frontend.quantizing.watched import write_watched
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from atc_py.running.model import Model
+
+    Arrays = Mapping[str, NDArray[Any]]
+
+__all__ = ["EXECUTORS", "Executor", "start_executor"]
+
+EXECUTORS = ("auto", "ort", "sim")
+"""Names of engines; `auto` is onnxruntime where it is installed, else the simulator."""
+
+_ERRORS = 3
+"""Severity of onnxruntime's log messages that are shown."""
+
+
+_FLOAT32 = "must_keep_origin_dtype"
+
+
+class Executor(Protocol):
+    """An engine with a model on it.
+
+    Attributes:
+        name: `ort` or `sim`.
+    """
+
+    name: str
+
+    def run(self, feeds: Arrays) -> dict[str, NDArray[Any]]:
+        """Return the values that the engine was started for, by name.
+
+        Raises:
+            AtcError: REFERENCE_FAILED, or what the device raises.
+        """
+        ...
+
+    def close(self) -> None:
+        """Release the model."""
+        ...
+
+
+def start_executor(
+    choice: str, model: Path, names: Sequence[str], inputs: Sequence[str]
+) -> Executor:
+    """Return an engine with a model on it.
+
+    Args:
+        choice: one of EXECUTORS.
+        model: a file that atc-py wrote, in a folder for temporary files.
+        names: values that are wanted.
+        inputs: names of the model's inputs.
+
+    Raises:
+        AtcError: BAD_OPTION; NO_ONNXRUNTIME; REFERENCE_FAILED where onnxruntime refuses the model.
+    """
+    if choice not in EXECUTORS:
+        raise BAD_OPTION.error(
+            f"no executor is called {choice!r}", help=f"executors are {', '.join(EXECUTORS)}"
+        )
+    installed = find_spec("onnxruntime") is not None
+    if choice == "ort" and not installed:
+        raise NO_ONNXRUNTIME.error(
+            "the executor `ort` needs onnxruntime, which is not installed",
+            help='install it with `pip install "atc-py[ort]"`, or use the executor `sim`',
+        )
+    fed = [name for name in names if name in inputs]
+    made = [name for name in names if name not in inputs]
+    if choice == "sim" or (choice == "auto" and not installed):
+        return _Simulated(model, made, fed)
+    return _Onnxruntime(model, made, fed)
+
+
+class _Onnxruntime:
+    """onnxruntime without optimizations, as its own quantizer runs it for calibration."""
+
+    name = "ort"
+
+    def __init__(self, model: Path, made: Sequence[str], fed: Sequence[str]) -> None:
+        import onnxruntime
+
+        self._names, self._fed, self._path = list(made), tuple(fed), model
+        watched = model.with_name(f"{model.stem}.watched.onnx")
+        write_watched(model, watched, made)
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = _ERRORS
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        self._session: Any = None
+        if made:
+            try:
+                self._session = onnxruntime.InferenceSession(
+                    str(watched), options, providers=["CPUExecutionProvider"]
+                )
+            except Exception as error:
+                raise _failure(model, error) from error
+
+    def run(self, feeds: Arrays) -> dict[str, NDArray[Any]]:
+        """Return the values asked for."""
+        found = {name: np.asarray(feeds[name]) for name in self._fed}
+        if self._session is None:
+            return found
+        try:
+            made = self._session.run(self._names, dict(feeds))
+        except Exception as error:
+            raise _failure(self._path, error) from error
+        return {**found, **dict(zip(self._names, made, strict=True))}
+
+    def close(self) -> None:
+        """Release the session."""
+        self._session = None
+
+
+class _Simulated:
+    """The simulator in float32 if it can be, compiled for each list of input shapes that comes."""
+
+    name = "sim"
+
+    def __init__(self, model: Path, made: Sequence[str], fed: Sequence[str]) -> None:
+        self._made, self._fed = tuple(made), tuple(fed)
+        self._watched = model.with_name(f"{model.stem}.watched.onnx")
+        write_watched(model, self._watched, made)
+        self._models: dict[tuple[Any, ...], Model] = {}
+
+    def run(self, feeds: Arrays) -> dict[str, NDArray[Any]]:
+        """Return the values asked for."""
+        found = {name: np.asarray(feeds[name]) for name in self._fed}
+        if not self._made:
+            return found
+        model = self._model({name: array.shape for name, array in feeds.items()})
+        taken = {port.name: feeds[port.name] for port in model.inputs}
+        return {**found, **model.run(taken)}
+
+    def close(self) -> None:
+        """Release the models."""
+        for model in self._models.values():
+            model.close()
+        self._models.clear()
+
+    def _model(self, shapes: Mapping[str, tuple[int, ...]]) -> Model:
+        """Return the model for inputs of these shapes."""
+        from atc_py.running.model import Model
+
+        key = tuple(sorted(shapes.items()))
+        if key not in self._models:
+            path = self._watched.with_name(f"{self._watched.stem}.{len(self._models)}.om")
+            self._convert(path, shapes)
+            self._models[key] = Model(path)
+        return self._models[key]
+
+    def _convert(self, path: Path, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        """Compile the model in float32, or in float16 where the operator list has no float32.
+
+        Raises:
+            AtcError: what compiling raises in float16.
+        """
+        from atc_py.pipeline.convert import convert
+
+        with suppress(AtcError):
+            convert(self._watched, path, input_shape=shapes, precision_mode=_FLOAT32)
+            return
+        convert(self._watched, path, input_shape=shapes)
+
+
+def _failure(model: Path, error: Exception) -> Exception:
+    """Return what onnxruntime raised as REFERENCE_FAILED."""
+    with suppress(Exception):
+        text = " ".join(str(error).split())[:300]
+        return REFERENCE_FAILED.error(
+            f"onnxruntime does not run the float model: {text}",
+            place=Place(str(model)),
+            help="check that the samples fit the model, or calibrate with --executor sim",
+        )
+    return error

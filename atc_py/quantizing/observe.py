@@ -1,0 +1,174 @@
+"""One run of a float model over all samples: what the tensors that layers read hold."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from atc_py.calibration.histogram import Histogram
+from atc_py.diag import Place
+from atc_py.diag.codes import BAD_SAMPLE
+from atc_py.frontend.folding.bind import observe_inputs
+from atc_py.frontend.reading.tensors import dtype_of_element, element_name
+from atc_py.quantizing.executors import start_executor
+from atc_py.quantizing.samples import checked
+from atc_py.running.model import Port
+from atc_py.system.signal_guard import undisturbed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from atc_py.frontend.quantizing.float_model import FloatModel
+    from atc_py.quantizing.checkpoint import Checkpoint
+    from atc_py.quantizing.samples import Samples
+    from atc_py.tensor.shapes import Shape
+
+__all__ = ["Observed", "observe", "ports_of_model", "run_samples"]
+
+_LONG = 100
+"""Seconds from which on time left is given in minutes."""
+
+
+class Observed(msgspec.Struct, frozen=True, eq=False):
+    """Values of tensors in all samples.
+
+    Attributes:
+        histograms: by tensor.
+        samples: how many there were.
+        executor: name of the engine.
+    """
+
+    histograms: Mapping[str, Histogram]
+    samples: int
+    executor: str
+
+
+def ports_of_model(
+    model: FloatModel, shapes: Mapping[str, Shape] | None = None
+) -> tuple[Port, ...]:
+    """Return the inputs of a model; dims that it and `shapes` leave open are None.
+
+    Raises:
+        AtcError: BAD_SAMPLE for an input of a type that no sample can have; BAD_INPUT_SHAPE for
+            shapes that fit no input.
+    """
+    found = []
+    own = model.file
+    observed = observe_inputs(own.path, own.inputs, shapes or {}, None, own.nodes)
+    for each in model.file.inputs:
+        dtype = dtype_of_element(each.element)
+        if dtype is None or each.dims is None:
+            kind = each.kind or f"{element_name(each.element)}, {each.label}"
+            raise BAD_SAMPLE.error(
+                f"no sample can be made for input {each.name!r}, which is {kind}",
+                place=Place(str(model.file.path), field=f"input {each.name}"),
+            )
+        found.append(Port(each.name, dtype, observed[each.name].dims or ()))
+    return tuple(found)
+
+
+def observe(
+    model: FloatModel,
+    names: Sequence[str],
+    samples: Samples,
+    choice: str,
+    *,
+    checkpoint: Checkpoint | None = None,
+    on_stage: Callable[[str], None] | None = None,
+) -> Observed:
+    """Return the values of the tensors called `names` in all samples.
+
+    Args:
+        model: the model.
+        names: tensors that it is fed or makes.
+        samples: what it is fed.
+        choice: the engine, one of EXECUTORS.
+        checkpoint: keeps what was counted; samples that it has are not run again.
+        on_stage: called with the progress.
+
+    Raises:
+        AtcError: what samples, the engine and histograms raise.
+    """
+    found = {name: Histogram() for name in names}
+    done = 0 if checkpoint is None else checkpoint.load(found)
+
+    def count(position: int, label: str, values: Mapping[str, NDArray[Any]]) -> None:
+        places = {name: Place(label, field=f"tensor {name}") for name in values}
+        if checkpoint is None:
+            for name, array in values.items():
+                found[name].add(array, places[name])
+            return
+        # What is written has whole samples, also where one is refused or the run is interrupted.
+        own = {name: Histogram() for name in values}
+        for name, array in values.items():
+            own[name].add(array, places[name])
+        with undisturbed():
+            for name, each in own.items():
+                found[name].merge(each)
+            checkpoint.counted(position + 1)
+        checkpoint.write_if_due(found)
+
+    try:
+        engine = run_samples(model, names, samples, choice, count, start=done, on_stage=on_stage)
+    finally:
+        if checkpoint is not None:
+            checkpoint.write(found)
+    return Observed(found, samples.count, engine)
+
+
+def run_samples(  # noqa: PLR0913  (a run and its observers)
+    model: FloatModel,
+    names: Sequence[str],
+    samples: Samples,
+    choice: str,
+    see: Callable[[int, str, Mapping[str, NDArray[Any]]], None],
+    *,
+    path: Path | None = None,
+    start: int = 0,
+    stage: str = "calibrate",
+    on_stage: Callable[[str], None] | None = None,
+) -> str:
+    """Run a model over samples; return the name of the engine.
+
+    Args:
+        model: the model.
+        names: tensors to see.
+        samples: what it is fed.
+        choice: the engine, one of EXECUTORS.
+        see: called with position, label and values of each sample.
+        path: the file that runs in place of the model's, with the same inputs.
+        start: position of the first sample that is run.
+        stage: what the run is for, in the progress.
+        on_stage: called with the progress.
+
+    Raises:
+        AtcError: what samples, the engine and `see` raise.
+    """
+    ports = ports_of_model(model)
+    executor = start_executor(choice, path or model.file.path, names, [port.name for port in ports])
+    began = time.monotonic()
+    try:
+        for position, (label, feeds) in enumerate(checked(samples, ports)):
+            if position < start:
+                continue
+            if on_stage is not None:
+                done = position - start
+                on_stage(_progress(stage, position, samples.count, done, time.monotonic() - began))
+            see(position, label, executor.run(feeds))
+    finally:
+        executor.close()
+    return executor.name
+
+
+def _progress(stage: str, position: int, count: int, done: int, seconds: float) -> str:
+    """Return the progress as text, with share and time left."""
+    share = f"{stage}: sample {position + 1} of {count}, {100 * position // max(count, 1)} %"
+    if not done:
+        return share
+    left = seconds / done * (count - position)
+    return f"{share}, {left:.0f} s left" if left < _LONG else f"{share}, {left / 60:.0f} min left"

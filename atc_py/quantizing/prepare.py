@@ -1,0 +1,182 @@
+"""Equivalent rewrites of a float model after which its layers lose less on int8."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from atc_py.frontend.quantizing.balance_sites import apply_factors, balance_sites
+from atc_py.frontend.quantizing.float_model import FloatModel
+from atc_py.frontend.quantizing.fold_norms import fold_norms
+from atc_py.frontend.quantizing.layer_constants import LayerConstants
+from atc_py.frontend.quantizing.layers import find_layers
+from atc_py.quantizing.balancing import Balance, ChannelStatistics, chosen_balance
+from atc_py.quantizing.observe import run_samples
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from atc_py.frontend.folding.graph import WorkGraph
+    from atc_py.frontend.quantizing.balance_sites import BalanceSite
+    from atc_py.quantizing.samples import Feeds, Samples
+    from atc_py.quantizing.settings import QuantizeSettings
+
+__all__ = ["FirstSamples", "Prepared", "prepare", "prepare_with_factors"]
+
+_SAMPLES = 8
+"""Samples from which channels are balanced."""
+
+
+class Prepared(msgspec.Struct, frozen=True, eq=False):
+    """A float model after its rewrites.
+
+    Attributes:
+        model: the model.
+        folded_norms: how many normalizations were folded.
+        balances: the tensors whose channels were balanced.
+    """
+
+    model: FloatModel
+    folded_norms: int
+    balances: tuple[Balance, ...]
+
+
+class FirstSamples:
+    """The first of some samples.
+
+    Attributes:
+        count: how many there are.
+    """
+
+    def __init__(self, samples: Samples, most: int) -> None:
+        self._samples = samples
+        self.count = min(samples.count, most)
+
+    def __iter__(self) -> Iterator[tuple[str, Feeds]]:
+        """Yield the samples."""
+        return islice(iter(self._samples), self.count)
+
+
+def prepare(
+    original: FloatModel,
+    folder: Path,
+    samples: Samples,
+    settings: QuantizeSettings,
+    skipped: Collection[str],
+    on_stage: Callable[[str], None] | None = None,
+) -> Prepared:
+    """Return a model that computes the same as `original`.
+
+    Args:
+        original: the float model.
+        folder: where its files go.
+        samples: what it is fed.
+        settings: which rewrites are done.
+        skipped: layers that stay in floats.
+        on_stage: called with the progress.
+
+    Raises:
+        AtcError: what samples and the executor raise.
+    """
+    model, folded = _with_folded_norms(original, folder, settings)
+    sites = [
+        each
+        for each in balance_sites(model.graph, model.found)
+        if (settings.smooth if each.maker is None else settings.equalize)
+        and not all(layer.name in skipped for layer in each.readers)
+    ]
+    if not sites:
+        return Prepared(model, folded, ())
+    statistics = _statistics(model, sites, samples, settings, on_stage)
+
+    def choose(constants: LayerConstants, site: BalanceSite) -> Balance | None:
+        own = statistics.get(site.tensor)
+        return None if own is None else chosen_balance(constants, site, own)
+
+    return _balanced(model, folder, folded, choose)
+
+
+def prepare_with_factors(
+    original: FloatModel,
+    folder: Path,
+    settings: QuantizeSettings,
+    factors: Mapping[str, NDArray[np.float32]],
+) -> Prepared:
+    """Return a model that computes the same as `original`, its channels scaled as asked.
+
+    Args:
+        original: the float model.
+        folder: where its files go.
+        settings: which rewrites are done.
+        factors: what the channels of a layer's data are divided by, by the layer's name.
+    """
+    model, folded = _with_folded_norms(original, folder, settings)
+
+    def choose(_constants: LayerConstants, site: BalanceSite) -> Balance | None:
+        asked = factors.get(site.readers[0].name)
+        return None if asked is None else Balance(site, asked, 0.0, 0.0)
+
+    return _balanced(model, folder, folded, choose) if factors else Prepared(model, folded, ())
+
+
+def _with_folded_norms(
+    original: FloatModel, folder: Path, settings: QuantizeSettings
+) -> tuple[FloatModel, int]:
+    """Return the model with its normalizations folded, and how many these are."""
+    folded = 0
+
+    def fold(graph: WorkGraph) -> None:
+        nonlocal folded
+        folded = fold_norms(graph) if settings.fold_norms else 0
+
+    path = folder / "prepared.onnx"
+    original.write(path, fold)
+    return FloatModel(path), folded
+
+
+def _balanced(
+    model: FloatModel,
+    folder: Path,
+    folded: int,
+    choose: Callable[[LayerConstants, BalanceSite], Balance | None],
+) -> Prepared:
+    """Return the model with the channels of each site scaled as `choose` says."""
+    balances: list[Balance] = []
+
+    def balance(graph: WorkGraph) -> None:
+        constants = LayerConstants(graph)
+        for site in balance_sites(graph, find_layers(graph)):
+            found = choose(constants, site)
+            if found is not None:
+                apply_factors(constants, site, found.factors)
+                balances.append(found)
+        constants.apply()
+
+    balanced = folder / "balanced.onnx"
+    model.write(balanced, balance)
+    return Prepared(FloatModel(balanced), folded, tuple(balances))
+
+
+def _statistics(
+    model: FloatModel,
+    sites: Sequence[BalanceSite],
+    samples: Samples,
+    settings: QuantizeSettings,
+    on_stage: Callable[[str], None] | None,
+) -> dict[str, ChannelStatistics]:
+    """Return what the channels of each site's tensor hold in the first samples."""
+    found = {site.tensor: ChannelStatistics(site.axis) for site in sites}
+
+    def see(_position: int, _label: str, values: Mapping[str, NDArray[Any]]) -> None:
+        for name, array in values.items():
+            found[name].add(array)
+
+    first = FirstSamples(samples, _SAMPLES)
+    run_samples(model, [*found], first, settings.executor, see, stage="balance", on_stage=on_stage)
+    return found

@@ -1,0 +1,254 @@
+"""`quantize` of a float model: samples, calibration, files, and the record of all that."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from atc_py.diag import Place, Sink
+from atc_py.diag.codes import BAD_OPTION, BAD_SAMPLE, RANDOM_SAMPLES
+from atc_py.frontend.quantizing.float_model import FloatModel
+from atc_py.frontend.rewriting.onnx_writer import bytes_read
+from atc_py.frontend.rewriting.qdq.rewriting import FORMS
+from atc_py.options.compile_options import DEFAULT_LIST
+from atc_py.options.output_paths import rewritten_output
+from atc_py.pipeline.quantize import list_verdict
+from atc_py.quantizing.calibrate import calibrate
+from atc_py.quantizing.facts import layer_facts, node_outcomes
+from atc_py.quantizing.observe import ports_of_model
+from atc_py.quantizing.recorded import calibrated_by_record, write_record
+from atc_py.quantizing.samples import ArraySamples, RandomSamples, open_samples
+from atc_py.quantizing.settings import QuantizeSettings
+from atc_py.results.float_quantization import FloatQuantization
+from atc_py.results.quantization import Quantization
+from atc_py.spec import specifications
+from atc_py.system.atomic_files import put_in_place
+from atc_py.system.structs import replace
+from atc_py.system.temp_folders import work_folder
+from atc_py.tensor.shapes import format_shape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from atc_py.frontend.rewriting.qdq.rewriting import Rewritten
+    from atc_py.quantizing.calibrated import Calibrated
+    from atc_py.quantizing.samples import Samples
+    from atc_py.running.model import Port
+    from atc_py.tensor.shapes import Shape
+
+__all__ = ["BOTH", "FloatRequest", "quantize_float"]
+
+BOTH = "both"
+"""The form that stands for all of FORMS."""
+
+
+class FloatRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """Request to quantize a float model.
+
+    Attributes:
+        data: samples: `PATH` or `NAME=PATH` texts, or arrays by input for each sample.
+        random: number of random samples, in place of `data`.
+        seed: of random samples.
+        input_shapes: dims of inputs that the model leaves open, for samples.
+        form: one of FORMS, or BOTH.
+        external: put weights into a file beside the model.
+        operator_list: the list whose rules what is written is compared with, which fails nothing.
+        record: file for scales and offsets: written, or read where there are no samples; None for
+            none.
+        settings: choices of the calibration.
+    """
+
+    data: Sequence[str | os.PathLike[str]] | Sequence[Mapping[str, NDArray[Any]]] = ()
+    random: int = 0
+    seed: int = 0
+    input_shapes: Mapping[str, Shape] = msgspec.field(default_factory=dict)
+    form: str = FORMS[0]
+    external: bool = False
+    operator_list: str = DEFAULT_LIST
+    record: Path | None = None
+    settings: QuantizeSettings = msgspec.field(default_factory=QuantizeSettings)
+
+
+def quantize_float(
+    model: Path,
+    output: str | os.PathLike[str] | None,
+    request: FloatRequest,
+    on_stage: Callable[[str], None] | None = None,
+) -> FloatQuantization:
+    """Write the float `model` with layers on int8; `on_stage` is called with the progress.
+
+    Raises:
+        AtcError: with every finding; previous files at the outputs are then unchanged.
+    """
+    tell = on_stage or _no_progress
+    paths = _outputs(model, output, request.form)
+    specifications(None, request.operator_list)
+    sink = Sink()
+    tell("read")
+    with _calibrated(model, request, sink, tell) as (found, count):
+        read = request.record is not None and not count
+        return FloatQuantization(
+            model=model,
+            written=_write(found, paths, request, tell, None if read else request.record),
+            layers=layer_facts(found),
+            samples=count,
+            executor=found.observed.executor if found.observed else "",
+            calibrator="" if read else request.settings.calibrator,
+            seconds=found.seconds,
+            record=request.record,
+            warnings=(*sink.diagnostics, *found.warnings),
+        )
+
+
+@contextmanager
+def _calibrated(
+    model: Path, request: FloatRequest, sink: Sink, tell: Callable[[str], None]
+) -> Iterator[tuple[Calibrated, int]]:
+    """Give the calibrated model and the number of samples, 0 where a record was read.
+
+    Raises:
+        AtcError: what calibrating or reading the record raises.
+    """
+    if request.record is not None and not request.data and not request.random:
+        with calibrated_by_record(model, request.record, request.settings) as found:
+            yield found, 0
+        return
+    samples = _samples(FloatModel(model), request, sink)
+    with calibrate(model, samples, request.settings, tell) as found:
+        yield found, samples.count
+
+
+def _outputs(model: Path, output: str | os.PathLike[str] | None, form: str) -> dict[str, Path]:
+    """Return the path of each form that is to be written.
+
+    Of both forms, the name that the user gives is that of the deploy form.
+
+    Raises:
+        AtcError: BAD_OPTION or CANNOT_WRITE.
+    """
+    if form not in {*FORMS, BOTH}:
+        raise BAD_OPTION.error(
+            f"no form is called {form!r}", help=f"forms are {', '.join(FORMS)} and {BOTH}"
+        )
+    if form != BOTH:
+        return {form: rewritten_output(model, output, form, FORMS)}
+    first, second = FORMS
+    path = rewritten_output(model, output, first, FORMS)
+    stem = path.stem.removesuffix(f".{first}") or path.stem
+    beside = path.with_name(f"{stem}.{second}.onnx")
+    return {first: path, second: rewritten_output(model, beside, second, FORMS)}
+
+
+def _samples(model: FloatModel, request: FloatRequest, sink: Sink) -> Samples:
+    """Return the samples.
+
+    Raises:
+        AtcError: BAD_OPTION where there are none, or two kinds; what `open_samples` raises.
+    """
+    ports = ports_of_model(model, request.input_shapes)
+    if bool(request.data) == bool(request.random):
+        raise BAD_OPTION.error(
+            "a float model is calibrated with samples, or with a number of random ones",
+            help="give either --data or --random",
+        )
+    if request.random:
+        if request.random < 0:
+            raise BAD_OPTION.error(f"--random must be positive, found {request.random}")
+        sink.add(
+            RANDOM_SAMPLES.diagnostic(
+                f"the model is calibrated with {request.random} random samples",
+                help="give real samples with --data before the result is used",
+            )
+        )
+        return RandomSamples(_closed(ports), request.random, request.seed)
+    given = list(request.data)
+    files = [each for each in given if isinstance(each, str) or hasattr(each, "__fspath__")]
+    if len(files) == len(given):
+        return open_samples([str(each) for each in files], ports, sink)
+    return ArraySamples([each for each in given if not isinstance(each, str)])  # type: ignore[misc]
+
+
+def _closed(ports: Sequence[Port]) -> list[Port]:
+    """Return inputs for random samples; batches that the model leaves open are of 1.
+
+    Raises:
+        AtcError: BAD_SAMPLE for another dim that is open.
+    """
+    found = []
+    for port in ports:
+        shape = (1, *port.shape[1:]) if port.shape[:1] == (None,) else port.shape
+        if None in shape:
+            raise BAD_SAMPLE.error(
+                f"random samples for {port.name!r} need its shape, which is {format_shape(shape)}",
+                place=Place(field=f"input {port.name}"),
+                help=f'give it with --input-shape "{port.name}:..."',
+            )
+        found.append(replace(port, shape=shape))
+    return found
+
+
+def _write(
+    found: Calibrated,
+    paths: Mapping[str, Path],
+    request: FloatRequest,
+    tell: Callable[[str], None],
+    record: Path | None,
+) -> tuple[Quantization, ...]:
+    """Write each form, and the record if there is a path for it; files get their names when all are there.
+
+    Raises:
+        AtcError: CANNOT_WRITE; NO_QDQ_FORM.
+    """
+    records: list[Quantization] = []
+    moves: list[tuple[Path, Path]] = []
+    with ExitStack() as stack:
+        for form, path in paths.items():
+            tell(f"write {form}")
+            folder = stack.enter_context(work_folder(Path(os.path.realpath(path)).parent))
+            trial = folder / path.name
+            done = found.written(trial, None, form, external=request.external, final=path)
+            tell(f"check {form}")
+            records.append(_record(found, form, (trial, path), done, request))
+            beside = [] if done.data is None else [done.data]
+            moves += [(each, path.with_name(each.name)) for each in (*beside, trial)]
+        if record is not None:
+            folder = stack.enter_context(work_folder(Path(os.path.realpath(record)).parent))
+            write_record(found, folder / record.name)
+            moves.insert(0, (folder / record.name, record))
+        put_in_place(moves)
+    return tuple(records)
+
+
+def _record(
+    found: Calibrated,
+    form: str,
+    paths: tuple[Path, Path],
+    written: Rewritten,
+    request: FloatRequest,
+) -> Quantization:
+    """Return the record of one form, which is at the first of two paths and moves to the second."""
+    specs = specifications(None, request.operator_list)
+    trial, path = paths
+    return Quantization(
+        model=found.original.file.path,
+        output=path,
+        data=None if written.data is None else path.with_name(written.data.name),
+        form=form,
+        opset=written.opset,
+        nodes=node_outcomes(found, written.nodes),
+        bytes_before=bytes_read(found.original.file),
+        bytes_after=written.bytes_after,
+        listed=list_verdict(trial, specs, request.operator_list),
+        written_as=written.written_as,
+    )
+
+
+def _no_progress(_stage: str) -> None:
+    """Ignore all progress."""

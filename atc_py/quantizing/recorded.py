@@ -1,0 +1,177 @@
+"""A calibration as a record in AMCT's format, and one that is read in place of calibrating."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from atc_py.calibration.ranges import Range
+from atc_py.calibration.record import (
+    LayerRecord,
+    RecordedLayer,
+    check_record,
+    read_record,
+    record_text,
+)
+from atc_py.calibration.scales import ActivationScale
+from atc_py.diag import Place, Words
+from atc_py.diag.codes import BAD_QUANT_RECORD, QUANT_FIELD_NOT_MODELED
+from atc_py.frontend.quantizing.balance_sites import input_channels
+from atc_py.frontend.quantizing.float_model import FloatModel
+from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
+from atc_py.quantizing.prepare import prepare_with_factors
+from atc_py.quantizing.selection import skipped_layers
+from atc_py.quantizing.weights import layer_weights, weight_codes, weight_numbers
+from atc_py.system.atomic_files import atomic_write
+from atc_py.system.input_files import read_text
+from atc_py.system.temp_folders import work_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from atc_py.frontend.quantizing.layers import FloatLayer
+    from atc_py.quantizing.settings import QuantizeSettings
+
+__all__ = ["calibrated_by_record", "record_of", "write_record"]
+
+_MOST_BYTES = 64 << 20
+
+NOT_RECORDED = Words("the record has no entry for it", "记录中没有该层")
+
+
+def write_record(found: Calibrated, path: Path) -> None:
+    """Write the scales and offsets of a calibration; the file appears whole or not at all.
+
+    Raises:
+        AtcError: CANNOT_WRITE.
+    """
+    with atomic_write(path) as file:
+        file.write(record_text(record_of(found)).encode())
+
+
+def record_of(found: Calibrated) -> dict[str, LayerRecord]:
+    """Return the scales and offsets of a calibration by layer."""
+    factors = {
+        layer.name: balance.factors
+        for balance in found.prepared.balances
+        for layer in balance.site.readers
+    }
+    records = {}
+    for each in found.layers:
+        scales = [float(scale) for scale in each.weight_scale.reshape(-1)]
+        own = factors.get(each.name)
+        records[each.name] = LayerRecord(
+            scale_d=each.activation.scale,
+            offset_d=each.activation.offset,
+            scale_w=tuple(scales),
+            offset_w=(0,) * len(scales),
+            tensor_balance_factor=() if own is None else tuple(map(float, own)),
+            dst_type="INT8",
+        )
+    return records
+
+
+def calibrated_by_record(model: Path, record: Path, settings: QuantizeSettings) -> Calibrated:
+    """Return a model with the numbers of a record; layers without an entry stay in floats.
+
+    Raises:
+        AtcError: BAD_QUANT_RECORD or QUANT_FIELD_NOT_MODELED for what does not fit the model;
+            ALREADY_QUANTIZED; NO_FLOAT_LAYERS.
+    """
+    began = time.monotonic()
+    records = read_record(read_text(record, _MOST_BYTES), str(record))
+    with ExitStack() as stack:
+        folder = stack.enter_context(work_folder())
+        original = FloatModel(model)
+        skipped = skipped_layers(original, settings)
+        known = {each.name: _channels(each) for each in original.found.layers}
+        check_record(records, known, str(record))
+        _refuse_not_modeled(records, record)
+        factors = {
+            name: np.array(each.tensor_balance_factor, np.float32)
+            for name, each in records.items()
+            if each.tensor_balance_factor
+        }
+        prepared = prepare_with_factors(original, folder, settings, factors)
+        done = {layer.name for each in prepared.balances for layer in each.site.readers}
+        _refuse_factors(factors, done, record)
+        layers, left = [], dict(skipped)
+        for layer in prepared.model.found.layers:
+            own = records.get(layer.name)
+            if layer.name in skipped:
+                continue
+            if own is None:
+                left[layer.name] = NOT_RECORDED
+            else:
+                layers.append(_calibrated(prepared.model, layer, own, settings))
+        return Calibrated(
+            original=original,
+            prepared=prepared,
+            layers=tuple(layers),
+            left=left,
+            warnings=(),
+            observed=None,
+            settings=settings,
+            seconds=time.monotonic() - began,
+            folder=folder,
+            resources=stack.pop_all(),
+        )
+
+
+def _channels(layer: FloatLayer) -> RecordedLayer:
+    """Return the channels of a layer."""
+    return RecordedLayer(layer.shape[layer.axis], input_channels(layer))
+
+
+def _calibrated(
+    model: FloatModel, layer: FloatLayer, record: LayerRecord, settings: QuantizeSettings
+) -> CalibratedLayer:
+    """Return a layer with the numbers of its entry."""
+    activation = ActivationScale(float(np.float32(record.scale_d)), int(record.offset_d or 0))
+    chosen = Range(activation.low, activation.high)
+    if not record.scale_w:
+        scale, codes = weight_numbers(model.graph, layer, activation.scale, settings.weights)
+        return CalibratedLayer(layer, None, chosen, activation, scale, codes)
+    scale = np.array(record.scale_w, np.float32)
+    if scale.size == 1 and layer.shape[layer.axis] > 1:
+        scale = scale.reshape(())
+    codes = weight_codes(layer_weights(model.graph, layer), layer, scale)
+    return CalibratedLayer(layer, None, chosen, activation, scale, codes)
+
+
+def _refuse_not_modeled(records: Mapping[str, LayerRecord], path: Path) -> None:
+    """Refuse what a record asks for and this form does not have.
+
+    Raises:
+        AtcError: QUANT_FIELD_NOT_MODELED.
+    """
+    for name, each in records.items():
+        if any(each.shift_bit):
+            raise QUANT_FIELD_NOT_MODELED.error(
+                f"{name!r} has shift_bit other than 0", place=Place(str(path), field=name)
+            )
+        if {each.dst_type, each.act_type, each.wts_type} - {None, "INT8"}:
+            raise QUANT_FIELD_NOT_MODELED.error(
+                f"{name!r} has a type other than INT8", place=Place(str(path), field=name)
+            )
+
+
+def _refuse_factors(factors: Mapping[str, NDArray[np.float32]], done: set[str], path: Path) -> None:
+    """Refuse factors of data whose maker cannot be divided by them.
+
+    Raises:
+        AtcError: BAD_QUANT_RECORD.
+    """
+    for name in factors.keys() - done:
+        raise BAD_QUANT_RECORD.error(
+            f"tensor_balance_factor of {name!r} cannot be applied: what makes its data, or another "
+            "node that reads them, cannot be scaled",
+            place=Place(str(path), field=name),
+            help="remove the factors, and calibrate the layer again",
+        )

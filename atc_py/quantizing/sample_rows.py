@@ -1,0 +1,143 @@
+"""Samples along the first axis of arrays in one file, or in one file for each input."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from atc_py.diag import Place
+from atc_py.diag.codes import BAD_SAMPLE, NO_SAMPLES
+from atc_py.running.array_rows import array_headers, open_rows
+from atc_py.tensor.shapes import format_shape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from atc_py.running.array_rows import ArrayHeader, ArrayRows
+    from atc_py.running.model import Port
+
+__all__ = ["RowSamples"]
+
+
+class _Stack(msgspec.Struct, frozen=True):
+    """An array with samples along its first axis.
+
+    Attributes:
+        port: name of the input that it is for.
+        path: its file.
+        member: its name there.
+        rows: rows of one sample.
+        has_own_axis: True if the axis of samples is not one of the input.
+        count: number of samples.
+    """
+
+    port: str
+    path: Path
+    member: str
+    rows: int
+    has_own_axis: bool
+    count: int
+
+    def next(self, arrays: Mapping[str, ArrayRows]) -> NDArray[Any]:
+        """Return the next sample."""
+        found = arrays[self.member].read(self.rows)
+        return found[0] if self.has_own_axis else found
+
+
+class RowSamples:
+    """Samples along the first axis of arrays.
+
+    Attributes:
+        count: how many there are.
+    """
+
+    def __init__(self, named: Sequence[tuple[str | None, Path]], ports: Sequence[Port]) -> None:
+        """Find the arrays.
+
+        Raises:
+            AtcError: BAD_SAMPLE for arrays that fit no input; NO_SAMPLES where arrays have no rows,
+                or different numbers of samples; what reading raises.
+        """
+        self._stacks = [
+            _stack(path, each, _port(path, each, name, ports))
+            for name, path in named
+            for each in array_headers(path)
+        ]
+        counts = {each.port: each.count for each in self._stacks}
+        self._path = named[0][1]
+        if len(set(counts.values())) != 1 or not min(counts.values()):
+            found = ", ".join(f"{name}: {count}" for name, count in counts.items())
+            raise NO_SAMPLES.error(
+                f"{self._path} has no samples that all inputs share: {found}",
+                place=Place(str(self._path)),
+                help="save the same number of samples for each input, along the first axis",
+            )
+        self.count = next(iter(counts.values()))
+
+    def __iter__(self) -> Iterator[tuple[str, dict[str, NDArray[Any]]]]:
+        """Yield the samples."""
+        with ExitStack() as stack:
+            paths = dict.fromkeys(each.path for each in self._stacks)
+            files = {path: stack.enter_context(open_rows(path)) for path in paths}
+            for position in range(self.count):
+                feeds = {each.port: each.next(files[each.path]) for each in self._stacks}
+                yield f"{self._path}, sample {position}", feeds
+
+
+def _port(path: Path, found: ArrayHeader, name: str | None, ports: Sequence[Port]) -> Port:
+    """Return the input that an array is for: that of its name, or the only one.
+
+    Raises:
+        AtcError: BAD_SAMPLE.
+    """
+    by_name = {port.name: port for port in ports}
+    if name is not None:
+        return by_name[name]
+    if found.name in by_name:
+        return by_name[found.name]
+    if len(ports) == 1:
+        return ports[0]
+    raise BAD_SAMPLE.error(
+        f"{path} has an array {found.name!r}, and the model has no input of that name",
+        place=Place(str(path)),
+        help=f"inputs are {', '.join(by_name)}; save the arrays under their names in an .npz",
+    )
+
+
+def _stack(path: Path, found: ArrayHeader, port: Port) -> _Stack:
+    """Return an array as samples of an input.
+
+    The first axis of the array is that of samples, or that of batches where the input has one: then
+    it is cut into as many rows as the input takes, 1 where that is open.
+
+    Raises:
+        AtcError: BAD_SAMPLE where the array has other dims; NO_SAMPLES where it has part of a batch.
+    """
+    own, dims = found.shape, port.shape
+    if len(own) == len(dims) + 1 and _alike(own[1:], dims):
+        return _Stack(port.name, path, found.name, 1, has_own_axis=True, count=own[0])
+    rows = (dims[0] if dims and dims[0] is not None else 1) or 1
+    if not dims or len(own) != len(dims) or not _alike(own[1:], dims[1:]):
+        raise BAD_SAMPLE.error(
+            f"{path} has the shape {format_shape(own)} for {port.name!r}, which takes "
+            f"{format_shape(dims)}",
+            place=Place(str(path), field=f"input {port.name}"),
+            help="the first axis is that of samples, the others are those of the input",
+        )
+    if own[0] % rows:
+        raise NO_SAMPLES.error(
+            f"{path} has {own[0]} rows for {port.name!r}, which takes {rows} at a time",
+            place=Place(str(path), field=f"input {port.name}"),
+            help=f"give a multiple of {rows} rows",
+        )
+    return _Stack(port.name, path, found.name, rows, has_own_axis=False, count=own[0] // rows)
+
+
+def _alike(own: Sequence[int], dims: Sequence[int | None]) -> bool:
+    """Return True if dims of an array are those of an input, as far as these are known."""
+    return all(wanted in {None, dim} for dim, wanted in zip(own, dims, strict=True))

@@ -1,0 +1,190 @@
+"""Samples for calibration, read one at a time: files, rows of arrays, arrays, random numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+
+from atc_py.diag import Place
+from atc_py.diag.codes import BAD_OPTION, BAD_SAMPLE, NO_SAMPLES, SAMPLE_NOT_FINITE
+from atc_py.quantizing.sample_files import FileSamples
+from atc_py.quantizing.sample_rows import RowSamples
+from atc_py.running.feeds import count_odd_values, random_feeds
+from atc_py.tensor.shapes import format_shape
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from atc_py.diag import AtcError, Sink
+    from atc_py.running.model import Port
+
+    Feeds = Mapping[str, NDArray[Any]]
+
+__all__ = ["ArraySamples", "RandomSamples", "SampleFeeds", "Samples", "checked", "open_samples"]
+
+
+class SampleFeeds(NamedTuple):
+    """One run's inputs.
+
+    Attributes:
+        label: what messages call it.
+        feeds: arrays by the names of the model's inputs.
+    """
+
+    label: str
+    feeds: Feeds
+
+
+class Samples(Protocol):
+    """Samples that can be gone through several times; one at a time is in memory.
+
+    Attributes:
+        count: how many there are.
+    """
+
+    count: int
+
+    def __iter__(self) -> Iterator[tuple[str, Feeds]]:
+        """Yield a label and the arrays of each sample.
+
+        Raises:
+            AtcError: a file cannot be read, or holds something else.
+        """
+        ...
+
+
+class ArraySamples:
+    """Arrays that a program gives."""
+
+    def __init__(self, given: Sequence[Feeds]) -> None:
+        self._given = given
+        self.count = len(given)
+
+    def __iter__(self) -> Iterator[tuple[str, Feeds]]:
+        """Yield the samples."""
+        for position, feeds in enumerate(self._given):
+            yield f"sample {position}", {name: np.asarray(each) for name, each in feeds.items()}
+
+
+class RandomSamples:
+    """Random numbers; the same seed gives the same samples."""
+
+    def __init__(self, ports: Sequence[Port], count: int, seed: int) -> None:
+        self._ports, self._seed = ports, seed
+        self.count = count
+
+    def __iter__(self) -> Iterator[tuple[str, Feeds]]:
+        """Yield the samples."""
+        for position in range(self.count):
+            yield f"random sample {position}", random_feeds(self._ports, self._seed + position)
+
+
+def open_samples(
+    given: Sequence[str | os.PathLike[str]], ports: Sequence[Port], sink: Sink
+) -> Samples:
+    """Return the samples in files.
+
+    Args:
+        given: `PATH` or `NAME=PATH` texts: a folder with one file, or one folder, for each sample,
+            or an array file with the samples along the first axis.
+        ports: inputs of the model.
+        sink: takes warnings.
+
+    Raises:
+        AtcError: NO_SAMPLES where there are none; BAD_OPTION for a name that is not an input's.
+    """
+    named = [_split(str(text), ports) for text in given]
+    if len(named) > 1 and any(name is None for name, _ in named):
+        raise BAD_OPTION.error(
+            "--data is given several times, and not every time with the name of an input",
+            help="write --data NAME=PATH for each input",
+        )
+    paths = [path for _, path in named]
+    for path in paths:
+        if not path.exists():
+            raise NO_SAMPLES.error(
+                f"{path} does not exist", place=Place(str(path)), help="check the path of --data"
+            )
+    if all(path.is_file() and path.suffix in {".npy", ".npz"} for path in paths):
+        return RowSamples(named, ports)
+    return FileSamples(named, ports, sink)
+
+
+def checked(samples: Samples, ports: Sequence[Port]) -> Iterator[SampleFeeds]:
+    """Yield samples that the model takes.
+
+    Raises:
+        AtcError: BAD_SAMPLE for another dtype or shape; SAMPLE_NOT_FINITE; what reading raises.
+    """
+    for label, feeds in samples:
+        for port in ports:
+            if port.name not in feeds:
+                raise BAD_SAMPLE.error(
+                    f"{label} lacks the input {port.name!r}",
+                    place=Place(label, field=f"input {port.name}"),
+                    help=f"the model takes {', '.join(each.name for each in ports)}",
+                )
+            _check(label, port, feeds[port.name])
+        yield SampleFeeds(label, {port.name: feeds[port.name] for port in ports})
+
+
+def _check(label: str, port: Port, array: NDArray[Any]) -> None:
+    """Refuse an array that is not one for `port`.
+
+    Raises:
+        AtcError: BAD_SAMPLE or SAMPLE_NOT_FINITE.
+    """
+    place = Place(label, field=f"input {port.name}")
+    if array.dtype != port.dtype.numpy:
+        raise BAD_SAMPLE.error(
+            f"{label} has {array.dtype.name} for {port.name!r}, which takes {port.dtype.value}",
+            place=place,
+            help=f"save it with `array.astype({port.dtype.numpy.name!r})`",
+        )
+    fits = len(array.shape) == len(port.shape) and all(
+        wanted in {None, dim} for dim, wanted in zip(array.shape, port.shape, strict=True)
+    )
+    if not fits:
+        raise _bad_shape(label, port, array)
+    odd = count_odd_values(array)
+    if odd:
+        nans = int(np.isnan(array).sum())
+        raise SAMPLE_NOT_FINITE.error(
+            f"{label} has {nans} NaN and {odd - nans} infinite among {array.size} values of "
+            f"{port.name!r}",
+            place=place,
+            help="remove the sample, or fix the preprocessing that made it",
+        )
+
+
+def _bad_shape(label: str, port: Port, array: NDArray[Any]) -> AtcError:
+    """Return the refusal of an array of another shape."""
+    return BAD_SAMPLE.error(
+        f"{label} has the shape {format_shape(array.shape)} for {port.name!r}, which takes "
+        f"{format_shape(port.shape)}",
+        place=Place(label, field=f"input {port.name}"),
+        help="save each sample in the shape that one run takes, the batch axis included",
+    )
+
+
+def _split(text: str, ports: Sequence[Port]) -> tuple[str | None, Path]:
+    """Return (input or None, path) of `PATH` or `NAME=PATH`.
+
+    Raises:
+        AtcError: BAD_OPTION for a name that is not an input's.
+    """
+    for port in ports:
+        if text.startswith(f"{port.name}="):
+            return port.name, Path(text[len(port.name) + 1 :])
+    name, separator, path = text.partition("=")
+    if separator and path and not Path(text).exists():
+        raise BAD_OPTION.error(
+            f"--data {text}: the model has no input {name!r}",
+            help=f"inputs are {', '.join(port.name for port in ports)}",
+        )
+    return None, Path(text)

@@ -1,0 +1,130 @@
+"""The choice of layers: those that options leave in floats, and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.diag import Place, Words
+from atc_py.diag.codes import NO_FLOAT_LAYERS, NOT_IN_MODEL
+from atc_py.diag.suggestions import nearest_of_many
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from atc_py.frontend.folding.graph import WorkGraph
+    from atc_py.frontend.quantizing.float_model import FloatModel
+    from atc_py.frontend.quantizing.layers import FloatLayer
+    from atc_py.quantizing.settings import QuantizeSettings
+
+__all__ = ["FIRST", "LAST", "SKIPPED", "skipped_layers"]
+
+SKIPPED = Words("it is left out by --skip", "已由 --skip 排除")
+FIRST = Words("it is among the first layers, which stay in floats", "它属于保留浮点的前几层")
+LAST = Words("it is among the last layers, which stay in floats", "它属于保留浮点的后几层")
+
+_BY_TYPE = "OpType::"
+_HINTS = 3
+
+
+def skipped_layers(model: FloatModel, settings: QuantizeSettings) -> dict[str, Words]:
+    """Return the layers that stay in floats by the options, each with the reason.
+
+    Raises:
+        AtcError: NOT_IN_MODEL for a name to skip that no layer has; NO_FLOAT_LAYERS where no layer
+            is left.
+    """
+    layers = model.found.layers
+    found: dict[str, Words] = {}
+    for text in settings.skip:
+        found |= dict.fromkeys(_named(text, model), SKIPPED)
+    if settings.skip_first:
+        before = _layers_before(model.graph, layers)
+        found |= {name: FIRST for name, count in before.items() if count < settings.skip_first}
+    if settings.skip_last:
+        after = _layers_after(model.graph, layers)
+        found |= {name: LAST for name, count in after.items() if count < settings.skip_last}
+    if len(found) == len(layers):
+        raise _no_layers(model)
+    return found
+
+
+def _named(text: str, model: FloatModel) -> list[str]:
+    """Return the layers that a name, or `OpType::T`, is for.
+
+    Nodes that could not be quantized anyway may be named, too.
+
+    Raises:
+        AtcError: NOT_IN_MODEL.
+    """
+    layers = model.found.layers
+    if text.startswith(_BY_TYPE):
+        kind = text[len(_BY_TYPE) :]
+        if any(node.op_type == kind for node in model.graph.nodes):
+            return [each.name for each in layers if each.kind == kind]
+        known = sorted({each.kind for each in layers})
+        help_ = f"operators of layers are {', '.join(known)}"
+    else:
+        found = [each.name for each in layers if text in {each.name, *each.node.outputs}]
+        if found or any(text == node.name for node in model.graph.nodes):
+            return found
+        near = nearest_of_many(text, [each.name for each in layers], _HINTS)
+        help_ = f"layers with similar names are {', '.join(near)}"
+    raise NOT_IN_MODEL.error(
+        f"no layer to skip is called {text!r}", place=Place(field="--skip"), help=help_
+    )
+
+
+def _layers_before(graph: WorkGraph, layers: Sequence[FloatLayer]) -> dict[str, int]:
+    """Return the most layers in a row before each layer."""
+    own = {each.node: each.name for each in layers}
+    depth: dict[str, int] = {}
+    found: dict[str, int] = {}
+    for node in graph.nodes:
+        most = max((depth.get(name, 0) for name in node.reads), default=0)
+        if node in own:
+            found[own[node]] = most
+            most += 1
+        depth.update(dict.fromkeys(node.writes, most))
+    return found
+
+
+def _layers_after(graph: WorkGraph, layers: Sequence[FloatLayer]) -> dict[str, int]:
+    """Return the most layers in a row after each layer."""
+    own = {each.node: each.name for each in layers}
+    depth: dict[str, int] = {}
+    found: dict[str, int] = {}
+    for node in reversed(graph.nodes):
+        most = max((depth.get(name, 0) for name in node.writes), default=0)
+        if node in own:
+            found[own[node]] = most
+            most += 1
+        for name in node.reads:
+            depth[name] = max(depth.get(name, 0), most)
+    return found
+
+
+def _no_layers(model: FloatModel) -> Exception:
+    """Return the refusal of a model of which nothing would be on int8."""
+    reasons: Mapping[str, int] = _counted(model)
+    found = ", ".join(f"{count} x {reason}" for reason, count in reasons.items())
+    layers = len(model.found.layers)
+    text = (
+        f"all {layers} layers that could be quantized are left in floats by options"
+        if layers
+        else f"no layer of the model can be quantized{found and f': {found}'}"
+    )
+    return NO_FLOAT_LAYERS.error(
+        text,
+        place=Place(str(model.file.path)),
+        help="leave out options such as --skip"
+        if layers
+        else "layers are Conv, ConvTranspose, Gemm and MatMul with constant float32 weights",
+    )
+
+
+def _counted(model: FloatModel) -> dict[str, int]:
+    """Return how many nodes have each reason for having no int8 form."""
+    found: dict[str, int] = {}
+    for _, reason in model.found.left:
+        found[reason.en] = found.get(reason.en, 0) + 1
+    return found

@@ -1,0 +1,44 @@
+"""Choices of how a float model is quantized."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from atc_py.calibration.ranges import RangeSettings
+from atc_py.system.structs import Result
+
+__all__ = ["QuantizeSettings"]
+
+
+class QuantizeSettings(Result, frozen=True, kw_only=True):
+    """Choices of how a float model is quantized.
+
+    Attributes:
+        calibrator: name of the calibrator of the layers' data.
+        ranges: choices of calibrators.
+        weights: how scales of weights are chosen: one of WEIGHT_METHODS.
+        executor: the engine that runs the samples: one of EXECUTORS.
+        skip: layers that stay in floats: names, or `OpType::T` for all of one operator.
+        skip_first: layers with fewer than so many layers in a row before them stay in floats.
+        skip_last: layers with fewer than so many layers in a row after them stay in floats.
+        fold_norms: fold BatchNormalization into the convolution before it.
+        equalize: balance channels between layers that follow one another.
+        smooth: move range from the data of products after a normalization into their weights.
+        correct_bias: take the mean error of each output channel off the bias.
+        resume: file that keeps histograms between runs; None for none.
+    """
+
+    calibrator: str = "mse"
+    ranges: RangeSettings = msgspec.field(default_factory=RangeSettings)
+    weights: str = "min-max"
+    executor: str = "auto"
+    skip: tuple[str, ...] = ()
+    skip_first: int = 0
+    skip_last: int = 0
+    fold_norms: bool = True
+    equalize: bool = True
+    smooth: bool = True
+    correct_bias: bool = True
+    resume: Path | None = None

@@ -1,0 +1,77 @@
+"""Scales and codes of a layer's weights."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from atc_py.calibration.biases import scales_that_hold_bias
+from atc_py.calibration.weights import quantized_weights, weight_scales
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from atc_py.frontend.folding.graph import WorkGraph
+    from atc_py.frontend.quantizing.layers import FloatLayer
+
+__all__ = ["layer_bias", "layer_weights", "weight_codes", "weight_numbers"]
+
+_LARGEST_PRODUCT = 128 * 128
+"""Of two codes; that many of them, times the taps, the sum of a channel may take beside the bias."""
+
+
+def layer_weights(graph: WorkGraph, layer: FloatLayer) -> NDArray[np.float32]:
+    """Return the weights of a layer."""
+    const = graph.consts[layer.weight]
+    found = np.array(const.numpy(), np.float32)
+    const.release()
+    return found
+
+
+def layer_bias(graph: WorkGraph, layer: FloatLayer) -> NDArray[np.float32] | None:
+    """Return the constant bias of a layer, one number per output channel; None where it has none.
+
+    An addend of Gemm that differs from row to row is no bias.
+    """
+    const = graph.consts.get(layer.bias)
+    if const is None:
+        return None
+    found = np.array(const.numpy(), np.float32)
+    if found.size not in {1, layer.channels} or found.shape[-1:] not in {
+        (),
+        (1,),
+        (layer.channels,),
+    }:
+        return None
+    return np.broadcast_to(found.reshape(-1), (layer.channels,)).copy()
+
+
+def weight_numbers(
+    graph: WorkGraph, layer: FloatLayer, data_scale: float, method: str
+) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
+    """Return scales, one per index of the layer's axis, and codes of its weights.
+
+    Scales are raised where sums with the bias would leave int32.
+
+    Raises:
+        AtcError: BAD_OPTION for another method; SCALE_OUT_OF_RANGE; VALUES_NOT_FINITE.
+    """
+    weights = layer_weights(graph, layer)
+    place = layer.node.place.with_field(f"weights {layer.weight}")
+    scales = weight_scales(weights, layer.axis, method, place)
+    bias = layer_bias(graph, layer)
+    if bias is not None:
+        per_scale = np.abs(bias).reshape(-1, scales.size).max(axis=0)
+        taps = weights.size // scales.size
+        room = np.float64(data_scale) * scales * (taps * _LARGEST_PRODUCT)
+        held = scales_that_hold_bias(per_scale + room, data_scale, scales)
+        scales = np.where(per_scale > 0, held, scales)
+    return scales, weight_codes(weights, layer, scales)
+
+
+def weight_codes(
+    weights: NDArray[np.float32], layer: FloatLayer, scales: NDArray[np.float32]
+) -> NDArray[np.int8]:
+    """Return the codes of a layer's weights."""
+    return quantized_weights(weights, scales, None if scales.size == 1 else layer.axis)

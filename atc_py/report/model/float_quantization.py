@@ -1,0 +1,60 @@
+"""A float model that was quantized, as tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.report.model.quantized_files import quantization_tables
+from atc_py.report.tables import Table
+
+if TYPE_CHECKING:
+    from atc_py.results.float_quantization import FloatQuantization, QuantizedLayerFacts
+
+__all__ = ["float_quantization_tables"]
+
+_HEADINGS = (
+    "layer",
+    "operator",
+    "data",
+    "values>",
+    "range>",
+    "scale>",
+    "offset>",
+    "weights dB>",
+)
+
+
+def float_quantization_tables(done: FloatQuantization) -> list[Table]:
+    """Return the tables that `quantize` prints for a float model."""
+    layers = [each for each in done.layers if each.scale is not None]
+    rows = (
+        ("samples", str(done.samples)),
+        ("executor", done.executor),
+        ("calibrator", done.calibrator),
+        ("seconds", f"{done.seconds:.1f}"),
+        *([("record", str(done.record))] if done.record is not None else []),
+    )
+    return [
+        Table("Layers on int8", _HEADINGS, tuple(map(_row, layers))),
+        Table("Calibration", ("", ""), rows),
+        *(table for each in done.written for table in quantization_tables(each)),
+    ]
+
+
+def _row(layer: QuantizedLayerFacts) -> tuple[str, ...]:
+    """Return the row of a layer on int8."""
+    return (
+        layer.name,
+        layer.kind,
+        layer.tensor,
+        _interval(layer.low, layer.high),
+        _interval(layer.range_low, layer.range_high),
+        "" if layer.scale is None else f"{layer.scale:.5g}",
+        "" if layer.offset is None else str(layer.offset),
+        "" if layer.weight_sqnr is None else f"{layer.weight_sqnr:.1f}",
+    )
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    """Return two bounds as text."""
+    return "" if low is None or high is None else f"[{low:.4g}, {high:.4g}]"

@@ -1,0 +1,98 @@
+"""Record of quantizing a float model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from atc_py.diag import Diagnostic, Words
+    from atc_py.results.quantization import Quantization
+
+__all__ = ["FloatQuantization", "QuantizedLayerFacts"]
+
+
+class QuantizedLayerFacts(msgspec.Struct, frozen=True):
+    """Numbers of a layer of a float model.
+
+    Attributes:
+        name: its name.
+        kind: its operator.
+        tensor: the tensor that it reads.
+        reason: why it stays in floats; None where it is on int8.
+        low: the lowest value of its data in all samples; None where it was not calibrated.
+        high: the highest one.
+        range_low: the lowest value that codes stand for; None where the layer stays in floats.
+        range_high: the highest one.
+        scale: scale of its data.
+        offset: offset of its data.
+        clipped: share of the values of its data that are outside the range.
+        weight_scales: lowest and highest of its weights' scales.
+        weight_sqnr: signal to noise of the weights in dB.
+    """
+
+    name: str
+    kind: str
+    tensor: str
+    reason: Words | None = None
+    low: float | None = None
+    high: float | None = None
+    range_low: float | None = None
+    range_high: float | None = None
+    scale: float | None = None
+    offset: int | None = None
+    clipped: float | None = None
+    weight_scales: tuple[float, float] | None = None
+    weight_sqnr: float | None = None
+
+    def as_json(self) -> dict[str, object]:
+        """Return the layer as JSON values."""
+        found = {name: getattr(self, name) for name in self.__struct_fields__}
+        reason = None if self.reason is None else self.reason.as_json()
+        scales = None if self.weight_scales is None else list(self.weight_scales)
+        return {**found, "reason": reason, "weight_scales": scales}
+
+
+class FloatQuantization(msgspec.Struct, frozen=True):
+    """Record of quantizing a float model.
+
+    Attributes:
+        model: the float model.
+        written: the record of each form that was written.
+        layers: its layers, producers first.
+        samples: how many samples it was run on; 0 where a record was read.
+        executor: the engine that ran them: `ort` or `sim`; "" where a record was read.
+        calibrator: name of the calibrator; "" where a record was read.
+        seconds: time of the calibration.
+        record: the record file that was written; None where none was.
+        warnings: what is odd about samples and layers.
+    """
+
+    model: Path
+    written: tuple[Quantization, ...]
+    layers: tuple[QuantizedLayerFacts, ...]
+    samples: int
+    executor: str
+    calibrator: str
+    seconds: float
+    record: Path | None = None
+    warnings: tuple[Diagnostic, ...] = ()
+
+    def as_json(self) -> dict[str, object]:
+        """Return everything, as JSON values."""
+        return {
+            "model": str(self.model),
+            "written": [each.as_json() for each in self.written],
+            "calibration": {
+                "samples": self.samples,
+                "executor": self.executor,
+                "calibrator": self.calibrator,
+                "seconds": self.seconds,
+            },
+            "record": None if self.record is None else str(self.record),
+            "layers": [each.as_json() for each in self.layers],
+            "warnings": [each.as_json() for each in self.warnings],
+        }
