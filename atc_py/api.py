@@ -172,7 +172,7 @@ def quantize(  # noqa: PLR0913  (keywords, each of them an option)
         AtcError: samples do not fit the model, have NaN or never reach a layer, the model is
             quantized already, or a file cannot be written. Nothing is written then.
     """
-    from atc_py.quantizing.choices import QuantizeChoice, quantize_settings
+    from atc_py.quantizing.choices import QuantizeChoice, proof_settings, quantize_settings
     from atc_py.quantizing.quantize_float import FloatRequest, quantize_float
 
     reject_unknown("quantize", choice, QuantizeChoice)
@@ -186,6 +186,7 @@ def quantize(  # noqa: PLR0913  (keywords, each of them an option)
         external=external_data,
         operator_list=chosen_list(operator_list),
         settings=quantize_settings(choice),
+        proof=proof_settings(choice),
     )
     return quantize_float(Path(model), output, request, on_stage)
 

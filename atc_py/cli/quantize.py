@@ -15,6 +15,8 @@ from atc_py.cli.quantize_options import CALIBRATING, SAMPLES, calibration_option
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from atc_py.results.float_quantization import FloatQuantization
+
 __all__ = ["quantize"]
 
 _SKIP_HELP = (
@@ -85,6 +87,7 @@ def quantize(context: click.Context, **given: Any) -> None:
 def _quantize_float(context: click.Context, given: dict[str, Any], *, as_json: bool) -> None:
     """Quantize a float model."""
     import atc_py
+    from atc_py.quantizing.targets import read_target
     from atc_py.report.model.float_quantization import float_quantization_tables
 
     if given.pop("fix") is not None:
@@ -93,6 +96,8 @@ def _quantize_float(context: click.Context, given: dict[str, Any], *, as_json: b
         )
     _refuse(context, {"quant_bias"}, "is for quantized models")
     given.pop("quant_bias")
+    report = _report_path(given.pop("report"), given["model"])
+    given["target"] = read_target(given["target"])
     with progress(quiet=as_json, lines=True) as on_stage:
         done = atc_py.quantize(
             given.pop("model"),
@@ -102,11 +107,38 @@ def _quantize_float(context: click.Context, given: dict[str, Any], *, as_json: b
             **given,
             on_stage=on_stage,
         )
+    if report is not None:
+        _write_report(done, report)
     if as_json:
         print_json(done.as_json())
         return
     print_tables(float_quantization_tables(done))
     print_diagnostics(done.warnings, as_json=False)
+
+
+def _report_path(report: str | None, model: Path) -> Path | None:
+    """Return the path of the report; None where there is none.
+
+    Raises:
+        AtcError: BAD_OPTION or CANNOT_WRITE.
+    """
+    from atc_py.options.output_paths import report_output
+    from atc_py.report.quantizing.formats import check_ending
+
+    if report is None:
+        return None
+    path = report_output("--report", report, [model])
+    check_ending(path)
+    return path
+
+
+def _write_report(done: FloatQuantization, path: Path) -> None:
+    """Write the report."""
+    from atc_py.report.quantizing.formats import render_quantization
+    from atc_py.system.atomic_files import atomic_write
+
+    with atomic_write(path) as file:
+        file.write(render_quantization(done, path).encode("utf-8"))
 
 
 def _rewrite(given: dict[str, Any], *, as_json: bool) -> None:

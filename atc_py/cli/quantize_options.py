@@ -18,7 +18,7 @@ __all__ = ["CALIBRATING", "SAMPLES", "calibration_options"]
 SAMPLES = ("data", "random", "record")
 """Parameters that say that the model is a float model."""
 
-CALIBRATORS = ("min-max", "percentile", "entropy", "ifmr", "hfmg", "mse")
+CALIBRATORS = ("auto", "min-max", "percentile", "entropy", "ifmr", "hfmg", "mse")
 
 _OPTIONS: tuple[Callable[[FC], FC], ...] = (
     click.option(
@@ -27,7 +27,7 @@ _OPTIONS: tuple[Callable[[FC], FC], ...] = (
         "an .npz or .npy file with the samples along the first axis. May be repeated, for each input.",
     ),
     click.option(
-        "--random", type=click.IntRange(min=1), default=0, metavar="N",
+        "--random", type=click.IntRange(min=0), default=0, metavar="N",
         help="Calibrate MODEL, a float model, with N random samples, to try things out.",
     ),
     click.option(
@@ -41,7 +41,8 @@ _OPTIONS: tuple[Callable[[FC], FC], ...] = (
     INPUT_SHAPE,
     click.option(
         "--calibrator", type=click.Choice(CALIBRATORS), default="mse", show_default=True,
-        help="How ranges of the layers' data are chosen.",
+        help="How ranges of the layers' data are chosen; auto: of those that others choose, the one "
+        "that errs least at the layers' results.",
     ),
     click.option(
         "--percentile", type=float, default=99.999, show_default=True,
@@ -87,6 +88,23 @@ _OPTIONS: tuple[Callable[[FC], FC], ...] = (
         "--resume", type=click.Path(), metavar="FILE",
         help="Keep the histograms of the samples in FILE, and go on with those that are there.",
     ),
+    click.option(
+        "--target", multiple=True, metavar="FIGURE=NUMBER",
+        help="Least figure of every output: cosine=0.99, snr=20 (dB) or top1=0.99. Layers that cost the "
+        "most stay in floats until it is reached.",
+    ),
+    click.option(
+        "--measure", type=click.IntRange(min=0), default=16, show_default=True, metavar="N",
+        help="Measure errors on at most N of the samples; 0 measures nothing.",
+    ),
+    click.option(
+        "--time-soc", default="", metavar="SOC",
+        help="Estimate times in float16 and on int8 on this SoC, also along the way to a target.",
+    ),
+    click.option(
+        "--report", type=click.Path(), metavar="FILE",
+        help="Write the whole report, with the histograms, to a file that ends in .html, .json or .txt.",
+    ),
 )  # fmt: skip
 
 CALIBRATING = frozenset(
@@ -105,6 +123,10 @@ CALIBRATING = frozenset(
         "equalize",
         "smooth",
         "correct_bias",
+        "target",
+        "measure",
+        "time_soc",
+        "report",
     }
 )
 """Parameters that concern the calibration alone."""

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 from atc_py.calibration.ranges import CALIBRATORS
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.frontend.quantizing.float_model import FloatModel
+from atc_py.quantizing.auto import AUTO, AUTO_SAMPLES, with_best_ranges
 from atc_py.quantizing.bias_correction import with_corrected_biases
 from atc_py.quantizing.calibrated import Calibrated
 from atc_py.quantizing.checkpoint import Checkpoint, digest_of
 from atc_py.quantizing.numbers import LayerNumbers
 from atc_py.quantizing.observe import observe
 from atc_py.quantizing.prepare import prepare
+from atc_py.quantizing.sample_choice import chosen_samples
 from atc_py.quantizing.selection import skipped_layers
 from atc_py.system.temp_folders import work_folder
 
@@ -46,10 +48,10 @@ def calibrate(
         AtcError: ALREADY_QUANTIZED, NO_FLOAT_LAYERS, CONSTANT_TENSOR, NO_VALUES; what samples and
             the executor raise.
     """
-    if settings.calibrator not in CALIBRATORS:
+    if settings.calibrator not in {*CALIBRATORS, AUTO}:
         raise BAD_OPTION.error(
             f"no calibrator is called {settings.calibrator!r}",
-            help=f"calibrators are {', '.join(CALIBRATORS)}",
+            help=f"calibrators are {', '.join((AUTO, *CALIBRATORS))}",
         )
     began = time.monotonic()
     with ExitStack() as stack:
@@ -80,6 +82,13 @@ def calibrate(
             folder=folder,
             resources=ExitStack(),
         )
+        if settings.calibrator == AUTO:
+            feeds = chosen_samples(float_model, samples, AUTO_SAMPLES)
+            made = with_best_ranges(made, numbers, feeds, on_stage or _no_progress)
         if settings.correct_bias:
             made = with_corrected_biases(made, samples, on_stage)
         return made.owning(stack.pop_all(), time.monotonic() - began)
+
+
+def _no_progress(_stage: str) -> None:
+    """Ignore all progress."""

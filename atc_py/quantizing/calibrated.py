@@ -129,6 +129,11 @@ class Calibrated:
         made._qdq_model = self._qdq_model
         return made
 
+    def leaving(self, reasons: Mapping[str, Words]) -> Calibrated:
+        """Add layers that stay in floats, with the reasons; return this."""
+        self.left = {**self.left, **reasons}
+        return self
+
     def owning(self, resources: ExitStack, seconds: float) -> Calibrated:
         """Take what is to be released by `close`; return this."""
         self._resources, self.seconds = resources, seconds

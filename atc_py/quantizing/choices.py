@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, TypedDict
 
 from atc_py.calibration.ranges import RangeSettings
 from atc_py.diag.codes import BAD_OPTION
+from atc_py.quantizing.prove import ProofSettings
 from atc_py.quantizing.settings import QuantizeSettings
+from atc_py.quantizing.targets import checked_target
+from atc_py.target import find_soc
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
-__all__ = ["QuantizeChoice", "quantize_settings"]
+__all__ = ["QuantizeChoice", "proof_settings", "quantize_settings"]
 
 
 class QuantizeChoice(TypedDict, total=False):
@@ -34,6 +37,10 @@ class QuantizeChoice(TypedDict, total=False):
         smooth: move range from the data of products after a normalization into their weights.
         correct_bias: take the mean error of each output channel off the bias.
         resume: file that keeps histograms between runs.
+        target: least `cosine`, `snr` (dB) or `top1` of every output, by name: layers that cost the
+            most stay in floats until they are reached.
+        measure: most samples on which errors are measured; 0 to measure nothing.
+        time_soc: the SoC whose times are estimated, without which none are.
     """
 
     calibrator: str
@@ -49,6 +56,9 @@ class QuantizeChoice(TypedDict, total=False):
     smooth: bool
     correct_bias: bool
     resume: str | os.PathLike[str] | None
+    target: Mapping[str, float]
+    measure: int
+    time_soc: str
 
 
 def quantize_settings(choice: QuantizeChoice) -> QuantizeSettings:
@@ -80,3 +90,19 @@ def quantize_settings(choice: QuantizeChoice) -> QuantizeSettings:
         correct_bias=choice.get("correct_bias", True),
         resume=None if resume is None else Path(resume),
     )
+
+
+def proof_settings(choice: QuantizeChoice) -> ProofSettings:
+    """Return what keywords say of measuring.
+
+    Raises:
+        AtcError: BAD_OPTION for a target or a count outside its limits, and an unknown SoC.
+    """
+    default = ProofSettings()
+    count, soc = choice.get("measure", default.samples), choice.get("time_soc", "")
+    target = checked_target(choice.get("target", {}))
+    if not isinstance(count, int) or count < bool(target):
+        raise BAD_OPTION.error(
+            f"measure must be a count{', 1 or more with a target' if target else ''}, found {count}"
+        )
+    return ProofSettings(target=target, samples=count, soc=find_soc(soc).name if soc else "")

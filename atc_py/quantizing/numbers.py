@@ -74,7 +74,8 @@ class LayerNumbers:
     def _range(self, layer: FloatLayer, histogram: Histogram) -> Range:
         """Return the range of a layer's data, chosen once for each tensor."""
         if layer.data not in self._ranges:
-            chooser = CALIBRATORS[self._settings.calibrator]
+            # `auto` begins with the widest range, and tries the others afterwards.
+            chooser = CALIBRATORS.get(self._settings.calibrator, CALIBRATORS["min-max"])
             self._ranges[layer.data] = chooser.range_of(histogram, self._settings.ranges)
         return self._ranges[layer.data]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from atc_py.diag import Place, Sink
-from atc_py.diag.codes import BAD_OPTION, BAD_SAMPLE, RANDOM_SAMPLES
+from atc_py.diag.codes import BAD_OPTION, BAD_SAMPLE, BELOW_TARGET, RANDOM_SAMPLES
 from atc_py.frontend.quantizing.float_model import FloatModel
 from atc_py.frontend.rewriting.onnx_writer import bytes_read
 from atc_py.frontend.rewriting.qdq.rewriting import FORMS
@@ -20,6 +20,7 @@ from atc_py.pipeline.quantize import list_verdict
 from atc_py.quantizing.calibrate import calibrate
 from atc_py.quantizing.facts import layer_facts, node_outcomes
 from atc_py.quantizing.observe import ports_of_model
+from atc_py.quantizing.prove import ProofSettings, proved
 from atc_py.quantizing.recorded import calibrated_by_record, write_record
 from atc_py.quantizing.samples import ArraySamples, RandomSamples, open_samples
 from atc_py.quantizing.settings import QuantizeSettings
@@ -37,9 +38,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from atc_py.diag import AtcError
     from atc_py.frontend.rewriting.qdq.rewriting import Rewritten
     from atc_py.quantizing.calibrated import Calibrated
     from atc_py.quantizing.samples import Samples
+    from atc_py.results.quantization_proof import FallBack, QuantizationProof
     from atc_py.running.model import Port
     from atc_py.tensor.shapes import Shape
 
@@ -63,6 +66,7 @@ class FloatRequest(msgspec.Struct, frozen=True, kw_only=True):
         record: file for scales and offsets: written, or read where there are no samples; None for
             none.
         settings: choices of the calibration.
+        proof: what is measured, and the target that the outputs have to reach.
     """
 
     data: Sequence[str | os.PathLike[str]] | Sequence[Mapping[str, NDArray[Any]]] = ()
@@ -74,6 +78,7 @@ class FloatRequest(msgspec.Struct, frozen=True, kw_only=True):
     operator_list: str = DEFAULT_LIST
     record: Path | None = None
     settings: QuantizeSettings = msgspec.field(default_factory=QuantizeSettings)
+    proof: ProofSettings = msgspec.field(default_factory=ProofSettings)
 
 
 def quantize_float(
@@ -92,7 +97,7 @@ def quantize_float(
     specifications(None, request.operator_list)
     sink = Sink()
     tell("read")
-    with _calibrated(model, request, sink, tell) as (found, count):
+    with _calibrated(model, request, sink, tell) as (found, count, proof):
         read = request.record is not None and not count
         return FloatQuantization(
             model=model,
@@ -104,25 +109,55 @@ def quantize_float(
             seconds=found.seconds,
             record=request.record,
             warnings=(*sink.diagnostics, *found.warnings),
+            proof=proof,
         )
 
 
 @contextmanager
 def _calibrated(
     model: Path, request: FloatRequest, sink: Sink, tell: Callable[[str], None]
-) -> Iterator[tuple[Calibrated, int]]:
-    """Give the calibrated model and the number of samples, 0 where a record was read.
+) -> Iterator[tuple[Calibrated, int, QuantizationProof | None]]:
+    """Give the calibrated model, the number of samples, 0 where a record was read, and the proof.
 
     Raises:
-        AtcError: what calibrating or reading the record raises.
+        AtcError: BELOW_TARGET where the outputs reach the target with no layer on int8 alone; what
+            calibrating or reading the record raises.
     """
+    wanted = request.proof
     if request.record is not None and not request.data and not request.random:
+        if wanted.target:
+            raise BAD_OPTION.error(
+                "a target needs samples on which the outputs are compared",
+                help="give --data beside --target",
+            )
         with calibrated_by_record(model, request.record, request.settings) as found:
-            yield found, 0
+            yield found, 0, None
         return
     samples = _samples(FloatModel(model), request, sink)
     with calibrate(model, samples, request.settings, tell) as found:
-        yield found, samples.count
+        if not wanted.samples:
+            yield found, samples.count, None
+            return
+        chosen, proof = proved(found, samples, wanted, tell)
+        if proof.fall_back is not None and not proof.fall_back.reached:
+            raise _unreached(model, proof.fall_back)
+        yield chosen, samples.count, proof
+
+
+def _unreached(model: Path, found: FallBack) -> AtcError:
+    """Return the refusal of a target that no layer on int8 lets the outputs reach."""
+    best = min((each for each in found.points if each.int8), key=lambda each: each.int8)
+    ratios = (
+        f"{name}: {each.snr:.1f} dB, cosine {each.cosine:.6f}"
+        for name, each in best.outputs.items()
+    )
+    target = ", ".join(f"{name} {least:g}" for name, least in found.target.items())
+    return BELOW_TARGET.error(
+        f"the target ({target}) is not reached with any layer on int8; with {best.int8} of "
+        f"{len(found.order)} there the outputs have {'; '.join(ratios)}",
+        place=Place(str(model)),
+        help="set a lower target, or leave the model in floats",
+    )
 
 
 def _outputs(model: Path, output: str | os.PathLike[str] | None, form: str) -> dict[str, Path]:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from atc_py.diag import Diagnostic, Words
     from atc_py.results.quantization import Quantization
+    from atc_py.results.quantization_proof import QuantizationProof
 
 __all__ = ["FloatQuantization", "QuantizedLayerFacts"]
 
@@ -69,6 +70,7 @@ class FloatQuantization(msgspec.Struct, frozen=True):
         seconds: time of the calibration.
         record: the record file that was written; None where none was.
         warnings: what is odd about samples and layers.
+        proof: errors, the way to a target, and times; None where nothing was measured.
     """
 
     model: Path
@@ -80,6 +82,7 @@ class FloatQuantization(msgspec.Struct, frozen=True):
     seconds: float
     record: Path | None = None
     warnings: tuple[Diagnostic, ...] = ()
+    proof: QuantizationProof | None = None
 
     def as_json(self) -> dict[str, object]:
         """Return everything, as JSON values."""
@@ -94,5 +97,6 @@ class FloatQuantization(msgspec.Struct, frozen=True):
             },
             "record": None if self.record is None else str(self.record),
             "layers": [each.as_json() for each in self.layers],
+            "proof": None if self.proof is None else self.proof.as_json(),
             "warnings": [each.as_json() for each in self.warnings],
         }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.report.model.quantized_files import quantization_tables
+from atc_py.report.quantizing.tables import proof_tables
 from atc_py.report.tables import Table
 
 if TYPE_CHECKING:
@@ -34,8 +35,9 @@ def float_quantization_tables(done: FloatQuantization) -> list[Table]:
         ("seconds", f"{done.seconds:.1f}"),
         *([("record", str(done.record))] if done.record is not None else []),
     )
+    measured = proof_tables(done)
     return [
-        Table("Layers on int8", _HEADINGS, tuple(map(_row, layers))),
+        *(measured or [Table("Layers on int8", _HEADINGS, tuple(map(_row, layers)))]),
         Table("Calibration", ("", ""), rows),
         *(table for each in done.written for table in quantization_tables(each)),
     ]

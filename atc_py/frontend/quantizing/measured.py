@@ -1,0 +1,165 @@
+"""A float model with the int8 forms of its layers beside them, to measure what each costs.
+
+Each layer is computed in floats and in one or more int8 forms from the same data. Measured, sums of
+squares are outputs, so that no large tensor leaves the model. Switched, an input of the model says
+for each layer which form the layers after it read: the error that any set of layers makes at the
+model's outputs takes one run, and no new model.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from atc_py.system.atomic_files import atomic_write
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from atc_py.frontend.quantizing.float_model import FloatModel
+    from atc_py.frontend.quantizing.qdq_nodes import Int8Layer
+
+__all__ = ["SWITCHES", "LayerSums", "write_measured"]
+
+_OWN = "atc_py"
+"""Start of the names of new values."""
+
+SWITCHES = f"{_OWN}/switches"
+"""The input that says of each layer whether it is on int8."""
+
+
+class LayerSums(msgspec.Struct, frozen=True):
+    """Names of the sums that a measured model gives of one layer, in the order of its forms.
+
+    Attributes:
+        signal: sum of squares of the result in floats.
+        noise: sums of squares of the difference, of each int8 form.
+        power: sums of squares of the result of each int8 form.
+    """
+
+    signal: str
+    noise: tuple[str, ...]
+    power: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names."""
+        return (self.signal, *self.noise, *self.power)
+
+
+def write_measured(
+    model: FloatModel,
+    output: Path,
+    forms: Mapping[str, Sequence[Int8Layer]],
+    *,
+    switched: bool = False,
+) -> dict[str, LayerSums]:
+    """Write the model with int8 forms beside its layers; return the sums by the layer's name.
+
+    With `switched` there are no sums: the model takes SWITCHES, a bool for each of `forms` in their
+    order, True where later layers read the first int8 form.
+
+    Args:
+        model: the float model, of an opset with scales for each channel.
+        output: the file, in the folder of the model, so that weights beside it are found.
+        forms: int8 forms by the name of the layer.
+        switched: whether forms are switched, or measured.
+
+    Raises:
+        AtcError: CANNOT_WRITE.
+    """
+    proto = onnx.load(model.file.path, load_external_data=False)
+    writer = _FormWriter(proto.graph)
+    names = {each[0].layer.node.outputs[0]: name for name, each in forms.items()}
+    nodes = [*proto.graph.node]
+    del proto.graph.node[:]
+    found: dict[str, LayerSums] = {}
+    order = {name: at for at, name in enumerate(forms)}
+    for node in nodes:
+        name = names.get(node.output[0]) if node.output else None
+        if name is None:
+            proto.graph.node.append(node)
+        elif switched:
+            writer.switched(node, order[name], forms[name][0])
+        else:
+            found[name] = writer.measured(node, order[name], forms[name])
+    if switched:
+        switches = helper.make_tensor_value_info(SWITCHES, TensorProto.BOOL, [len(forms)])
+        proto.graph.input.append(switches)
+    with atomic_write(output, durable=False) as file:
+        file.write(proto.SerializeToString())
+    return {name: found[name] for name in forms if name in found}
+
+
+class _FormWriter:
+    """Writer of layers with their int8 forms into a graph."""
+
+    def __init__(self, graph: onnx.GraphProto) -> None:
+        self._graph = graph
+
+    def measured(self, node: onnx.NodeProto, at: int, forms: Sequence[Int8Layer]) -> LayerSums:
+        """Write a layer in floats, its forms, and the sums; return their names."""
+        plain = node.output[0]
+        self._graph.node.append(node)
+        results = [self._form(node, f"{_OWN}/{at}/{k}", form) for k, form in enumerate(forms)]
+        noise = [self._squares(self._op("Sub", [each, plain], f"{each}/error")) for each in results]
+        power = [self._squares(each) for each in results]
+        signal = self._op("ReduceSumSquare", [plain], f"{_OWN}/{at}/signal", keepdims=0)
+        return LayerSums(signal, tuple(noise), tuple(power))
+
+    def switched(self, node: onnx.NodeProto, at: int, form: Int8Layer) -> None:
+        """Write a layer in floats and in a form, of which a switch chooses."""
+        base, value = f"{_OWN}/{at}", node.output[0]
+        plain = onnx.NodeProto()
+        plain.CopyFrom(node)
+        plain.output[0] = f"{base}/float"
+        self._graph.node.append(plain)
+        result = self._form(node, base, form)
+        index = self._constant(f"{base}/at", np.array(at, np.int64))
+        on = self._op("Gather", [SWITCHES, index], f"{base}/on")
+        self._op("Where", [on, result, plain.output[0]], value)
+
+    def _form(self, node: onnx.NodeProto, base: str, form: Int8Layer) -> str:
+        """Write one int8 form of a layer; return its result."""
+        scale = self._constant(f"{base}/scale", np.array(form.data.scale, np.float32))
+        zero = self._constant(f"{base}/offset", np.array(form.data.offset, np.int8))
+        codes = self._op("QuantizeLinear", [node.input[0], scale, zero], f"{base}/codes")
+        data = self._op("DequantizeLinear", [codes, scale, zero], f"{base}/data")
+        weights = [
+            self._constant(f"{base}/w", form.codes),
+            self._constant(f"{base}/w_scale", np.asarray(form.scale, np.float32)),
+        ]
+        axis: dict[str, Any] = {"axis": form.layer.axis} if np.ndim(form.scale) else {}
+        real = self._op("DequantizeLinear", weights, f"{base}/weights", **axis)
+        inputs = [data, real, *node.input[2:]]
+        if form.bias is not None:
+            inputs = [*inputs[:2], self._constant(f"{base}/bias", form.bias)]
+        made = onnx.NodeProto()
+        made.CopyFrom(node)
+        made.name = f"{base}/layer"
+        del made.input[:], made.output[:]
+        made.input.extend(inputs)
+        made.output.append(f"{base}/result")
+        self._graph.node.append(made)
+        return f"{base}/result"
+
+    def _squares(self, name: str) -> str:
+        """Write the sum of the squares of a value."""
+        return self._op("ReduceSumSquare", [name], f"{name}/squares", keepdims=0)
+
+    def _op(self, op_type: str, inputs: Sequence[str], output: str, **attributes: Any) -> str:
+        """Write a node with one result; return that."""
+        self._graph.node.append(helper.make_node(op_type, inputs, [output], output, **attributes))
+        return output
+
+    def _constant(self, name: str, array: NDArray[Any]) -> str:
+        """Add a constant; return its name."""
+        self._graph.initializer.append(numpy_helper.from_array(array, name))
+        return name

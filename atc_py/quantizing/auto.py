@@ -1,0 +1,107 @@
+"""The calibrator `auto`: for each tensor the range that errs least at the results of its readers.
+
+Every calibrator proposes a range. The layers that read the tensor are computed with each of them,
+their weights quantized, beside the result in floats, in one run over a few samples; the range with
+the least sum of relative errors of their results is taken.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from atc_py.calibration.ranges import CALIBRATORS
+from atc_py.calibration.scales import activation_scale
+from atc_py.quantizing.trial_model import form_errors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from atc_py.calibration.histogram import Histogram
+    from atc_py.calibration.ranges import Range, RangeSettings
+    from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
+    from atc_py.quantizing.numbers import LayerNumbers
+
+    Feeds = Mapping[str, NDArray[Any]]
+
+__all__ = ["AUTO", "AUTO_SAMPLES", "with_best_ranges"]
+
+AUTO = "auto"
+"""Its name among the calibrators."""
+
+AUTO_SAMPLES = 4
+"""Samples on which layers are computed with every range."""
+
+_AMONG = ("min-max", "mse", "percentile", "ifmr")
+"""The calibrators that propose ranges; the first is taken where several err alike."""
+
+
+def with_best_ranges(
+    found: Calibrated,
+    numbers: LayerNumbers,
+    feeds: Sequence[Feeds],
+    tell: Callable[[str], None],
+) -> Calibrated:
+    """Return the calibration with the best range of each tensor.
+
+    Args:
+        found: the calibration with some range of each tensor.
+        numbers: makes the numbers of a layer with a range.
+        feeds: samples on which layers are computed.
+        tell: called with the progress.
+
+    Raises:
+        AtcError: what the executor raises.
+    """
+    tell("choose ranges")
+    settings = found.settings.ranges
+    histograms = {each.tensor: each.histogram for each in found.layers}
+    ranges = {
+        tensor: _proposed(histogram, settings)
+        for tensor, histogram in histograms.items()
+        if histogram is not None
+    }
+    tried = {
+        each.name: [numbers.with_range(each.layer, one) for one in ranges[each.tensor]]
+        for each in found.layers
+        if len(ranges.get(each.tensor, ())) > 1
+    }
+    if not tried:
+        return found
+    sets = [
+        found.with_layers([_at(tried, each, at) for each in found.layers]).forms()
+        for at in range(max(map(len, tried.values())))
+    ]
+    forms = {name: [sets[at][name] for at in range(len(each))] for name, each in tried.items()}
+    errors = form_errors(found, forms, feeds, found.settings.executor)
+    sums: dict[str, list[float]] = {}
+    for each in found.layers:
+        if each.name in tried:
+            own = [error.noise for error in errors[each.name]]
+            known = sums.setdefault(each.tensor, [0.0] * len(own))
+            sums[each.tensor] = [a + b for a, b in zip(known, own, strict=True)]
+    best = {tensor: each.index(min(each)) for tensor, each in sums.items()}
+    return found.with_layers([_at(tried, each, best.get(each.tensor, 0)) for each in found.layers])
+
+
+def _at(
+    tried: Mapping[str, Sequence[CalibratedLayer]], layer: CalibratedLayer, at: int
+) -> CalibratedLayer:
+    """Return a layer with one of the ranges that were tried; with the last one if there are fewer."""
+    if layer.name not in tried:
+        return layer
+    return tried[layer.name][min(at, len(tried[layer.name]) - 1)]
+
+
+def _proposed(histogram: Histogram, settings: RangeSettings) -> list[Range]:
+    """Return the ranges that calibrators choose, those of equal scales once."""
+    found: dict[tuple[float, int], Range] = {}
+    for name in _AMONG:
+        chosen = CALIBRATORS[name].range_of(histogram, settings)
+        if not math.isfinite(chosen.high - chosen.low):
+            continue
+        scale = activation_scale(chosen, symmetric=settings.symmetric)
+        found.setdefault((scale.scale, scale.offset), chosen)
+    return list(found.values())

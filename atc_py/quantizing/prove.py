@@ -1,0 +1,142 @@
+"""The proof of a calibration: errors by layer and at the outputs, the way to a target, times."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from atc_py.calibration.errors import decibels
+from atc_py.calibration.pieces import pieces_of
+from atc_py.diag import Words
+from atc_py.quantizing.fall_back import cost_order, fall_back
+from atc_py.quantizing.sample_choice import chosen_samples
+from atc_py.quantizing.speeds import estimated_speed, with_times
+from atc_py.quantizing.trial_model import TrialModel, form_errors
+from atc_py.results.output_error import ErrorFigures
+from atc_py.results.quantization_proof import LayerCost, QuantizationProof, ValueShares
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from atc_py.calibration.histogram import Histogram
+    from atc_py.calibration.scales import ActivationScale
+    from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
+    from atc_py.quantizing.samples import Samples
+    from atc_py.results.output_error import ErrorSums
+
+__all__ = ["ProofSettings", "proved"]
+
+FALLEN_BACK = Words(
+    "it stays in floats so that the outputs reach the target", "为使输出达到目标，该层保留浮点"
+)
+"""Why a layer stays in floats after a search."""
+
+_BINS = 96
+"""Bins of a histogram in a report."""
+
+
+class ProofSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Choices of a proof.
+
+    Attributes:
+        target: least figures of every output; empty for none.
+        samples: most samples on which errors are measured; 0 to measure nothing.
+        soc: the SoC whose times are estimated; "" for no times.
+    """
+
+    target: Mapping[str, float] = msgspec.field(default_factory=dict)
+    samples: int = 16
+    soc: str = ""
+
+
+def proved(
+    found: Calibrated,
+    samples: Samples,
+    settings: ProofSettings,
+    on_stage: Callable[[str], None] | None = None,
+) -> tuple[Calibrated, QuantizationProof]:
+    """Return the calibration with the layers that stay on int8, and what was measured.
+
+    Raises:
+        AtcError: what samples and the executor raise.
+    """
+    tell = on_stage or _no_progress
+    feeds = chosen_samples(found.model, samples, settings.samples)
+    executor = found.settings.executor
+    tell("measure layers")
+    own = form_errors(
+        found, {name: (form,) for name, form in found.forms().items()}, feeds, executor
+    )
+    trials = TrialModel(found, feeds, executor)
+    try:
+        searched, ratios = None, dict[str, float]()
+        if settings.target:
+            order, ratios = cost_order(trials, tell)
+            searched = fall_back(trials, settings.target, order, tell)
+        floats = () if searched is None else searched.floats
+        kept = [each for each in found.layers if each.name not in floats]
+        outputs = trials.figures([each.name for each in kept])
+    finally:
+        trials.close()
+    chosen = found.with_layers(kept).leaving(dict.fromkeys(floats, FALLEN_BACK))
+    speed = None
+    if settings.soc:
+        tell("estimate times")
+        shapes = {name: array.shape for name, array in feeds[0].items()}
+        speed = estimated_speed(chosen, shapes, settings.soc)
+        if searched is not None:
+            searched = with_times(found, searched, shapes, settings.soc)
+    costs = tuple(_layer_cost(each, own[each.name][0], ratios) for each in found.layers)
+    return chosen, QuantizationProof(len(feeds), outputs, costs, searched, speed=speed)
+
+
+def _layer_cost(layer: CalibratedLayer, error: ErrorSums, ratios: Mapping[str, float]) -> LayerCost:
+    """Return what a layer costs."""
+    histogram = layer.histogram
+    figures = error.figures()
+    return LayerCost(
+        name=layer.name,
+        data_snr=None if histogram is None else _data_snr(histogram, layer.activation),
+        clipped=None if histogram is None else _clipped(histogram, layer.activation),
+        result=ErrorFigures(figures.cosine, figures.snr),
+        outputs_snr=ratios.get(layer.name),
+        values=None if histogram is None else _shares(histogram),
+    )
+
+
+def _data_snr(histogram: Histogram, found: ActivationScale) -> float:
+    """Return the signal to noise of values as codes, in dB; values are even within a bin."""
+    pieces = pieces_of(histogram)
+    noise = pieces.error(found.scale, -128 - found.offset, 127 - found.offset)
+    cubes = pieces.ends**3 - pieces.starts**3
+    signal = float(pieces.counts / (pieces.ends - pieces.starts) @ cubes) / 3
+    return decibels(signal, noise)
+
+
+def _clipped(histogram: Histogram, found: ActivationScale) -> float:
+    """Return the share of the values beyond the lowest and highest code, by half a step or more."""
+    pieces = pieces_of(histogram)
+    slack = found.scale / 2 + histogram.width  # what is at the border of a bin may be in either
+    low, high = found.low - slack, found.high + slack
+    width = pieces.ends - pieces.starts
+    inside = np.minimum(pieces.ends, high) - np.maximum(pieces.starts, low)
+    outside = pieces.counts * (1 - np.clip(inside / width, 0, 1))
+    return float(outside.sum()) / max(histogram.count, 1)
+
+
+def _shares(histogram: Histogram) -> ValueShares:
+    """Return a histogram in few bins."""
+    first, counts = histogram.counts()
+    centers = (first + np.arange(counts.size)) * histogram.width
+    low, high = histogram.low, histogram.high
+    if high <= low:
+        high = low + 1.0
+    sums, _ = np.histogram(centers.clip(low, high), _BINS, (low, high), weights=counts)
+    total = max(int(counts.sum()), 1)
+    return ValueShares(low, high, tuple(float(each) / total for each in sums))
+
+
+def _no_progress(_stage: str) -> None:
+    """Ignore all progress."""

@@ -1,0 +1,31 @@
+"""A few of the samples, for what would take too long on all of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from atc_py.quantizing.observe import ports_of_model
+from atc_py.quantizing.samples import checked
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from atc_py.frontend.quantizing.float_model import FloatModel
+    from atc_py.quantizing.samples import Samples
+
+__all__ = ["chosen_samples"]
+
+
+def chosen_samples(
+    model: FloatModel, samples: Samples, most: int
+) -> list[Mapping[str, NDArray[Any]]]:
+    """Return at most so many samples, at even distances.
+
+    Raises:
+        AtcError: what samples raise.
+    """
+    ports = ports_of_model(model)
+    step = max(-(-samples.count // most), 1)
+    return [feeds for at, (_, feeds) in enumerate(checked(samples, ports)) if at % step == 0]

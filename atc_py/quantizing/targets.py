@@ -1,0 +1,72 @@
+"""Targets of a quantization: least figures that every output of floats must have."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from atc_py.diag.codes import BAD_OPTION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from atc_py.results.output_error import ErrorFigures
+
+__all__ = ["FIGURES", "checked_target", "reaches_target", "read_target"]
+
+FIGURES = ("cosine", "snr", "top1")
+"""Figures of an output of which more is better."""
+
+_LEAST = {"cosine": -1.0, "snr": -math.inf, "top1": 0.0}
+_MOST = {"cosine": 1.0, "snr": math.inf, "top1": 1.0}
+
+
+_HINT = "write cosine=0.99, snr=20 or top1=0.99"
+
+
+def read_target(given: Iterable[str]) -> dict[str, float]:
+    """Return least values by figure, from `figure=number` texts.
+
+    Raises:
+        AtcError: BAD_OPTION for another figure, one that comes twice, and a number that the figure
+            cannot have.
+    """
+    found: dict[str, float] = {}
+    for text in given:
+        name, _, number = text.partition("=")
+        if name in found:
+            raise BAD_OPTION.error(f"--target gives {name} twice, the second time as {text!r}")
+        try:
+            found[name] = float(number)
+        except ValueError:
+            raise BAD_OPTION.error(f"--target {text!r} has no number", help=_HINT) from None
+    return checked_target(found)
+
+
+def checked_target(target: Mapping[str, float]) -> dict[str, float]:
+    """Return a target whose figures exist and can have their least values.
+
+    Raises:
+        AtcError: BAD_OPTION.
+    """
+    for name, least in target.items():
+        if name not in FIGURES:
+            raise BAD_OPTION.error(
+                f"the target {name!r} is none of {', '.join(FIGURES)}", help=_HINT
+            )
+        if not math.isfinite(least) or not _LEAST[name] <= least <= _MOST[name]:
+            raise BAD_OPTION.error(
+                f"the target {name}={least:g} cannot be reached: {name} is a finite number from "
+                f"{_LEAST[name]:g} to {_MOST[name]:g}",
+                help=_HINT,
+            )
+    return dict(target)
+
+
+def reaches_target(outputs: Mapping[str, ErrorFigures], target: Mapping[str, float]) -> bool:
+    """Return True if every output has the least figures; one without rows has no top1 to miss."""
+    return all(
+        value is None or value >= least
+        for each in outputs.values()
+        for value, least in ((getattr(each, name), least) for name, least in target.items())
+    )

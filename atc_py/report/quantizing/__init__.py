@@ -1,0 +1,1 @@
+"""Reports of quantizing a float model: tables, JSON, HTML."""

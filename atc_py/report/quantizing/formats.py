@@ -1,0 +1,48 @@
+"""The report of quantizing a float model in the format that a file's ending says."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from atc_py.diag.codes import BAD_OPTION
+from atc_py.report.model.float_quantization import float_quantization_tables
+from atc_py.report.quantizing.html_page import quantization_html
+from atc_py.report.tables import plain_lines
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from atc_py.results.float_quantization import FloatQuantization
+
+__all__ = ["ENDINGS", "check_ending", "render_quantization"]
+
+ENDINGS = (".txt", ".json", ".html")
+"""Endings of report files."""
+
+
+def check_ending(path: Path) -> None:
+    """Refuse a file whose ending says no format.
+
+    Raises:
+        AtcError: BAD_OPTION.
+    """
+    if path.suffix.lower() not in ENDINGS:
+        raise BAD_OPTION.error(
+            f"--report {path} does not say its format", help=f"let it end in {', '.join(ENDINGS)}"
+        )
+
+
+def render_quantization(done: FloatQuantization, path: Path) -> str:
+    """Return the report in the format of the file `path`.
+
+    Raises:
+        AtcError: BAD_TEMPLATE where the page does not render.
+    """
+    ending = path.suffix.lower()
+    if ending == ".json":
+        return json.dumps(done.as_json(), indent=2, ensure_ascii=False) + "\n"
+    if ending == ".html":
+        return quantization_html(done)
+    lines = [[*plain_lines(table), ""] for table in float_quantization_tables(done)]
+    return "\n".join(line for table in lines for line in table)

@@ -1,0 +1,130 @@
+"""What int8 costs and gains, as tables."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from atc_py.report.tables import Table, format_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from atc_py.results.float_quantization import FloatQuantization
+    from atc_py.results.output_error import ErrorFigures
+    from atc_py.results.quantization_proof import FallBack, QuantizationProof
+
+__all__ = ["decibel_text", "gains_rows", "layers_table", "outputs_table", "proof_tables"]
+
+LAYER_COLUMNS = (
+    "layer", "operator", "on", "values>", "range>", "clipped>", "data dB>", "weights dB>",
+    "result dB>", "outputs dB>",
+)  # fmt: skip
+
+
+def proof_tables(done: FloatQuantization) -> list[Table]:
+    """Return the tables on errors, the target, sizes and times; none where nothing was measured."""
+    if done.proof is None:
+        return []
+    tables = [layers_table(done), outputs_table(done.proof)]
+    if done.proof.fall_back is not None:
+        tables += fall_back_tables(done.proof.fall_back)
+    return [*tables, Table("Size and time", ("", ""), tuple(gains_rows(done)))]
+
+
+def layers_table(done: FloatQuantization) -> Table:
+    """Return the table of the layers; the last column is for the layer alone on int8."""
+    costs = {} if done.proof is None else {each.name: each for each in done.proof.layers}
+    rows = []
+    for layer in done.layers:
+        cost = costs.get(layer.name)
+        rows.append(
+            (
+                layer.name,
+                layer.kind,
+                "int8" if layer.reason is None else "float",
+                _interval(layer.low, layer.high),
+                _interval(layer.range_low, layer.range_high),
+                "" if cost is None or cost.clipped is None else f"{cost.clipped:.3%}",
+                "" if cost is None else decibel_text(cost.data_snr),
+                decibel_text(layer.weight_sqnr),
+                "" if cost is None else decibel_text(cost.result.snr),
+                "" if cost is None else decibel_text(cost.outputs_snr),
+            )
+        )
+    return Table("Layers", LAYER_COLUMNS, tuple(rows))
+
+
+def outputs_table(proof: QuantizationProof) -> Table:
+    """Return the table of errors at the outputs."""
+    rows = tuple((name, *_figures(each)) for name, each in proof.outputs.items())
+    title = f"Outputs, {proof.samples} samples"
+    return Table(title, ("output", "cosine>", "SNR dB>", "top 1>"), rows)
+
+
+def fall_back_tables(found: FallBack) -> list[Table]:
+    """Return the search for the target: what it found, the order of the layers, and the curve."""
+    target = ", ".join(f"{name} {least:g}" for name, least in found.target.items())
+    facts = [
+        ("target", f"{target}: {'reached' if found.reached else 'not reached'}"),
+        ("layers in floats", f"{len(found.floats)} of {len(found.order)}"),
+        ("trials", str(found.trials)),
+        ("cost order", ", ".join(found.order[:_SHOWN]) + (" ..." if found.order[_SHOWN:] else "")),
+    ]
+    if found.floats:
+        facts.insert(2, ("in floats", ", ".join(found.floats)))
+    rows = tuple(
+        (
+            str(point.int8),
+            *_figures(_worst(point.outputs)),
+            "" if point.microseconds is None else f"{point.microseconds:.1f}",
+            "yes" if point.reached else "no",
+        )
+        for point in found.points
+    )
+    columns = ("layers on int8>", "cosine>", "SNR dB>", "top 1>", "us>", "reached")
+    return [Table("Target", ("", ""), tuple(facts)), Table("Curve", columns, rows)]
+
+
+_SHOWN = 5
+"""Layers of an order that are named."""
+
+
+def gains_rows(done: FloatQuantization) -> list[tuple[str, str]]:
+    """Return sizes of files and estimated times, as names and texts."""
+    before = format_bytes(done.written[0].bytes_before) if done.written else ""
+    rows = [("float model", before)]
+    rows += [(f"{each.form} form", format_bytes(each.bytes_after)) for each in done.written]
+    speed = None if done.proof is None else done.proof.speed
+    if speed is not None:
+        gain = speed.float16 / speed.int8 if speed.int8 else 1.0
+        rows += [
+            (f"float16 on {speed.soc}", f"{speed.float16:.1f} us, estimated"),
+            (f"int8 on {speed.soc}", f"{speed.int8:.1f} us, estimated: {gain:.2f} x as fast"),
+        ]
+    return rows
+
+
+def decibel_text(value: float | None) -> str:
+    """Return `41.2`, `exact` for an infinite ratio, and nothing for none."""
+    if value is None:
+        return ""
+    return "exact" if value == math.inf else f"{value:.1f}"
+
+
+def _worst(outputs: Mapping[str, ErrorFigures]) -> ErrorFigures | None:
+    """Return the figures of the output with the least ratio."""
+    return min(outputs.values(), key=lambda each: each.snr, default=None)
+
+
+def _figures(each: ErrorFigures | None) -> tuple[str, str, str]:
+    """Return cosine, ratio and agreement as texts."""
+    if each is None:
+        return "", "", ""
+    top1 = "" if each.top1 is None else f"{each.top1:.2%}"
+    return f"{each.cosine:.6f}", decibel_text(each.snr), top1
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    """Return two bounds as text."""
+    return "" if low is None or high is None else f"[{low:.4g}, {high:.4g}]"

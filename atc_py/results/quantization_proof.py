@@ -1,0 +1,174 @@
+"""What int8 costs a model and what it gains: errors, the way to a target, sizes and times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from atc_py.results.output_error import ErrorFigures
+from atc_py.system.structs import Result
+
+__all__ = ["FallBack", "FallBackPoint", "LayerCost", "QuantizationProof", "Speed", "ValueShares"]
+
+
+class ValueShares(Result, frozen=True):
+    """The values of a tensor in bins of one width.
+
+    Attributes:
+        low: lower bound of the first bin.
+        high: upper bound of the last one.
+        shares: share of the values in each bin.
+    """
+
+    low: float
+    high: float
+    shares: tuple[float, ...]
+
+    def as_json(self) -> dict[str, object]:
+        """Return the bins as JSON values."""
+        return {"low": self.low, "high": self.high, "shares": list(self.shares)}
+
+
+class LayerCost(Result, frozen=True):
+    """The error that one layer on int8 makes.
+
+    Attributes:
+        name: of the layer.
+        data_snr: signal to noise of its data as codes, in dB, by the histogram; None where its
+            numbers come from a record, and so is the next.
+        clipped: share of the values of its data that are outside the range of the codes.
+        result: the error of its result, for data as in floats.
+        outputs_snr: the least of the model's outputs with this layer alone on int8, in dB; None
+            where that was not measured.
+        values: the values of its data; None where they come from a record.
+    """
+
+    name: str
+    data_snr: float | None
+    clipped: float | None
+    result: ErrorFigures
+    outputs_snr: float | None = None
+    values: ValueShares | None = None
+
+    def as_json(self) -> dict[str, object]:
+        """Return the costs as JSON values."""
+        return {
+            "name": self.name,
+            "data_snr": self.data_snr,
+            "clipped": self.clipped,
+            "result": self.result.as_json(),
+            "outputs_snr": self.outputs_snr,
+            "histogram": None if self.values is None else self.values.as_json(),
+        }
+
+
+class FallBackPoint(Result, frozen=True):
+    """The model with some of its layers on int8.
+
+    Attributes:
+        int8: number of layers on int8.
+        floats: names of the layers that were put back to floats.
+        outputs: errors of the model's outputs.
+        reached: whether these meet the target.
+        microseconds: estimated time on the SoC; None where it was not estimated.
+    """
+
+    int8: int
+    floats: tuple[str, ...]
+    outputs: Mapping[str, ErrorFigures]
+    reached: bool
+    microseconds: float | None = None
+
+    def as_json(self) -> dict[str, object]:
+        """Return the point as JSON values."""
+        return {
+            "int8": self.int8,
+            "floats": list(self.floats),
+            "outputs": {name: each.as_json() for name, each in self.outputs.items()},
+            "reached": self.reached,
+            "microseconds": self.microseconds,
+        }
+
+
+class FallBack(Result, frozen=True):
+    """The search for the fewest layers that must stay in floats.
+
+    Attributes:
+        target: least figures of every output.
+        reached: whether a set of layers was found with which they are met.
+        order: layers, those that cost the most first.
+        floats: the layers that stay in floats, in that order.
+        minimal: whether none of these could be put on int8 again.
+        points: the sets that were tried, most layers on int8 first.
+        trials: how many sets were tried.
+    """
+
+    target: Mapping[str, float]
+    reached: bool
+    order: tuple[str, ...]
+    floats: tuple[str, ...]
+    minimal: bool
+    points: tuple[FallBackPoint, ...]
+    trials: int
+
+    def as_json(self) -> dict[str, object]:
+        """Return the search as JSON values."""
+        return {
+            "target": dict(self.target),
+            "reached": self.reached,
+            "order": list(self.order),
+            "floats": list(self.floats),
+            "minimal": self.minimal,
+            "points": [each.as_json() for each in self.points],
+            "trials": self.trials,
+        }
+
+
+class Speed(Result, frozen=True):
+    """Estimated times on a SoC.
+
+    Attributes:
+        soc: its name.
+        float16: microseconds of the float model, in float16.
+        int8: microseconds of the model with layers on int8.
+    """
+
+    soc: str
+    float16: float
+    int8: float
+
+    def as_json(self) -> dict[str, object]:
+        """Return the times as JSON values."""
+        return {"soc": self.soc, "float16_us": self.float16, "int8_us": self.int8}
+
+
+class QuantizationProof(Result, frozen=True):
+    """Errors and gains that were measured.
+
+    Attributes:
+        samples: how many samples they were measured on.
+        outputs: errors of the model's outputs with all chosen layers on int8, in float32 between.
+        layers: what each layer costs, producers first.
+        fall_back: the way to the target; None without one.
+        device: errors of the outputs of the compiled model on the simulated device; None where it
+            was not run.
+        speed: estimated times; None where they were not estimated.
+    """
+
+    samples: int
+    outputs: Mapping[str, ErrorFigures]
+    layers: tuple[LayerCost, ...]
+    fall_back: FallBack | None = None
+    device: Mapping[str, ErrorFigures] | None = None
+    speed: Speed | None = None
+
+    def as_json(self) -> dict[str, object]:
+        """Return everything as JSON values."""
+        device = self.device
+        return {
+            "samples": self.samples,
+            "outputs": {name: each.as_json() for name, each in self.outputs.items()},
+            "layers": [each.as_json() for each in self.layers],
+            "target": None if self.fall_back is None else self.fall_back.as_json(),
+            "device": device and {name: each.as_json() for name, each in device.items()},
+            "speed": None if self.speed is None else self.speed.as_json(),
+        }
