@@ -96,6 +96,8 @@ def _quantize_float(context: click.Context, given: dict[str, Any], *, as_json: b
         )
     _refuse(context, {"quant_bias"}, "is for quantized models")
     given.pop("quant_bias")
+    if given["weights"] is None:
+        del given["weights"]
     report = _report_path(given.pop("report"), given["model"])
     given["target"] = read_target(given["target"])
     with progress(quiet=as_json, lines=True) as on_stage:

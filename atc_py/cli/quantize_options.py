@@ -50,8 +50,9 @@ _OPTIONS: tuple[Callable[[FC], FC], ...] = (
     ),
     click.option("--symmetric", is_flag=True, help="Give data the offset 0."),
     click.option(
-        "--weights", type=click.Choice(["min-max", "arq", "mse"]), default="min-max",
-        show_default=True, help="How scales of weights are chosen, one for each output channel.",
+        "--weights", type=click.Choice(["min-max", "arq", "mse"]), default=None,
+        help="How scales of weights are chosen, one for each output channel; min-max by default, with "
+        "--config arq.",
     ),
     click.option(
         "--skip-first", type=click.IntRange(min=0), default=0, metavar="N",
@@ -78,6 +79,11 @@ _OPTIONS: tuple[Callable[[FC], FC], ...] = (
     click.option(
         "--correct-bias/--no-correct-bias", default=True,
         help="Take the mean error of each output channel off the bias.",
+    ),
+    click.option(
+        "--config", type=click.Path(), metavar="FILE",
+        help="Configuration of Ascend's quantizer, JSON or its simplified text: which layers are quantized "
+        "and how. It precedes --calibrator, --percentile and --symmetric.",
     ),
     click.option(
         "--executor", type=click.Choice(["auto", "ort", "sim"]), default="auto", show_default=True,
@@ -119,6 +125,7 @@ CALIBRATING = frozenset(
         "skip_last",
         "executor",
         "resume",
+        "config",
         "fold_norms",
         "equalize",
         "smooth",

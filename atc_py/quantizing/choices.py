@@ -5,18 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
+from atc_py.calibration.amct_config import read_amct_config
 from atc_py.calibration.ranges import RangeSettings
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.quantizing.prove import ProofSettings
 from atc_py.quantizing.settings import QuantizeSettings
 from atc_py.quantizing.targets import checked_target
+from atc_py.system.input_files import read_text
 from atc_py.target import find_soc
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping
 
+    from atc_py.calibration.amct_choices import AmctConfig
+
 __all__ = ["QuantizeChoice", "proof_settings", "quantize_settings"]
+
+
+_MOST_BYTES = 64 << 20
 
 
 class QuantizeChoice(TypedDict, total=False):
@@ -37,6 +44,8 @@ class QuantizeChoice(TypedDict, total=False):
         smooth: move range from the data of products after a normalization into their weights.
         correct_bias: take the mean error of each output channel off the bias.
         resume: file that keeps histograms between runs.
+        config: configuration of Ascend's quantizer, JSON or its simplified text: which layers are
+            quantized, and how; it precedes `calibrator`, `percentile` and `symmetric`.
         target: least `cosine`, `snr` (dB) or `top1` of every output, by name: layers that cost the
             most stay in floats until they are reached.
         measure: most samples on which errors are measured; 0 to measure nothing.
@@ -56,6 +65,7 @@ class QuantizeChoice(TypedDict, total=False):
     smooth: bool
     correct_bias: bool
     resume: str | os.PathLike[str] | None
+    config: str | os.PathLike[str] | None
     target: Mapping[str, float]
     measure: int
     time_soc: str
@@ -72,14 +82,14 @@ def quantize_settings(choice: QuantizeChoice) -> QuantizeSettings:
     for name, count in counts.items():
         if not isinstance(count, int) or count < 0:
             raise BAD_OPTION.error(f"{name} must not be negative, found {count}")
-    resume = choice.get("resume")
+    resume, config = choice.get("resume"), choice.get("config")
     return QuantizeSettings(
         calibrator=choice.get("calibrator", default.calibrator),
         ranges=RangeSettings(
             symmetric=choice.get("symmetric", False),
             percentile=choice.get("percentile", ranges.percentile),
         ),
-        weights=choice.get("weights", default.weights),
+        weights=choice.get("weights", default.weights if config is None else "arq"),
         executor=choice.get("executor", default.executor),
         skip=tuple(choice.get("skip", ())),
         skip_first=choice.get("skip_first", 0),
@@ -89,7 +99,17 @@ def quantize_settings(choice: QuantizeChoice) -> QuantizeSettings:
         smooth=choice.get("smooth", True),
         correct_bias=choice.get("correct_bias", True),
         resume=None if resume is None else Path(resume),
+        config=None if config is None else _config(Path(config)),
     )
+
+
+def _config(path: Path) -> AmctConfig:
+    """Return the configuration in a file.
+
+    Raises:
+        AtcError: BAD_QUANT_CONFIG or QUANT_FIELD_NOT_MODELED; FILE_NOT_FOUND and its like.
+    """
+    return read_amct_config(read_text(path, _MOST_BYTES), str(path))
 
 
 def proof_settings(choice: QuantizeChoice) -> ProofSettings:

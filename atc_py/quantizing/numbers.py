@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atc_py.calibration.amct_choices import LayerChoice
 from atc_py.calibration.ranges import CALIBRATORS
 from atc_py.calibration.scales import EPSILON, activation_scale
 from atc_py.diag import Words
@@ -38,7 +39,7 @@ class LayerNumbers:
         self.left: dict[str, Words] = {}
         self.warnings: list[Diagnostic] = []
         self._model, self._settings, self._histograms = model, settings, histograms
-        self._ranges: dict[str, Range] = {}
+        self._ranges: dict[tuple[object, ...], Range] = {}
 
     def of_layer(self, layer: FloatLayer) -> CalibratedLayer | None:
         """Return a layer with its numbers; None where it has none and stays in floats.
@@ -63,21 +64,32 @@ class LayerNumbers:
         Raises:
             AtcError: what scales raise.
         """
-        symmetric = self._settings.ranges.symmetric
+        choice = self._choice(layer)
         place = layer.node.place.with_field(f"data {layer.data}")
-        activation = activation_scale(chosen, symmetric=symmetric, place=place)
-        method = self._settings.weights
-        scale, codes = weight_numbers(self._model.graph, layer, activation.scale, method)
+        activation = activation_scale(chosen, symmetric=choice.settings.symmetric, place=place)
+        scale, codes = weight_numbers(
+            self._model.graph,
+            layer,
+            activation.scale,
+            self._settings.weights,
+            per_channel=choice.channel_wise is not False,
+        )
         histogram = self._histograms.get(layer.data)
         return CalibratedLayer(layer, histogram, chosen, activation, scale, codes)
 
+    def _choice(self, layer: FloatLayer) -> LayerChoice:
+        """Return how a layer is quantized."""
+        return self._settings.choice_of(layer.name, layer.kind) or LayerChoice()
+
     def _range(self, layer: FloatLayer, histogram: Histogram) -> Range:
-        """Return the range of a layer's data, chosen once for each tensor."""
-        if layer.data not in self._ranges:
+        """Return the range of a layer's data, chosen once for all layers that choose alike."""
+        choice = self._choice(layer)
+        key = (layer.data, choice.calibrator, choice.settings)
+        if key not in self._ranges:
             # `auto` begins with the widest range, and tries the others afterwards.
-            chooser = CALIBRATORS.get(self._settings.calibrator, CALIBRATORS["min-max"])
-            self._ranges[layer.data] = chooser.range_of(histogram, self._settings.ranges)
-        return self._ranges[layer.data]
+            chooser = CALIBRATORS.get(choice.calibrator, CALIBRATORS["min-max"])
+            self._ranges[key] = chooser.range_of(histogram, choice.settings)
+        return self._ranges[key]
 
     def _leave(self, layer: FloatLayer, step: float) -> None:
         """Leave a layer in floats whose data is too small for a scale."""

@@ -7,12 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from atc_py.diag.codes import QUANT_FIELD_NOT_MODELED
 from atc_py.frontend.quantizing.balance_sites import apply_factors, balance_sites
 from atc_py.frontend.quantizing.float_model import FloatModel
 from atc_py.frontend.quantizing.fold_norms import fold_norms
 from atc_py.frontend.quantizing.layer_constants import LayerConstants
 from atc_py.frontend.quantizing.layers import find_layers
-from atc_py.quantizing.balancing import Balance, ChannelStatistics, chosen_balance
+from atc_py.quantizing.balancing import (
+    Balance,
+    ChannelStatistics,
+    balance_of_strength,
+    chosen_balance,
+)
 from atc_py.quantizing.observe import run_samples
 
 if TYPE_CHECKING:
@@ -85,21 +91,64 @@ def prepare(
         AtcError: what samples and the executor raise.
     """
     model, folded = _with_folded_norms(original, folder, settings)
+    asked = _strengths(model, settings, skipped)
     sites = [
         each
         for each in balance_sites(model.graph, model.found)
-        if (settings.smooth if each.maker is None else settings.equalize)
-        and not all(layer.name in skipped for layer in each.readers)
+        if any(layer.name in asked for layer in each.readers)
+        or (
+            (settings.smooth if each.maker is None else settings.equalize)
+            and not all(layer.name in skipped for layer in each.readers)
+        )
     ]
+    _refuse_strengths(model, asked, sites)
     if not sites:
         return Prepared(model, folded, ())
     statistics = _statistics(model, sites, samples, settings, on_stage)
 
     def choose(constants: LayerConstants, site: BalanceSite) -> Balance | None:
         own = statistics.get(site.tensor)
-        return None if own is None else chosen_balance(constants, site, own)
+        strengths = [asked[each.name] for each in site.readers if each.name in asked]
+        if own is None:
+            return None
+        if strengths:
+            return balance_of_strength(constants, site, own, strengths[0])
+        return chosen_balance(constants, site, own)
 
     return _balanced(model, folder, folded, choose)
+
+
+def _strengths(
+    model: FloatModel, settings: QuantizeSettings, skipped: Collection[str]
+) -> dict[str, float]:
+    """Return the migration strengths that a configuration asks for, by layer."""
+    if settings.config is None:
+        return {}
+    found = {}
+    for layer in model.found.layers:
+        choice = settings.choice_of(layer.name, layer.kind)
+        if layer.name not in skipped and choice is not None and choice.migration_strength:
+            found[layer.name] = choice.migration_strength
+    return found
+
+
+def _refuse_strengths(
+    model: FloatModel, asked: Mapping[str, float], sites: Sequence[BalanceSite]
+) -> None:
+    """Refuse a migration strength of a layer of its own whose data cannot be scaled.
+
+    Raises:
+        AtcError: QUANT_FIELD_NOT_MODELED.
+    """
+    done = {layer.name for site in sites for layer in site.readers}
+    missing = [each for each in model.found.layers if each.name in asked.keys() - done]
+    if missing:
+        raise QUANT_FIELD_NOT_MODELED.error(
+            f"the migration strength of layer {missing[0].name!r} cannot be used: what makes its "
+            "data, or another node that reads them, cannot be scaled",
+            place=missing[0].node.place,
+            help="remove dmq_balancer of that layer from the configuration",
+        )
 
 
 def prepare_with_factors(
@@ -133,7 +182,9 @@ def _with_folded_norms(
 
     def fold(graph: WorkGraph) -> None:
         nonlocal folded
-        folded = fold_norms(graph) if settings.fold_norms else 0
+        config = settings.config
+        if settings.fold_norms and (config is None or config.do_fusion):
+            folded = fold_norms(graph, () if config is None else config.skip_fusion_layers)
 
     path = folder / "prepared.onnx"
     original.write(path, fold)

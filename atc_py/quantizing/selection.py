@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     from atc_py.frontend.quantizing.layers import FloatLayer
     from atc_py.quantizing.settings import QuantizeSettings
 
-__all__ = ["FIRST", "LAST", "SKIPPED", "skipped_layers"]
+__all__ = ["CONFIGURED", "FIRST", "LAST", "SKIPPED", "skipped_layers"]
 
 SKIPPED = Words("it is left out by --skip", "已由 --skip 排除")
 FIRST = Words("it is among the first layers, which stay in floats", "它属于保留浮点的前几层")
 LAST = Words("it is among the last layers, which stay in floats", "它属于保留浮点的后几层")
+
+CONFIGURED = Words("the configuration leaves it in floats", "配置使其保留浮点")
 
 _BY_TYPE = "OpType::"
 _HINTS = 3
@@ -34,7 +36,7 @@ def skipped_layers(model: FloatModel, settings: QuantizeSettings) -> dict[str, W
             is left.
     """
     layers = model.found.layers
-    found: dict[str, Words] = {}
+    found: dict[str, Words] = _left_by_config(model, settings)
     for text in settings.skip:
         found |= dict.fromkeys(_named(text, model), SKIPPED)
     if settings.skip_first:
@@ -46,6 +48,28 @@ def skipped_layers(model: FloatModel, settings: QuantizeSettings) -> dict[str, W
     if len(found) == len(layers):
         raise _no_layers(model)
     return found
+
+
+def _left_by_config(model: FloatModel, settings: QuantizeSettings) -> dict[str, Words]:
+    """Return the layers that a configuration leaves in floats.
+
+    Raises:
+        AtcError: NOT_IN_MODEL for a name in it that no node has.
+    """
+    if settings.config is None:
+        return {}
+    layers = model.found.layers
+    known = {*(node.name for node in model.graph.nodes), *(each.name for each in layers)}
+    for name in settings.config.layer_names():
+        if name not in known:
+            near = nearest_of_many(name, [each.name for each in layers], _HINTS)
+            raise NOT_IN_MODEL.error(
+                f"the configuration names the layer {name!r}, which the model does not have",
+                place=Place(field="--config"),
+                help=f"layers with similar names are {', '.join(near)}",
+            )
+    left = [each for each in layers if settings.choice_of(each.name, each.kind) is None]
+    return {each.name: CONFIGURED for each in left}
 
 
 def _named(text: str, model: FloatModel) -> list[str]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from atc_py.calibration.amct_choices import AmctConfig, LayerChoice
 from atc_py.calibration.ranges import RangeSettings
 from atc_py.system.structs import Result
 
@@ -28,6 +29,8 @@ class QuantizeSettings(Result, frozen=True, kw_only=True):
         smooth: move range from the data of products after a normalization into their weights.
         correct_bias: take the mean error of each output channel off the bias.
         resume: file that keeps histograms between runs; None for none.
+        config: choices of a configuration of Ascend's quantizer, which precede `calibrator` and
+            `ranges`; None for none.
     """
 
     calibrator: str = "mse"
@@ -42,3 +45,10 @@ class QuantizeSettings(Result, frozen=True, kw_only=True):
     smooth: bool = True
     correct_bias: bool = True
     resume: Path | None = None
+    config: AmctConfig | None = None
+
+    def choice_of(self, name: str, kind: str) -> LayerChoice | None:
+        """Return how a layer is quantized; None where the configuration leaves it in floats."""
+        if self.config is not None:
+            return self.config.choice_for(name, kind)
+        return LayerChoice(calibrator=self.calibrator, settings=self.ranges)

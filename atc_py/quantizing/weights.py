@@ -48,18 +48,23 @@ def layer_bias(graph: WorkGraph, layer: FloatLayer) -> NDArray[np.float32] | Non
 
 
 def weight_numbers(
-    graph: WorkGraph, layer: FloatLayer, data_scale: float, method: str
+    graph: WorkGraph,
+    layer: FloatLayer,
+    data_scale: float,
+    method: str,
+    *,
+    per_channel: bool = True,
 ) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
     """Return scales, one per index of the layer's axis, and codes of its weights.
 
-    Scales are raised where sums with the bias would leave int32.
+    Without `per_channel` there is one scale, without axes. Scales are raised where sums with the bias would leave int32.
 
     Raises:
         AtcError: BAD_OPTION for another method; SCALE_OUT_OF_RANGE; VALUES_NOT_FINITE.
     """
     weights = layer_weights(graph, layer)
     place = layer.node.place.with_field(f"weights {layer.weight}")
-    scales = weight_scales(weights, layer.axis, method, place)
+    scales = weight_scales(weights, layer.axis if per_channel else None, method, place)
     bias = layer_bias(graph, layer)
     if bias is not None:
         per_scale = np.abs(bias).reshape(-1, scales.size).max(axis=0)
@@ -67,6 +72,7 @@ def weight_numbers(
         room = np.float64(data_scale) * scales * (taps * _LARGEST_PRODUCT)
         held = scales_that_hold_bias(per_scale + room, data_scale, scales)
         scales = np.where(per_scale > 0, held, scales)
+    scales = scales if per_channel else scales.reshape(())
     return scales, weight_codes(weights, layer, scales)
 
 

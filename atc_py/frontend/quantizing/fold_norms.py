@@ -15,6 +15,8 @@ from atc_py.frontend.quantizing.layers import find_layers
 from atc_py.frontend.reading.attributes import numeric_attributes
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from numpy.typing import NDArray
 
     from atc_py.frontend.folding.graph import WorkGraph, WorkNode
@@ -27,8 +29,13 @@ _WEIGHTS, _BIAS = 1, 2
 _EPSILON = 1e-5
 
 
-def fold_norms(graph: WorkGraph) -> int:
-    """Fold BatchNormalization into the convolutions before it; return how many were folded."""
+def fold_norms(graph: WorkGraph, skipped: Collection[str] = ()) -> int:
+    """Fold BatchNormalization into the convolutions before it; return how many were folded.
+
+    Args:
+        graph: the graph.
+        skipped: names of convolutions into which none is folded.
+    """
     readers = Counter(name for node in graph.nodes for name in node.reads)
     makers = {each.node.outputs[0]: each for each in find_layers(graph).layers}
     constants, gone = LayerConstants(graph), set()
@@ -37,7 +44,7 @@ def fold_norms(graph: WorkGraph) -> int:
             continue
         layer = makers.get(node.inputs[0])
         alone = readers[node.inputs[0]] == 1 and node.inputs[0] not in graph.outputs
-        if layer is None or not alone or layer.kind not in _FOLDED_INTO:
+        if layer is None or not alone or layer.kind not in _FOLDED_INTO or layer.name in skipped:
             continue
         if _fold(constants, layer, node):
             gone.add(node)
