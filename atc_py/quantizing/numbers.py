@@ -58,7 +58,7 @@ class LayerNumbers:
             return None
         found = self.with_range(layer, chosen)
         largest = float(np.abs(layer_weights(self._model.graph, layer)).max(initial=0))
-        if largest > 0 and not found.codes.any():
+        if 0 < largest / 127 < EPSILON:
             self._leave(layer, "weights", largest / 127)
             return None
         self._note_zero_channels(layer)

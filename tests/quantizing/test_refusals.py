@@ -202,13 +202,13 @@ def test_samples_of_the_other_byte_order_are_read(tmp_path: Path) -> None:
     assert (tmp_path / "a.onnx").read_bytes() == (tmp_path / "b.onnx").read_bytes()
 
 
-def test_nodes_without_names_are_measured(tmp_path: Path) -> None:
-    """Onnxruntime takes each name once."""
+def test_nodes_named_as_their_results_are_measured(tmp_path: Path) -> None:
+    """Onnxruntime takes each name once; nodes without one are written with that of a result."""
     net = FloatSketch()
     x = net.add("MatMul", [net.input("x", [4, 8]), net.weight("w", 8, 6)], "h")
     net.add("MatMul", [x, net.weight("w2", 6, 3)], "y")
     for node in net.nodes:
-        node.name = ""
+        node.name = node.output[0]
     model = net.save(tmp_path / "n.onnx", "y")
     samples = samples_of(3, 4, 8)
     done = atc_py.quantize(model, tmp_path / "o.onnx", data=samples, target={"cosine": 0.9})
