@@ -45,6 +45,11 @@ _GEAR_FORMATS = ("text", "json")
     "--device", default="sim", show_default=True,
     help="Device that runs the compiled model: `sim`, or `ort` (onnxruntime), which is faster.",
 )  # fmt: skip
+@click.option(
+    "--reference", type=click.Path(path_type=Path), metavar="FILE",
+    help="ONNX file that runs in place of MODEL, such as the float model of one on int8: values of "
+    "equal names are compared.",
+)  # fmt: skip
 @options.SOC
 @options.precision_mode(PrecisionMode, default=None)
 @options.precision_controls

@@ -80,6 +80,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     histograms: bool = False,
     device: str = DEVICES[0],
     aipp_settings: str | os.PathLike[str] | None = None,
+    reference: str | os.PathLike[str] | None = None,
     on_stage: Callable[[str], None] | None = None,
     **precision: Unpack[CompareChoice],
 ) -> LayerComparison:
@@ -100,6 +101,8 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
         histograms: also sample every layer's values, for histograms of the worst ones.
         device: what runs the compiled model: `sim`, or `ort`, which is faster.
         aipp_settings: file with the settings of dynamic AIPP; random pictures are taken whole without.
+        reference: ONNX file that runs in place of the model, such as the float model of one on
+            int8: values of equal names are compared.
         on_stage: called with the name of each stage as it begins.
         **precision: ATC's finer controls, and rules that fix the model; see `CompareChoice`.
 
@@ -110,7 +113,8 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     """
     _check_options(samples, suggest, suggest_trials, precision, input_shape)
     chosen = cast("ConvertChoice", {"precision_mode": precision_mode, **precision})
-    compilation = Compilation(Path(model), soc, input_shape, op_specs, chosen)
+    other = optional_path(reference)
+    compilation = Compilation(Path(model), soc, input_shape, op_specs, chosen, other)
     data, draws = (inputs, optional_path(aipp_settings)), (samples, seed)
     shown = histograms, device, targets or {}
     return _compared(compilation, data, draws, shown, (suggest, suggest_trials), on_stage)
@@ -196,7 +200,10 @@ class _Session:
         self._package = package
         self._folder = folder
         self._reference = open_original(
-            compilation.model, folder, compilation.precision.get("quant_bias", AUTO)
+            compilation.model,
+            folder,
+            compilation.precision.get("quant_bias", AUTO),
+            compilation.reference,
         )
         self._reference.bound = (compilation.precision.get("fix") or {}).get("bind", {})
         self._ports = ports_of(package.description, package.description.inputs)
@@ -240,6 +247,8 @@ class _Session:
     def _without_own_errors(self) -> LayerComparison:
         """Compare, and take out the original's own errors where they are seen."""
         done = self._paired_run()
+        if self._compilation.reference is not None:
+            return done  # an error of quantization is none of the original's own
         plain = self._reference
         taken_out: dict[str, tuple[Suspect, OwnError]] = {}
         looked_at: set[str] = set()

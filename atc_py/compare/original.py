@@ -10,6 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.compare.reference import open_reference
+from atc_py.diag import Place
+from atc_py.diag.codes import BAD_OPTION
 from atc_py.frontend.reading.read import read_model
 from atc_py.frontend.rewriting.qdq.to_qdq import has_ascend_nodes
 from atc_py.options.compile_options import AUTO
@@ -26,24 +28,57 @@ __all__ = ["open_original", "runnable_file"]
 _FORM = "qdq"
 
 
-def open_original(model: Path, folder: Path, quant_bias: str = AUTO) -> ReferenceModel:
+def open_original(
+    model: Path, folder: Path, quant_bias: str = AUTO, reference: Path | None = None
+) -> ReferenceModel:
     """Open the ONNX model in the file `model`, ready to run.
 
     Args:
         model: the file.
         folder: where the form goes that runs, for a file in the deploy form.
         quant_bias: as in `convert`.
+        reference: a file that runs in place of the model: the float model that it was quantized
+            from, for instance. Values of equal names are compared.
 
     Raises:
         AtcError: what `open_reference` and `rewrite_quantized` raise; NO_QDQ_FORM for a node of the
-            deploy form that no ONNX runtime could run in another form either.
+            deploy form that no ONNX runtime could run in another form either; BAD_OPTION for a
+            reference with other inputs or outputs.
     """
     found = open_reference(model)
+    if reference is not None:
+        other = open_reference(reference)
+        _refuse_other_ports(found, other)
+        other.scaled = found.balanced
+        return other.standing_for(found, "")
     if not has_ascend_nodes(found):
         return found
     rewritten = folder / "original.qdq.onnx"
     rewrite_quantized(model, rewritten, Rewriting(_FORM, quant_bias))
     return open_reference(rewritten).standing_for(found, _FORM)
+
+
+def _refuse_other_ports(model: ReferenceModel, reference: ReferenceModel) -> None:
+    """Refuse a reference that cannot be fed as the model is, or makes none of its outputs.
+
+    Raises:
+        AtcError: BAD_OPTION.
+    """
+    place = Place(str(reference.path))
+    unknown = [name for name in reference.inputs if name not in model.inputs]
+    if unknown:
+        raise BAD_OPTION.error(
+            f"the reference takes {', '.join(unknown)}, which is no input of {model.path}",
+            place=place,
+            help=f"give a model that takes {', '.join(model.inputs)}",
+        )
+    if not set(model.outputs) & set(reference.outputs):
+        raise BAD_OPTION.error(
+            f"the reference makes {', '.join(reference.outputs)}, and none of them is an output of "
+            f"{model.path}",
+            place=place,
+            help=f"give a model that makes {', '.join(model.outputs)}",
+        )
 
 
 def runnable_file(file: OnnxFile, folder: Path) -> OnnxFile:

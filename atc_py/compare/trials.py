@@ -34,6 +34,7 @@ class Compilation:
         input_shape: as in `convert`.
         op_specs: as in `convert`.
         precision: as in `convert`.
+        reference: the file that runs in place of the model; None for the model itself.
     """
 
     model: Path
@@ -41,6 +42,7 @@ class Compilation:
     input_shape: str | Mapping[str, Sequence[int]]
     op_specs: str | os.PathLike[str] | None
     precision: ConvertChoice
+    reference: Path | None = None
 
     def write(
         self,

@@ -26,6 +26,7 @@ from tests.bench.measuring import say
 from tests.bench.networks import networks
 from tests.bench.one_core import one_core
 from tests.bench.planning import planning
+from tests.bench.quantizing import quantizing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,6 +50,7 @@ def main() -> None:
     planning()
     growing()
     emitting()
+    quantizing()
 
 
 def inference(path: Path) -> None:

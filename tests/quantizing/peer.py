@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import math
 import time
+from contextlib import redirect_stdout
+from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -64,13 +66,14 @@ def quantized_by_onnxruntime(
     logging.disable(logging.WARNING)
     started = time.perf_counter()
     try:
-        quantize_static(
-            given,
-            output,
-            _Reader(samples),
-            per_channel=True,
-            calibrate_method=CalibrationMethod[method],
-        )
+        with redirect_stdout(StringIO()):
+            quantize_static(
+                given,
+                output,
+                _Reader(samples),
+                per_channel=True,
+                calibrate_method=CalibrationMethod[method],
+            )
     finally:
         logging.disable(logging.NOTSET)
     return time.perf_counter() - started

@@ -8,6 +8,7 @@ import onnx
 
 from atc_py.diag import Place
 from atc_py.diag.codes import NO_QDQ_FORM
+from atc_py.frontend.quantizing.balance_marks import balance_mark
 from atc_py.frontend.quantizing.float_graph import open_float
 from atc_py.frontend.quantizing.layers import find_layers
 from atc_py.frontend.quantizing.qdq_nodes import put_qdq
@@ -62,12 +63,18 @@ class FloatModel:
         self.graph: WorkGraph = open_float(self.file)
         self.found: FoundLayers = find_layers(self.graph)
 
-    def write(self, output: Path, rewrite: Callable[[WorkGraph], None] | None = None) -> Written:
+    def write(
+        self,
+        output: Path,
+        rewrite: Callable[[WorkGraph], None] | None = None,
+        balanced: Collection[str] = (),
+    ) -> Written:
         """Write the float model.
 
         Args:
             output: the file.
             rewrite: changes the graph before it is written.
+            balanced: values whose channels it scales, to which it may add; the file names them.
 
         Raises:
             AtcError: CANNOT_WRITE.
@@ -75,7 +82,8 @@ class FloatModel:
         graph = open_float(self.file)
         if rewrite is not None:
             rewrite(graph)
-        return write_onnx(self.file, graph, output)
+        marks = balance_mark(balanced) if balanced else None
+        return write_onnx(self.file, graph, output, marks=marks)
 
     def write_ascend(
         self,
@@ -99,7 +107,9 @@ class FloatModel:
         graph, nodes = self._imported(numbers)
         bias = QuantBias.UNFOLDED
         marks = {MARK: bias.value}
-        written = write_onnx(self.file, graph, output, external=external, gone=_LINEAR, marks=marks)
+        written = write_onnx(
+            self.file, graph, output, external=external, gone=_LINEAR, marks=marks, final=final
+        )
         opset, before = graph.opsets.get("", 0), bytes_read(self.file)
         return Rewritten(nodes, written.data, opset, before, written.bytes, None, bias)
 
@@ -137,7 +147,8 @@ class FloatModel:
             return self
         path = folder / f"{self.file.path.stem}.{_PER_CHANNEL}.onnx"
         try:
-            proto = onnx.version_converter.convert_version(onnx.load(self.file.path), _PER_CHANNEL)
+            before = onnx.load(self.file.path)
+            proto = onnx.version_converter.convert_version(before, _PER_CHANNEL)
         except Exception as error:
             text = " ".join(str(error).split())[:200]
             raise NO_QDQ_FORM.error(
@@ -146,6 +157,8 @@ class FloatModel:
                 place=Place(str(self.file.path)),
                 help=f"export the model at opset {_PER_CHANNEL}, or use --format ascend",
             ) from error
+        del proto.metadata_props[:]
+        proto.metadata_props.extend(before.metadata_props)
         with atomic_write(path, durable=False) as file:
             file.write(proto.SerializeToString())
         return FloatModel(path)
