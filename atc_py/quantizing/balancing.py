@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from atc_py.frontend.quantizing.layer_constants import LayerConstants
     from atc_py.frontend.quantizing.layers import FloatLayer
 
-__all__ = ["Balance", "ChannelStatistics", "chosen_balance"]
+__all__ = ["Balance", "ChannelStatistics", "balance_of_strength", "chosen_balance"]
 
 _STRENGTHS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 _LEAST_GAIN = 0.5
@@ -90,6 +90,15 @@ def chosen_balance(
     constants: LayerConstants, site: BalanceSite, statistics: ChannelStatistics
 ) -> Balance | None:
     """Return the factors with the least noise; None where they gain little."""
+    found = [balance_of_strength(constants, site, statistics, each) for each in _STRENGTHS]
+    gaining = [each for each in found if each is not None and each.gain > _LEAST_GAIN]
+    return max(gaining, key=lambda each: each.gain, default=None)
+
+
+def balance_of_strength(
+    constants: LayerConstants, site: BalanceSite, statistics: ChannelStatistics, strength: float
+) -> Balance | None:
+    """Return the factors of a migration strength; None where the data are all 0."""
     weights = [
         input_weights(each, np.asarray(constants.read(each.node, 1), np.float32))
         for each in site.readers
@@ -98,16 +107,12 @@ def chosen_balance(
     taps = np.max([np.abs(each).max(axis=1, initial=0) for each in weights], axis=0)
     if peaks.size != taps.size or not (peaks > 0).any() or not np.isfinite(peaks).all():
         return None
+    factors = smoothing_factors(peaks.astype(np.float32), taps, strength)
+    factors = np.clip(_centered(factors), 1 / _MOST, _MOST).astype(np.float32)
     before = _noise(site, weights, statistics, np.ones(peaks.size))
-    best: Balance | None = None
-    for strength in _STRENGTHS:
-        factors = smoothing_factors(peaks.astype(np.float32), taps, strength)
-        factors = np.clip(_centered(factors), 1 / _MOST, _MOST).astype(np.float32)
-        after = _noise(site, weights, statistics, factors.astype(np.float64))
-        gain = 10 * math.log10(before / after) if before > 0 and after > 0 else 0.0
-        if gain > (_LEAST_GAIN if best is None else best.gain):
-            best = Balance(site, factors, gain, strength)
-    return best
+    after = _noise(site, weights, statistics, factors.astype(np.float64))
+    gain = 10 * math.log10(before / after) if before > 0 and after > 0 else 0.0
+    return Balance(site, factors, gain, strength)
 
 
 def _centered(factors: NDArray[np.float32]) -> NDArray[np.float64]:
