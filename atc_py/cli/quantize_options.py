@@ -27,6 +27,14 @@ _OPTIONS: tuple[Callable[[FC], FC], ...] = (
         "an .npz or .npy file with the samples along the first axis. May be repeated, for each input.",
     ),
     click.option(
+        "--aipp", type=click.Path(), metavar="FILE",
+        help="Configuration of AIPP, with which --data is a folder of pictures: layers see what AIPP makes "
+        "of them.",
+    ),
+    click.option(
+        "--resize", is_flag=True, help="Resize pictures of another size than --aipp says."
+    ),
+    click.option(
         "--random", type=click.IntRange(min=0), default=0, metavar="N",
         help="Calibrate MODEL, a float model, with N random samples, to try things out.",
     ),
@@ -115,6 +123,8 @@ _OPTIONS: tuple[Callable[[FC], FC], ...] = (
 
 CALIBRATING = frozenset(
     {
+        "aipp",
+        "resize",
         "seed",
         "input_shape",
         "calibrator",

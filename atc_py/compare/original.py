@@ -49,6 +49,7 @@ def open_original(
     if reference is not None:
         other = open_reference(reference)
         _refuse_other_ports(found, other)
+        other.scaled = found.balanced
         return other.standing_for(found, "")
     if not has_ascend_nodes(found):
         return found

@@ -188,8 +188,11 @@ class Pair:
         if wanted is not None and FIXED in self._description.options:
             found = _without_new_axes(found, wanted)
         reason = _unlike(dtype, found, wanted)
-        if wanted is None and self._matching.values[tensor] not in self._reference.makers:
+        value = self._matching.values[tensor]
+        if wanted is None and value not in self._reference.makers:
             reason = "the reference has no value of that name"
+        if value in self._reference.scaled:
+            reason = "its channels were scaled when the model was quantized"
         if reason or wanted is None:
             self._unlike[tensor] = reason
             return

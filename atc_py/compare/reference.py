@@ -20,6 +20,7 @@ from atc_py.compare.node_order import producers_first, read_by
 from atc_py.compare.reference_engines import start_onnx_reference, start_onnxruntime
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_MODEL, REFERENCE_FAILED
+from atc_py.frontend.quantizing.balance_marks import balanced_values
 from atc_py.frontend.reading.mapped import reading_errors
 
 if TYPE_CHECKING:
@@ -99,6 +100,8 @@ class ReferenceModel:
         makers: the nodes that run, by their results.
         pieces: the nodes that run, producers first.
         amendment: values that its runs take from elsewhere; None where they take none.
+        scaled: values that the compiled model has with other numbers, channel by channel; they are
+            not compared.
     """
 
     def __init__(
@@ -110,6 +113,7 @@ class ReferenceModel:
     ) -> None:
         self.path = path
         self.form = ""
+        self.scaled: frozenset[str] = frozenset()
         self.bound: Mapping[str, float] = {}
         self.amendment = amendment
         self._proto = proto
@@ -138,6 +142,11 @@ class ReferenceModel:
         """
         self.path, self.form, self.nodes = other.path, form, other.nodes
         return self
+
+    @property
+    def balanced(self) -> frozenset[str]:
+        """The values that the file says were scaled when it was quantized."""
+        return balanced_values(self._proto)
 
     @property
     def can_be_amended(self) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from atc_py.diag.codes import QUANT_FIELD_NOT_MODELED
-from atc_py.frontend.quantizing.balance_sites import apply_factors, balance_sites
+from atc_py.frontend.quantizing.balance_sites import apply_factors, balance_sites, scaled_values
 from atc_py.frontend.quantizing.float_model import FloatModel
 from atc_py.frontend.quantizing.fold_norms import fold_norms
 from atc_py.frontend.quantizing.layer_constants import LayerConstants
@@ -199,6 +199,7 @@ def _balanced(
 ) -> Prepared:
     """Return the model with the channels of each site scaled as `choose` says."""
     balances: list[Balance] = []
+    scaled: list[str] = []
 
     def balance(graph: WorkGraph) -> None:
         constants = LayerConstants(graph)
@@ -207,10 +208,11 @@ def _balanced(
             if found is not None:
                 apply_factors(constants, site, found.factors)
                 balances.append(found)
+                scaled.extend(scaled_values(graph, site))
         constants.apply()
 
     balanced = folder / "balanced.onnx"
-    model.write(balanced, balance)
+    model.write(balanced, balance, scaled)
     return Prepared(FloatModel(balanced), folded, tuple(balances))
 
 

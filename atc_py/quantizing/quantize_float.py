@@ -20,6 +20,7 @@ from atc_py.pipeline.quantize import list_verdict
 from atc_py.quantizing.calibrate import calibrate
 from atc_py.quantizing.facts import layer_facts, node_outcomes
 from atc_py.quantizing.observe import ports_of_model
+from atc_py.quantizing.picture_samples import PictureSamples
 from atc_py.quantizing.prove import ProofSettings, proved
 from atc_py.quantizing.recorded import calibrated_by_record, write_record
 from atc_py.quantizing.samples import ArraySamples, RandomSamples, open_samples
@@ -57,6 +58,8 @@ class FloatRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         data: samples: `PATH` or `NAME=PATH` texts, or arrays by input for each sample.
+        aipp: configuration of AIPP, with which `data` is a folder of pictures; None for none.
+        resize: resize pictures of another size.
         random: number of random samples, in place of `data`.
         seed: of random samples.
         input_shapes: dims of inputs that the model leaves open, for samples.
@@ -70,6 +73,8 @@ class FloatRequest(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     data: Sequence[str | os.PathLike[str]] | Sequence[Mapping[str, NDArray[Any]]] = ()
+    aipp: Path | None = None
+    resize: bool = False
     random: int = 0
     seed: int = 0
     input_shapes: Mapping[str, Shape] = msgspec.field(default_factory=dict)
@@ -204,6 +209,10 @@ def _samples(model: FloatModel, request: FloatRequest, sink: Sink) -> Samples:
         )
         return RandomSamples(_closed(ports), request.random, request.seed)
     given = list(request.data)
+    if request.aipp is not None:
+        if len(given) != 1 or not isinstance(given[0], str | os.PathLike):
+            raise BAD_OPTION.error("with --aipp, --data is one folder of pictures")
+        return PictureSamples(Path(given[0]), request.aipp, ports, resize=request.resize)
     files = [each for each in given if isinstance(each, str) or hasattr(each, "__fspath__")]
     if len(files) == len(given):
         return open_samples([str(each) for each in files], ports, sink)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from atc_py.diag import Sink
     from atc_py.running.model import Port
 
-__all__ = ["FileSamples"]
+__all__ = ["FileSamples", "entries"]
 
 _ONNX_NAME = re.compile(r"input_(\d+)\.pb")
 """Names of inputs in ONNX's folders of test data."""
@@ -40,7 +40,7 @@ class FileSamples:
             AtcError: NO_SAMPLES for a folder without files, and for folders of different lengths.
         """
         self._ports, self._sink = ports, sink
-        columns = [(name, _entries(path)) for name, path in named]
+        columns = [(name, entries(path)) for name, path in named]
         counts = {
             str(path): len(entries) for (_, path), (_, entries) in zip(named, columns, strict=True)
         }
@@ -64,7 +64,7 @@ class FileSamples:
     def _texts(self, name: str | None, path: Path) -> list[str]:
         """Return what `run` would take for a sample."""
         if path.is_dir():
-            return [self._of_folder(each) for each in _entries(path)]
+            return [self._of_folder(each) for each in entries(path)]
         return [str(path) if name is None else f"{name}={path}"]
 
     def _of_folder(self, path: Path) -> str:
@@ -76,7 +76,7 @@ class FileSamples:
         return f"{path.stem}={path}" if path.stem in known else str(path)
 
 
-def _entries(path: Path) -> list[Path]:
+def entries(path: Path) -> list[Path]:
     """Return what a folder holds, in order of names; of a file, itself.
 
     Raises:

@@ -28,7 +28,14 @@ if TYPE_CHECKING:
     from atc_py.frontend.quantizing.layer_constants import LayerConstants
     from atc_py.frontend.quantizing.layers import FloatLayer, FoundLayers
 
-__all__ = ["BalanceSite", "apply_factors", "balance_sites", "input_channels", "input_weights"]
+__all__ = [
+    "BalanceSite",
+    "apply_factors",
+    "balance_sites",
+    "input_channels",
+    "input_weights",
+    "scaled_values",
+]
 
 _HOMOGENEOUS = frozenset(
     {
@@ -122,6 +129,23 @@ def apply_factors(
         if weights is not None:
             times = (weights * _over_inputs(layer, exact)).astype(np.float32)
             constants.put(layer.node, _WEIGHTS, times)
+
+
+def scaled_values(graph: WorkGraph, site: BalanceSite) -> list[str]:
+    """Return the values that have other numbers once a tensor is balanced: it, and what leads to it."""
+    makers = {name: node for node in graph.nodes for name in node.writes}
+    ends = {node for node, _ in site.scaled}
+    if site.maker is not None:
+        ends = {site.maker.node}
+    found: list[str] = []
+    name: str | None = site.tensor
+    while name is not None:
+        found.append(name)
+        node = makers[name]
+        ends.discard(node)
+        before = (each for each in node.reads if each in makers and each not in graph.consts)
+        name = next(before, None) if ends else None
+    return found
 
 
 class _Search:

@@ -8,6 +8,7 @@ import onnx
 
 from atc_py.diag import Place
 from atc_py.diag.codes import NO_QDQ_FORM
+from atc_py.frontend.quantizing.balance_marks import balance_mark
 from atc_py.frontend.quantizing.float_graph import open_float
 from atc_py.frontend.quantizing.layers import find_layers
 from atc_py.frontend.quantizing.qdq_nodes import put_qdq
@@ -17,11 +18,12 @@ from atc_py.frontend.rewriting.qdq.convention import MARK
 from atc_py.frontend.rewriting.qdq.importing import import_quantized
 from atc_py.frontend.rewriting.qdq.rewriting import Rewritten
 from atc_py.options.compile_options import QuantBias
+from atc_py.source import Outcome
 from atc_py.source.limits import FOLD_LIMIT
 from atc_py.system.atomic_files import atomic_write
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
     from typing import TypeAlias
 
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from atc_py.frontend.quantizing.qdq_nodes import Int8Layer
     from atc_py.frontend.reading.onnx_file import OnnxFile
     from atc_py.frontend.rewriting.onnx_writer import Written
+    from atc_py.source import QuantizedNode
 
     Numbers: TypeAlias = Callable[[FoundLayers], Sequence[Int8Layer]]
 
@@ -60,12 +63,18 @@ class FloatModel:
         self.graph: WorkGraph = open_float(self.file)
         self.found: FoundLayers = find_layers(self.graph)
 
-    def write(self, output: Path, rewrite: Callable[[WorkGraph], None] | None = None) -> Written:
+    def write(
+        self,
+        output: Path,
+        rewrite: Callable[[WorkGraph], None] | None = None,
+        balanced: Collection[str] = (),
+    ) -> Written:
         """Write the float model.
 
         Args:
             output: the file.
             rewrite: changes the graph before it is written.
+            balanced: values whose channels it scales, to which it may add; the file names them.
 
         Raises:
             AtcError: CANNOT_WRITE.
@@ -73,7 +82,8 @@ class FloatModel:
         graph = open_float(self.file)
         if rewrite is not None:
             rewrite(graph)
-        return write_onnx(self.file, graph, output)
+        marks = balance_mark(balanced) if balanced else None
+        return write_onnx(self.file, graph, output, marks=marks)
 
     def write_ascend(
         self,
@@ -94,11 +104,12 @@ class FloatModel:
         Raises:
             AtcError: CANNOT_WRITE.
         """
-        graph = self._with_qdq(numbers)
-        nodes = import_quantized(graph, self.file.tensors, FOLD_LIMIT)
+        graph, nodes = self._imported(numbers)
         bias = QuantBias.UNFOLDED
         marks = {MARK: bias.value}
-        written = write_onnx(self.file, graph, output, external=external, gone=_LINEAR, marks=marks)
+        written = write_onnx(
+            self.file, graph, output, external=external, gone=_LINEAR, marks=marks, final=final
+        )
         opset, before = graph.opsets.get("", 0), bytes_read(self.file)
         return Rewritten(nodes, written.data, opset, before, written.bytes, None, bias)
 
@@ -136,7 +147,8 @@ class FloatModel:
             return self
         path = folder / f"{self.file.path.stem}.{_PER_CHANNEL}.onnx"
         try:
-            proto = onnx.version_converter.convert_version(onnx.load(self.file.path), _PER_CHANNEL)
+            before = onnx.load(self.file.path)
+            proto = onnx.version_converter.convert_version(before, _PER_CHANNEL)
         except Exception as error:
             text = " ".join(str(error).split())[:200]
             raise NO_QDQ_FORM.error(
@@ -145,12 +157,52 @@ class FloatModel:
                 place=Place(str(self.file.path)),
                 help=f"export the model at opset {_PER_CHANNEL}, or use --format ascend",
             ) from error
+        del proto.metadata_props[:]
+        proto.metadata_props.extend(before.metadata_props)
         with atomic_write(path, durable=False) as file:
             file.write(proto.SerializeToString())
         return FloatModel(path)
+
+    def _imported(self, numbers: Numbers) -> tuple[WorkGraph, tuple[QuantizedNode, ...]]:
+        """Return the graph in the deploy form, and what became of its layers.
+
+        A layer that has no such form stays as it was: its data and weights are not rounded in vain.
+        """
+        refused: dict[int, QuantizedNode] = {}
+        while True:
+            chosen = _Rest(numbers, refused)
+            graph = self._with_qdq(chosen)
+            nodes = import_quantized(graph, self.file.tensors, FOLD_LIMIT)
+            failed = {
+                each.index: each
+                for each in nodes
+                if each.index in chosen.indices and each.outcome is Outcome.FLOAT
+            }
+            if not failed:
+                others = (each for each in nodes if each.index not in refused)
+                return graph, tuple(sorted((*others, *refused.values()), key=lambda x: x.index))
+            refused |= failed
 
     def _with_qdq(self, numbers: Numbers) -> WorkGraph:
         """Return the graph with QuantizeLinear and DequantizeLinear."""
         graph = open_float(self.file)
         put_qdq(graph, numbers(find_layers(graph)))
         return graph
+
+
+class _Rest:
+    """The numbers of layers, without those of nodes that are refused.
+
+    Attributes:
+        indices: positions of the nodes of the layers that are left; known after the call.
+    """
+
+    def __init__(self, numbers: Numbers, refused: Collection[int]) -> None:
+        self.indices: set[int] = set()
+        self._numbers, self._refused = numbers, refused
+
+    def __call__(self, found: FoundLayers) -> list[Int8Layer]:
+        """Return the numbers of the layers that are left."""
+        left = [each for each in self._numbers(found) if each.layer.node.index not in self._refused]
+        self.indices = {each.layer.node.index for each in left}
+        return left

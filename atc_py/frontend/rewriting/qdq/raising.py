@@ -1,7 +1,8 @@
 """Raising the opset of a graph whose nodes mean the same at a newer one.
 
 DequantizeLinear has its axis since opset 13. A model of an older opset can import that one instead
-where ONNX's definitions of all its operators agree but for the dtypes that they admit.
+where ONNX's definitions of all its operators agree but for the dtypes that they admit, and for inputs
+and attributes that came later and may be left out.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from atc_py.frontend.folding.graph import inner_nodes, subgraphs
 from atc_py.frontend.typing.rules.quantized import is_ascend
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from atc_py.frontend.folding.graph import WorkGraph, WorkNode
 
@@ -56,7 +57,7 @@ def _is_changed(op_type: str, own: int, opset: int) -> bool:
         return True
     if old.since_version == new.since_version:
         return False
-    return op_type in _MEAN_OTHERWISE or _signature(old) != _signature(new)
+    return op_type in _MEAN_OTHERWISE or not _extends(new, old)
 
 
 def _definition(op_type: str, opset: int) -> defs.OpSchema | None:
@@ -67,13 +68,36 @@ def _definition(op_type: str, opset: int) -> defs.OpSchema | None:
         return None
 
 
-def _signature(schema: defs.OpSchema) -> tuple[object, ...]:
-    """Return inputs, outputs and attributes with their defaults."""
-    return (
-        [(each.name, each.option) for each in schema.inputs],
-        [(each.name, each.option) for each in schema.outputs],
-        {
-            name: (each.type, each.required, each.default_value.SerializeToString())
-            for name, each in schema.attributes.items()
-        },
+def _extends(new: defs.OpSchema, old: defs.OpSchema) -> bool:
+    """Return True if a node of the old definition is one of the new, and means the same."""
+    ports = ((new.inputs, old.inputs), (new.outputs, old.outputs))
+    if not all(_takes_ports(*each) for each in ports):
+        return False
+    after, before = (_attributes(each) for each in (new, old))
+    if any(name not in after for name in before):
+        return False
+    if any(each.required for name, each in new.attributes.items() if name not in before):
+        return False
+    return all(after[name] == each for name, each in before.items())
+
+
+def _takes_ports(
+    new: Sequence[defs.OpSchema.FormalParameter], old: Sequence[defs.OpSchema.FormalParameter]
+) -> bool:
+    """Return True if what was there has its place still, and what came after it may be left out."""
+    optional = defs.OpSchema.FormalParameterOption.Optional
+    same = all(
+        ours.name == theirs.name and ours.option in {theirs.option, optional}
+        for ours, theirs in zip(new, old, strict=False)
     )
+    return (
+        same and len(new) >= len(old) and all(each.option == optional for each in new[len(old) :])
+    )
+
+
+def _attributes(schema: defs.OpSchema) -> dict[str, tuple[object, ...]]:
+    """Return the attributes with their kinds and defaults."""
+    return {
+        name: (each.type, each.required, each.default_value.SerializeToString())
+        for name, each in schema.attributes.items()
+    }

@@ -1,0 +1,118 @@
+"""Samples that are pictures, with what AIPP makes of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from atc_py.aipp import NetworkInput
+from atc_py.aipp.dynamic import read_picture_configs
+from atc_py.aipp.geometry import picture_settings
+from atc_py.aipp.pictures import encoded_picture, fitted, read_picture
+from atc_py.compare.picture_formula import exact_features
+from atc_py.diag import Place
+from atc_py.diag.codes import BAD_OPTION, NO_SAMPLES
+from atc_py.quantizing.sample_files import entries
+from atc_py.target import find_soc
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import format_shape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from atc_py.running.model import Port
+
+__all__ = ["PictureSamples"]
+
+_IMAGE = 4
+
+
+class PictureSamples:
+    """Pictures in a folder, as many for a sample as the model's batch has.
+
+    The features are those of AIPP's formula without rounding; the device rounds them to float16.
+
+    Attributes:
+        count: number of samples.
+    """
+
+    def __init__(
+        self, folder: Path, config: Path, ports: Sequence[Port], *, resize: bool = False
+    ) -> None:
+        """Find the pictures.
+
+        Raises:
+            AtcError: BAD_OPTION for a model whose input takes no pictures; BAD_AIPP; NO_SAMPLES for
+                an empty folder and for part of a batch.
+        """
+        self._port, self._shape = _picture_port(ports)
+        configs = read_picture_configs(config)
+        if len(configs) != 1:
+            raise BAD_OPTION.error(
+                f"{config} must have one configuration, it has {len(configs)}",
+                place=Place(str(config)),
+                help="write one `aipp_op` for the model's input",
+            )
+        self._config, self._resize = configs[0], resize
+        self._paths, batch = entries(folder), self._shape[0]
+        self.count = len(self._paths) // batch
+        if len(self._paths) % batch:
+            raise NO_SAMPLES.error(
+                f"{folder} has {len(self._paths)} pictures, the model takes {batch} at a time",
+                place=Place(str(folder)),
+                help=f"give a multiple of {batch} pictures",
+            )
+
+    def __iter__(self) -> Iterator[tuple[str, dict[str, NDArray[Any]]]]:
+        """Yield the samples."""
+        batch = self._shape[0]
+        for at in range(self.count):
+            paths = self._paths[at * batch : (at + 1) * batch]
+            features = np.stack([self._features(path) for path in paths])
+            yield str(paths[0]), {self._port.name: features.astype(self._port.dtype.numpy)}
+
+    def _features(self, path: Path) -> NDArray[Any]:
+        """Return the features of a picture, [C, H, W].
+
+        Raises:
+            AtcError: BAD_PICTURE, NO_PILLOW, BAD_AIPP; faults of files.
+        """
+        is_uint8 = self._port.dtype is DType.UINT8
+        network = NetworkInput(
+            name=self._port.name,
+            shape=(1, *self._shape[1:]),
+            family=find_soc("sim").family.value,
+            is_uint8=is_uint8,
+        )
+        settings = picture_settings(self._config, network)
+        size = settings.src_image_size_h, settings.src_image_size_w
+        rgb = fitted(read_picture(path), size, path, resize=self._resize)
+        data = encoded_picture(rgb, settings).reshape(-1)
+        return exact_features(settings, data, as_bytes=is_uint8)
+
+
+def _picture_port(ports: Sequence[Port]) -> tuple[Port, tuple[int, ...]]:
+    """Return the input that takes pictures, and its shape; an open batch is 1.
+
+    Raises:
+        AtcError: BAD_OPTION where there is none, or its size is open.
+    """
+    if len(ports) != 1 or len(ports[0].shape) != _IMAGE:
+        raise BAD_OPTION.error(
+            "--aipp is for models with one input of four axes, "
+            f"found {', '.join(format_shape(port.shape) for port in ports)}",
+            help="save the samples as arrays of all inputs",
+        )
+    dims = ports[0].shape
+    shape = (1 if dims[0] is None else dims[0], *dims[1:])
+    known = tuple(dim for dim in shape if dim is not None)
+    if len(known) != _IMAGE:
+        raise BAD_OPTION.error(
+            f"pictures for {ports[0].name!r} need its size, which is {format_shape(dims)}",
+            help=f'give it with --input-shape "{ports[0].name}:..."',
+        )
+    return ports[0], known
