@@ -116,7 +116,7 @@ class _ErrorWriter:
         made.input[0], made.input[1] = data, weights
         made.output[0] = f"{self._base}/result"
         self._graph.node.append(made)
-        return made.output[0]
+        return str(made.output[0])
 
     def _mean(self, name: str, axes: list[int], output: str) -> str:
         """Write the mean over `axes`."""
