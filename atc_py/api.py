@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from atc_py.check.findings import CheckReport
     from atc_py.results.fixing import Fixing
     from atc_py.results.quantization import Quantization
+    from atc_py.source.outline import ModelOutline
 
 __all__ = ["Model", "check_models", "convert", "fix_model", "load", "quantize_model"]
 
@@ -41,6 +42,7 @@ def check_models(
     soc: str = "sim",
     input_shape: str | Mapping[str, Sequence[int]] = "",
     op_specs: str | os.PathLike[str] | None = None,
+    outlines: dict[str, ModelOutline] | None = None,
     **precision: Unpack[PrecisionChoice],
 ) -> CheckReport:
     """Check every node of ONNX models against the operator list, and its dtypes against kernels.
@@ -51,6 +53,7 @@ def check_models(
         input_shape: dims for inputs, by name, or the text form `"x:1,3,224,224;y:..."`. What
             the models leave open and no shape fixes is not guessed: rules on it are undecided.
         op_specs: folder of specifications that replace or extend the built-in ones.
+        outlines: takes the graph of each file that can be read, by its path; reports draw it.
         **precision: as in `convert`. Of several models, one at least must have each name that the
             finer controls use.
 
@@ -72,7 +75,7 @@ def check_models(
         precision=precision_options(precision),
     )
     paths = [models] if isinstance(models, str | os.PathLike) else models
-    return check_files([Path(path) for path in paths], options)
+    return check_files([Path(path) for path in paths], options, outlines)
 
 
 def quantize_model(  # noqa: PLR0913  (keywords, each of them an option)

@@ -34,6 +34,7 @@ _SUMMARIES = {
     "kernels": "List the kernels of MODEL, an offline model or an ONNX model to compile.",
     "ops": "Look up the operators that atc-py knows.",
     "profile": "Estimate the time and memory of MODEL, an ONNX file or an offline model.",
+    "report": "Write one page about MODEL, an ONNX file or an offline model: all that atc-py finds out.",
     "quantize": "Write MODEL, a quantized ONNX file, in another form.",
     "run": "Run MODEL, an offline model, on the simulated NPU.",
 }

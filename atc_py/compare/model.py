@@ -30,6 +30,7 @@ from atc_py.options.compile_options import AUTO
 from atc_py.options.ranges import refuse_ranges
 from atc_py.package.reader import open_model
 from atc_py.results.cann_nodes import read_semantics
+from atc_py.results.compiled_model import compiled_model
 from atc_py.results.picture_inputs import AIPP
 from atc_py.running.feeds import odd_feeds, read_feeds
 from atc_py.running.model import ports_of
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from atc_py.compare.own_errors import Suspect
     from atc_py.compare.paired_run import Feeds, Original
     from atc_py.package.reader import OfflineModel
+    from atc_py.results.compiled_model import CompiledModel
     from atc_py.results.layer import OwnError
     from atc_py.results.layer_comparison import LayerComparison
 
@@ -80,6 +82,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     histograms: bool = False,
     device: str = DEVICES[0],
     aipp_settings: str | os.PathLike[str] | None = None,
+    compiled: list[CompiledModel] | None = None,
     on_stage: Callable[[str], None] | None = None,
     **precision: Unpack[CompareChoice],
 ) -> LayerComparison:
@@ -100,6 +103,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
         histograms: also sample every layer's values, for histograms of the worst ones.
         device: what runs the compiled model: `sim`, or `ort`, which is faster.
         aipp_settings: file with the settings of dynamic AIPP; random pictures are taken whole without.
+        compiled: takes the compiled model.
         on_stage: called with the name of each stage as it begins.
         **precision: ATC's finer controls, and rules that fix the model; see `CompareChoice`.
 
@@ -112,7 +116,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     chosen = cast("ConvertChoice", {"precision_mode": precision_mode, **precision})
     compilation = Compilation(Path(model), soc, input_shape, op_specs, chosen)
     data, draws = (inputs, optional_path(aipp_settings)), (samples, seed)
-    shown = histograms, device, targets or {}
+    shown = histograms, device, targets or {}, compiled
     return _compared(compilation, data, draws, shown, (suggest, suggest_trials), on_stage)
 
 
@@ -120,14 +124,16 @@ def _compared(
     compilation: Compilation,
     data: tuple[Mapping[str, Array] | Iterable[str], Path | None],
     draws: tuple[int, int],
-    shown: tuple[bool, str, Mapping[str, float]],
+    shown: tuple[bool, str, Mapping[str, float], list[CompiledModel] | None],
     search: tuple[Mapping[str, float] | None, int],
     on_stage: Callable[[str], None] | None,
 ) -> LayerComparison:
     """Compile and compare; the arguments are those of a session, what it shows, and a search."""
     with work_folder() as folder, _compiled_model(compilation, folder, on_stage) as package:
         session = _Session(compilation, package, folder, data, draws)
-        session.histograms, session.device, session.targets = shown
+        session.histograms, session.device, session.targets, kept = shown
+        if kept is not None:
+            kept.append(compiled_model(package))
         return session.suggested(*search, on_stage)
 
 

@@ -11,6 +11,7 @@ from atc_py.check.kept import with_kept
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_INPUT_SHAPE
 from atc_py.frontend.folding.survey import surveyed
+from atc_py.frontend.reading.outline import outline_of
 from atc_py.frontend.reading.read import read_model
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, format_input_shapes
 from atc_py.passes.precision.control_files import find_controls
@@ -37,13 +38,23 @@ if TYPE_CHECKING:
     from atc_py.passes.precision.controls import Controls
     from atc_py.pipeline.proposal.judging import Judge, Judgment
     from atc_py.source import SourceModel
+    from atc_py.source.outline import ModelOutline
     from atc_py.tensor.shapes import Shape
 
 __all__ = ["check_files"]
 
 
-def check_files(models: Sequence[Path], options: CheckOptions) -> CheckReport:
+def check_files(
+    models: Sequence[Path],
+    options: CheckOptions,
+    outlines: dict[str, ModelOutline] | None = None,
+) -> CheckReport:
     """Check every one of `models`; one that cannot be read does not stop the others.
+
+    Args:
+        models: the files.
+        options: how they would be compiled.
+        outlines: takes the outline of each file that can be read, by its path.
 
     Raises:
         AtcError: UNKNOWN_SOC, NO_BFLOAT16; BAD_INPUT_SHAPE for shapes that fit no input of any
@@ -71,6 +82,8 @@ def check_files(models: Sequence[Path], options: CheckOptions) -> CheckReport:
         judge = judge_of(options, soc, specs)
         suggest = partial(advise, file, shapes, judge)
         survey = surveyed(file, shapes, quant_bias=options.precision.quant_bias, suggest=suggest)
+        if outlines is not None:
+            outlines[str(path)] = outline_of(file, survey.model)
         controls = _controls(options, file, survey.model, unmatched)
         only_atc = options.precision.only_atc_passes
         trial = TrialCompilation(
