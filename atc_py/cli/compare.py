@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from atc_py.diag import Diagnostic
     from atc_py.options.gears import Gears
+    from atc_py.results.compiled_model import CompiledModel
     from atc_py.results.layer_comparison import LayerComparison
 
 __all__ = ["compare"]
@@ -110,20 +111,26 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     """
     import atc_py
     from atc_py.compare.targets import missed_by_all, missed_targets, read_targets
+    from atc_py.pipeline.outline import outline_for
+    from atc_py.report.layers.formats import render_layers
 
     form, least = options.report_format(form, as_json=as_json), read_targets(targets)
     path, keep = _files(model, output, suggest)
     if gears is not None:
         _compare_gears(context, model, gears, form, path, least, keep, **settings)
         return
+    compiled: list[CompiledModel] | None = [] if form == "html" else None
     with progress(quiet=form == "json", lines=keep is not None) as on_stage:
         done = atc_py.compare_model(
             model, input_shape=input_shape, targets=least, suggest=None if keep is None else least,
-            suggest_trials=suggest_trials, histograms=form == "html", on_stage=on_stage, **settings,
+            suggest_trials=suggest_trials, histograms=form == "html", compiled=compiled,
+            on_stage=on_stage, **settings,
         )  # fmt: skip
     written = _suggestion_line(done, keep)
     findings = [*missed_targets(done, least), *missed_by_all(done)]
-    _report(done, findings, form, path, as_json=as_json)
+    graphs = (outline_for(model, input_shape), compiled[0]) if compiled else (None, None)
+    text = render_layers(form, done, findings, *graphs)
+    _report(done, text, form, path, as_json=as_json)
     if not as_json:
         _close(written if form == "text" or path is not None else "", (*done.warnings, *findings))
     if findings:
@@ -215,17 +222,9 @@ def _write(text: str, path: Path) -> None:
 
 
 def _report(
-    done: LayerComparison,
-    findings: Iterable[Diagnostic],
-    form: str,
-    path: Path | None,
-    *,
-    as_json: bool,
+    done: LayerComparison, text: str, form: str, path: Path | None, *, as_json: bool
 ) -> None:
     """Print the report, or write it and print its first lines; as JSON it is printed in any case."""
-    from atc_py.report.layers.formats import render_layers
-
-    text = render_layers(form, done, findings)
     if path is not None:
         _write(text, path)
     if path is not None and not as_json:

@@ -111,7 +111,7 @@ def report(  # noqa: PLR0913  (one parameter an option)
     context.exit(_close(done, path))
 
 
-def _given(context: click.Context) -> dict[str, str]:
+def _given(context: click.Context) -> dict[str, tuple[str, ...]]:
     """Return the options on the command line that concern the model, as they are spelled."""
     from click.core import ParameterSource
 
@@ -122,17 +122,21 @@ def _given(context: click.Context) -> dict[str, str]:
         source = context.get_parameter_source(name)
         if name in left_out or source is not ParameterSource.COMMANDLINE:
             continue
-        spelled = max(parameter.opts, key=len)
+        spelled = next(each for each in parameter.opts if each.startswith("--"))
         value = context.params.get(name)
-        found[spelled] = _text(value)
+        is_flag = isinstance(parameter, click.Option) and parameter.is_flag
+        found[spelled] = () if is_flag else _texts(value)
     return found
 
 
-def _text(value: object) -> str:
-    """Return an option's value as text; empty for a flag."""
-    if isinstance(value, bool):
-        return ""
-    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+def _texts(value: object) -> tuple[str, ...]:
+    """Return an option's values as they are written on a command line."""
+    if isinstance(value, dict):
+        pairs = (
+            (name, each if isinstance(each, tuple) else (each,)) for name, each in value.items()
+        )
+        return tuple(f"{name}={':'.join(map(str, each))}" for name, each in pairs)
+    return tuple(map(str, value if isinstance(value, tuple) else (value,)))
 
 
 def _write(done: Overview, path: Path, language: str) -> None:

@@ -43,7 +43,7 @@ class OverviewOptions:
         targets: least figures of every output.
         fit: refitted factors of the cost model.
         compares: False to leave the comparison out.
-        given: options that were given, by name, for the page.
+        given: values of the options that were given, by name, for the page.
     """
 
     socs: Sequence[str] = ()
@@ -52,7 +52,7 @@ class OverviewOptions:
     targets: Mapping[str, float] = field(default_factory=dict)
     fit: Fit | None = None
     compares: bool = True
-    given: Mapping[str, str] = field(default_factory=dict)
+    given: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def overview_of(

@@ -25,7 +25,7 @@ class Overview:
 
     Attributes:
         model: the file.
-        options: options of the command that were given, by name.
+        options: values of the options that were given, by name; none for a flag.
         check: the findings of the check against the operator list.
         outline: the graph of the ONNX file.
         compiled: the model as compiled for the first SoC.
@@ -37,7 +37,7 @@ class Overview:
     """
 
     model: Path
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     check: CheckReport | None = None
     outline: ModelOutline | None = None
     compiled: CompiledModel | None = None

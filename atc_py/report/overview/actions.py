@@ -20,12 +20,15 @@ __all__ = ["actions_json"]
 
 _MOST = 5
 _GROUPS = 3
+_RUNNING = frozenset({"--input", "--samples", "--seed", "--device", "--fail-under", "--factors"})
+"""Options that a conversion does not take."""
+
 _WORTH = 0.05
 """Least share of the time for which a win is something to do."""
 
 
 def actions_json(
-    done: Overview, check: dict[str, Any] | None, wins: Sequence[Win]
+    done: Overview, check: dict[str, Any] | None, wins: Sequence[Win], *, is_sound: bool
 ) -> list[dict[str, object]]:
     """Return what to do first.
 
@@ -33,16 +36,14 @@ def actions_json(
         done: what is known.
         check: the check as the page shows it.
         wins: where time goes.
+        is_sound: True if it compiles.
     """
     found = [*_refused(done, check), *_imprecise(done), *_slow(done, wins), *_accurate(check)]
-    if not found and done.check is not None:
-        found.append(
-            _action(
-                both("Convert it: nothing stands against it.", "可直接转换：未发现障碍。"),
-                _command(done, "convert"),
-            )
-        )
-    return found[:_MOST]
+    found = found[:_MOST]
+    if is_sound and done.check is not None and len(found) < _MOST:
+        text = both("Convert it to an offline model.", "转换为离线模型。")
+        found.append(_action(text, _command(done, "convert")))
+    return found
 
 
 def _action(text: Both, command: str = "", node: str = "") -> dict[str, object]:
@@ -54,12 +55,20 @@ def _command(done: Overview, command: str, *words: str) -> str:
     """Return a command line about the model, quoted for a shell, with the options of this one."""
     given = [
         word
-        for name, value in done.options.items()
-        if name.startswith("--")
-        for word in ((name, value) if value else (name,))
+        for name, values in done.options.items()
+        if name not in _RUNNING or (command == "compare" and name != "--fail-under")
+        for word in _words(name, values if name != "--soc" else values[:1])
     ]
     parts = ["atc-py", command, str(done.model), *given, *words]
     return " ".join(shlex.quote(visible(each)) for each in parts)
+
+
+def _words(name: str, values: Sequence[str]) -> Iterator[str]:
+    """Yield an option as often as it has values; a flag once."""
+    if not values:
+        yield name
+    for value in values:
+        yield from (name, value)
 
 
 def _refused(done: Overview, check: dict[str, Any] | None) -> Iterator[dict[str, object]]:
@@ -144,7 +153,7 @@ def _first_failing(compared: LayerComparison, first: Layer) -> dict[str, object]
 def _slow(done: Overview, wins: Sequence[Win]) -> Iterator[dict[str, object]]:
     """Yield the largest wins of time."""
     for win in wins:
-        if win.share >= _WORTH:
+        if win.share >= _WORTH and win.helps:
             command = _command(done, "convert", "--why-not", win.pass_name) if win.pass_name else ""
             yield _action(win.text, command, f"k{win.node}")
 

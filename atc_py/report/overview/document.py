@@ -71,13 +71,17 @@ def overview_document(
         at: its position among the models of the check.
     """
     check = None if checks is None else check_json(checks, at)
-    wins = _wins(done)
+    wins, state = _wins(done), _state(done, check)
     return {
         "path": name_text(str(done.model)),
         "facts": _facts(done),
-        "options": {name_text(key): name_text(text) for key, text in done.options.items()},
-        "state": _state(done, check),
-        "actions": actions_json(done, check, wins),
+        "options": [
+            name_text(f"{name} {value}")
+            for name, values in done.options.items()
+            for value in values or ("",)
+        ],
+        "state": state,
+        "actions": actions_json(done, check, wins, is_sound=state == "compiles"),
         "check": check,
         "refusals": [diagnostic_json(found) for found in done.refusals],
         "not_compared": [diagnostic_json(found) for found in done.not_compared],

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from atc_py.report.check.open_dims import hint_text
 from atc_py.report.check.words import (
     LEVELS,
@@ -28,10 +30,14 @@ class BothChecks:
 
     Attributes:
         documents: the check in English, then in Chinese.
+        known: the one of them that was compared with a baseline, if any was.
     """
 
-    def __init__(self, english: CheckDocument, chinese: CheckDocument) -> None:
+    def __init__(
+        self, english: CheckDocument, chinese: CheckDocument, known: CheckDocument | None = None
+    ) -> None:
         self.documents = (english, chinese)
+        self.known = known or english
 
     def models(self, at: int) -> tuple[CheckedModel, CheckedModel]:
         """Return one model in both languages."""
@@ -51,7 +57,7 @@ def check_json(checks: BothChecks, at: int) -> dict[str, object]:
         "list": name_text(english.operator_list),
         "lists": both(lists_text(english, first, "en"), lists_text(chinese, second, "zh")),
         "soc_note": both(english.soc_note, chinese.soc_note),
-        "baseline": both(baseline_text(english), baseline_text(chinese)),
+        "baseline": both(*(baseline_text(_with_counts(each, checks)) for each in checks.documents)),
         "levels": {each.value: words_json(words) for each, words in LEVELS.items()},
         "counts": dict(first.counts),
         "node_counts": dict(first.node_counts),
@@ -70,8 +76,13 @@ def check_json(checks: BothChecks, at: int) -> dict[str, object]:
             [name_text(row.op), row.listed, row.nodes, dict(row.counts)] for row in first.operators
         ],
         "findings": [
-            _finding(one, two)
-            for one, two in zip(first.all_findings, second.all_findings, strict=True)
+            _finding(one, two, known=three.known)
+            for one, two, three in zip(
+                first.all_findings,
+                second.all_findings,
+                checks.known.models[at].all_findings,
+                strict=True,
+            )
         ],
         "verdicts": [
             [row.index, row.verdict] for row in first.network if row.verdict != "supported"
@@ -79,7 +90,12 @@ def check_json(checks: BothChecks, at: int) -> dict[str, object]:
     }
 
 
-def _finding(english: Found, chinese: Found) -> dict[str, object]:
+def _with_counts(document: CheckDocument, checks: BothChecks) -> CheckDocument:
+    """Return a document with the counts of the comparison with the baseline."""
+    return msgspec.structs.replace(document, baseline=checks.known.baseline)
+
+
+def _finding(english: Found, chinese: Found, *, known: bool) -> dict[str, object]:
     """Return a finding."""
 
     def pair(text: Callable[[Found], str]) -> Both:
@@ -102,7 +118,7 @@ def _finding(english: Found, chinese: Found) -> dict[str, object]:
         "when": pair(lambda each: each.when),
     }
     extras = {
-        "known": english.known,
+        "known": known,
         "taken_by": [*english.taken_by],
         "fixed_by": [*map(name_text, english.fixed_by)],
         "certainty": english.certainty,

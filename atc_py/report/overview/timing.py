@@ -10,7 +10,7 @@ from atc_py.report.overview.words import name_text
 from atc_py.report.profile.text import bound_text, calibration_tables, format_time
 
 if TYPE_CHECKING:
-    from atc_py.cost.network import KernelCost, NetworkCost
+    from atc_py.cost.network import KernelCost
     from atc_py.results.profile import GearCost, Profile, SocProfile
 
 __all__ = ["time_json"]

@@ -32,12 +32,14 @@ class Win(NamedTuple):
         text: what it is and why.
         node: name of a compiled node that it is about; "" for none.
         pass_name: the pass that nearly applied; "" for none.
+        helps: True if it says what can be done.
     """
 
     share: float
     text: Both
     node: str
     pass_name: str = ""
+    helps: bool = True
 
 
 def biggest_wins(cost: NetworkCost, report: Mapping[str, Any]) -> list[Win]:
@@ -159,4 +161,5 @@ def _slow_operators(cost: NetworkCost) -> Iterator[Win]:
             f"{len(kernels)} {op} kernels bound by {bound} take {share:.1%}: {why[0]}",
             f"{len(kernels)} 个 {op} 核受{_BOUNDS.get(bound, bound)}限制，占 {share:.1%}：{why[1]}",
         )
-        yield Win(share * (1 - min(use, 1.0)), text, slowest.name)
+        helps = bound in {"launch", "memory"}
+        yield Win(share * (1 - min(use, 1.0)), text, slowest.name, helps=helps)

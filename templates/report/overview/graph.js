@@ -291,6 +291,9 @@ class GraphView {
   }
 
   drawMap() {
+    const whole = this.x >= -1 && this.y >= -1 && this.x + this.layout.width * this.scale <= this.w + 1 && this.y + this.layout.height * this.scale <= this.h + 1;
+    this.map.hidden = whole;
+    if (whole) return;
     const pen = this.map.getContext("2d");
     pen.clearRect(0, 0, this.map.width, this.map.height);
     pen.drawImage(this.back, 0, 0);

@@ -91,7 +91,7 @@ function facts(app) {
     [t("file"), data.path], [t("producer"), known.producer], [t("opsets"), known.opsets ? Object.entries(known.opsets).map(([name, version]) => `${name} ${version}`).join(", ") : ""],
     [t("soc"), known.soc || known.check_soc], [t("mode"), known.mode || known.check_mode], [t("inputs"), ends("in")], [t("outputs"), ends("out")],
     [t("parameters"), known.parameters ? `${known.parameters.toLocaleString("en")} (${size(known.weight_bytes)})` : ""],
-    [t("options"), Object.entries(data.options).map(([name, value]) => `${name} ${value}`.trim()).join(" ")],
+    [t("options"), data.options.join(" ").trim()],
     [t("digest"), known.sha256 ? el("span", { class: "mono" }, known.sha256) : ""], [t("made"), `${app.document.made}, ${app.document.tool}`],
   ]);
 }
