@@ -109,7 +109,8 @@ def _errors(findings: Sequence[dict[str, Any]]) -> Iterator[dict[str, object]]:
             f"{first['op']}{times}: {first['message'][0]}. {first['help'][0]}",
             f"{first['op']}{times}：{first['message'][1]}。{first['help'][1]}",
         )
-        yield _action(text, "", "" if first["node"] is None else f"s{first['node']}")
+        node = "" if first["node"] is None else f"s{first['node']}"
+        yield _action(text, f"atc-py explain {first['code']}", node)
 
 
 def _imprecise(done: Overview) -> Iterator[dict[str, object]]:
@@ -122,18 +123,26 @@ def _imprecise(done: Overview) -> Iterator[dict[str, object]]:
             )
         return
     first = compared.first_failing
-    if first is None and compared.passed is not False:
+    if compared.passed is not False and not _failing_outputs(compared):
+        if first is not None and not compared.passed:
+            yield _first_failing(compared, first)
         return
     targets = [f"--fail-under={name}={least:g}" for name, least in compared.targets.items()]
     yield _action(
         both(
-            "Outputs or layers lose precision: search for the nodes to keep in float32.",
-            "输出或层的精度有损失：搜索应保持 float32 的节点。",
+            "Outputs lose precision: search for the nodes to keep in float32.",
+            "输出的精度有损失：搜索应保持 float32 的节点。",
         ),
         _command(done, "compare", *targets, "--suggest", "keep.txt"),
     )
     if first is not None:
         yield _first_failing(compared, first)
+
+
+def _failing_outputs(compared: LayerComparison) -> bool:
+    """Return True if an output fails, or the device did not come to it."""
+    outputs = [compared.layers[at] for at in compared.outputs.values()]
+    return bool(compared.stopped) or any(layer.faults for layer in outputs)
 
 
 def _first_failing(compared: LayerComparison, first: Layer) -> dict[str, object]:

@@ -8,14 +8,17 @@ import msgspec
 
 from atc_py.report.check.open_dims import hint_text
 from atc_py.report.check.words import (
+    CERTAINTIES,
     LEVELS,
     baseline_text,
+    fix_call,
     lists_text,
     observed_text,
     shape_option,
     verdict_text,
 )
 from atc_py.report.overview.words import Both, both, name_text, words_json
+from atc_py.spec.deviations import Certainty
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,6 +58,7 @@ def check_json(checks: BothChecks, at: int) -> dict[str, object]:
             verdict_text(first, "en", english.cann), verdict_text(second, "zh", chinese.cann)
         ),
         "list": name_text(english.operator_list),
+        "cann": english.cann,
         "lists": both(lists_text(english, first, "en"), lists_text(chinese, second, "zh")),
         "soc_note": both(english.soc_note, chinese.soc_note),
         "baseline": both(*(baseline_text(_with_counts(each, checks)) for each in checks.documents)),
@@ -90,6 +94,11 @@ def check_json(checks: BothChecks, at: int) -> dict[str, object]:
     }
 
 
+def _certainty(found: Found) -> Both | None:
+    """Return the grounds of what is said of CANN; None for other findings."""
+    return words_json(CERTAINTIES[Certainty(found.certainty)]) if found.certainty else None
+
+
 def _with_counts(document: CheckDocument, checks: BothChecks) -> CheckDocument:
     """Return a document with the counts of the comparison with the baseline."""
     return msgspec.structs.replace(document, baseline=checks.known.baseline)
@@ -121,6 +130,7 @@ def _finding(english: Found, chinese: Found, *, known: bool) -> dict[str, object
         "known": known,
         "taken_by": [*english.taken_by],
         "fixed_by": [*map(name_text, english.fixed_by)],
-        "certainty": english.certainty,
+        "fix_call": fix_call(english) if english.fixed_by else "",
+        "certainty": _certainty(english),
     }
     return found | {name: value for name, value in extras.items() if value}

@@ -7,7 +7,7 @@ function renderFindings(app) {
   const word = (level) => (check.levels[level] ? said(check.levels[level]) : level);
   const groups = new Map();
   check.findings.forEach((found) => {
-    const key = [found.level, found.rule || found.code, found.op, said(found.when)].join("|");
+    const key = [found.level, said(found.certainty || ""), found.rule || found.code, found.op, said(found.when)].join("|");
     groups.set(key, [...(groups.get(key) || []), found]);
   });
   const rank = (rows) => LEVELS.indexOf(rows[0].level);
@@ -45,7 +45,7 @@ function findingGroup(app, rows, word, isOpen) {
     return el("li", {}, node ? app.link(node, clip(name, 200)) : bdi(clip(name, 200)), where ? ` (${where})` : "", seen ? el("span", { class: "soft" }, " ", bdi(seen)) : "", found.known ? el("span", { class: "badge" }, t("known")) : "");
   });
   const facts = factList([
-    [t("first"), said(first.help)], [t("rule"), [first.rule, first.source].filter(Boolean).join(" · ")], [t("fixed_by"), (first.fixed_by || []).join(", ")], [t("taken_by"), (first.taken_by || []).join(", ")], ["", first.certainty || ""],
+    [t("first"), said(first.help)], [t("rule"), [first.rule, first.source].filter(Boolean).join(" · ")], [t("fixed_by"), first.fixed_by ? `${first.fix_call} (${first.fixed_by.join(", ")})` : ""], [t("taken_by"), (first.taken_by || []).join(", ")], [t("grounds"), first.certainty ? said(first.certainty) : ""],
   ]);
   return el("details", { class: "group", open: isOpen }, el("summary", {}, badge(first.level, word(first.level)), " ", bdi(first.op), " ", bdi(said(first.message)), ` ${first.code} `, rows.length > 1 ? el("span", { class: "badge" }, `${rows.length} ×`) : ""),
     el("div", {}, facts, el("ul", {}, nodes), rows.length > 200 ? el("p", { class: "soft" }, "…") : ""));

@@ -27,7 +27,8 @@ class App {
     this.soc = 0;
     const first = this.model.data.time ? this.model.data.time.socs.findIndex((soc) => soc.kernels) : 0;
     if (first > 0) { this.soc = first; this.model.readTime(first); }
-    this.selected = null;
+    const [first] = this.model.data.state === "refused" ? [...this.model.nodes.values()].filter((node) => node.level === "error") : [];
+    this.selected = first || null; // why it is refused, and where
     this.found = null;
     const { source, compiled, layers } = this.model;
     const sides = [source && "s", compiled && "c"].filter(Boolean);

@@ -49,7 +49,10 @@ class Model {
       return end;
     });
     const first = ends(inputs, "in");
-    const all = [...first, ...nodes, ...ends(outputs, "out")];
+    // Constants are listed where they are read; as boxes they would hide the network.
+    const drawn = nodes.filter((node) => !(node.op === "Constant" && !node.ins.length));
+    nodes.filter((node) => node.op === "Constant" && !node.ins.length).forEach((node) => node.outs.forEach((value) => { values[value].constant = true; maker.delete(value); }));
+    const all = [...first, ...drawn, ...ends(outputs, "out")];
     for (const node of all) {
       for (const value of new Set(node.ins)) {
         const made = maker.get(value);
@@ -59,7 +62,7 @@ class Model {
       }
       node.dtype = node.outs.length ? values[node.outs[0]].dtype : node.ins.length ? values[node.ins[0]].dtype : "";
     }
-    return { side, nodes: all, values, maker, count: nodes.length };
+    return { side, nodes: all, values, maker, count: drawn.length };
   }
 
   link() {

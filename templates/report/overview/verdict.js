@@ -89,7 +89,7 @@ function facts(app) {
   };
   return factList([
     [t("file"), data.path], [t("producer"), known.producer], [t("opsets"), known.opsets ? Object.entries(known.opsets).map(([name, version]) => `${name} ${version}`).join(", ") : ""],
-    [t("soc"), known.soc || known.check_soc], [t("mode"), known.mode || known.check_mode], [t("inputs"), ends("in")], [t("outputs"), ends("out")],
+    [t("soc"), known.soc || known.check_soc], [t("mode"), known.mode || known.check_mode], [t("cann"), data.check ? String(data.check.cann) : ""], [t("inputs"), ends("in")], [t("outputs"), ends("out")],
     [t("parameters"), known.parameters ? `${known.parameters.toLocaleString("en")} (${size(known.weight_bytes)})` : ""],
     [t("options"), data.options.join(" ").trim()],
     [t("digest"), known.sha256 ? el("span", { class: "mono" }, known.sha256) : ""], [t("made"), `${app.document.made}, ${app.document.tool}`],

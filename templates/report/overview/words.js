@@ -36,7 +36,7 @@ const WORDS = {
   share: ["share", "占比"], bound: ["bound by", "受限于"], use: ["use of peak", "峰值利用率"], moved: ["bytes", "字节"], launch: ["launch", "启动"],
   read: ["read", "读"], written: ["written", "写"], range: ["range", "范围"], original: ["original", "原模型"], device: ["device", "设备"],
   level: ["Level", "级别"], all: ["all", "全部"], rule: ["rule", "规则"], taken_by: ["taken by", "可用清单"], fixed_by: ["fixed by", "可改写"],
-  known: ["known", "已知"], no_findings: ["No findings.", "未发现问题。"], op_table: ["Operators", "算子"], not_listed: ["not listed", "不在清单中"],
+  grounds: ["grounds", "依据"], cann: ["CANN", "CANN"], known: ["known", "已知"], no_findings: ["No findings.", "未发现问题。"], op_table: ["Operators", "算子"], not_listed: ["not listed", "不在清单中"],
   find_in: ["Filter", "筛选"], shown_of: ["%1 of %2 shown", "显示 %1 / %2"], supported: ["supported", "支持"], unsupported: ["errors", "错误"],
   along: ["Error along the network", "沿网络的误差"], layer: ["layer", "层"], rel_error: ["relative error", "相对误差"], limit: ["failing above %1", "超过 %1 为失败"],
   k_failing: ["failing", "失败"], k_born: ["error introduced", "引入误差"], k_ok: ["layers", "各层"], k_over: ["overflow", "上溢"], k_under: ["underflow", "下溢"],
