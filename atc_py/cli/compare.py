@@ -111,8 +111,6 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     """
     import atc_py
     from atc_py.compare.targets import missed_by_all, missed_targets, read_targets
-    from atc_py.pipeline.outline import outline_for
-    from atc_py.report.layers.formats import render_layers
 
     form, least = options.report_format(form, as_json=as_json), read_targets(targets)
     path, keep = _files(model, output, suggest)
@@ -128,8 +126,7 @@ def compare(  # noqa: PLR0913  (one parameter an option)
         )  # fmt: skip
     written = _suggestion_line(done, keep)
     findings = [*missed_targets(done, least), *missed_by_all(done)]
-    graphs = (outline_for(model, input_shape), compiled[0]) if compiled else (None, None)
-    text = render_layers(form, done, findings, *graphs)
+    text = _rendered(form, done, findings, compiled, input_shape)
     _report(done, text, form, path, as_json=as_json)
     if not as_json:
         _close(written if form == "text" or path is not None else "", (*done.warnings, *findings))
@@ -219,6 +216,22 @@ def _write(text: str, path: Path) -> None:
 
     with atomic_write(path) as file:
         file.write(text.encode("utf-8"))
+
+
+def _rendered(
+    form: str,
+    done: LayerComparison,
+    findings: Iterable[Diagnostic],
+    compiled: list[CompiledModel] | None,
+    shapes: str,
+) -> str:
+    """Return the report in the form of that name; the page draws both graphs."""
+    from atc_py.pipeline.outline import outline_for
+    from atc_py.report.layers.formats import render_layers
+
+    if not compiled:
+        return render_layers(form, done, findings)
+    return render_layers(form, done, findings, outline_for(done.model, shapes), compiled[0])
 
 
 def _report(

@@ -93,7 +93,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
         inputs: arrays by name, or `name=file` texts, of pictures for AIPP; others get random data.
         samples: how often both are run, each time on other random data.
         seed: seed of the first sample's random data; the next ones count on from it.
-        soc: as in `convert`, and so are precision_mode, input_shape and op_specs.
+        soc: as in `convert`, and so are the next three.
         precision_mode: any of ATC's modes.
         input_shape: dims of inputs.
         op_specs: folder of specifications.
@@ -106,8 +106,6 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
         compiled: takes the compiled model.
         on_stage: called with the name of each stage as it begins.
         **precision: ATC's finer controls, and rules that fix the model; see `CompareChoice`.
-
-    Returns every layer, up to the kernel that invalid data stopped, and what has no counterpart.
 
     Raises:
         AtcError: from `convert`, for data that do not fit, REFERENCE_FAILED, DEVICE_FAILED.
@@ -128,7 +126,10 @@ def _compared(
     search: tuple[Mapping[str, float] | None, int],
     on_stage: Callable[[str], None] | None,
 ) -> LayerComparison:
-    """Compile and compare; the arguments are those of a session, what it shows, and a search."""
+    """Compile and compare; the arguments are those of a session, what it shows, and a search.
+
+    Returns every layer, up to the kernel that invalid data stopped, and what has no counterpart.
+    """
     with work_folder() as folder, _compiled_model(compilation, folder, on_stage) as package:
         session = _Session(compilation, package, folder, data, draws)
         session.histograms, session.device, session.targets, kept = shown

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from atc_py.pipeline.proposal.judging import Judge, Judgment
     from atc_py.source import SourceModel
     from atc_py.source.outline import ModelOutline
+    from atc_py.target import Soc
     from atc_py.tensor.shapes import Shape
 
 __all__ = ["check_files"]
@@ -69,10 +70,8 @@ def check_files(
     unmatched = _UnknownNames()
     checks: list[ModelCheck] = []
     for path in models:
-        try:
-            file = read_model(path, lenient=True)
-        except AtcError as error:
-            checks.append(_check_of_unread(path, error.diagnostics))
+        file = _read(path, checks)
+        if file is None:
             continue
         names = {each.name for each in file.inputs}
         shapes = options.input_shapes
@@ -80,18 +79,7 @@ def check_files(
             shapes = {name: shape for name, shape in shapes.items() if name in names}
         unused -= names
         judge = judge_of(options, soc, specs)
-        suggest = partial(advise, file, shapes, judge)
-        survey = surveyed(file, shapes, quant_bias=options.precision.quant_bias, suggest=suggest)
-        if outlines is not None:
-            outlines[str(path)] = outline_of(file, survey.model)
-        controls = _controls(options, file, survey.model, unmatched)
-        only_atc = options.precision.only_atc_passes
-        trial = TrialCompilation(
-            soc, options.precision_mode, controls, specs, only_atc_passes=only_atc
-        )
-        check, known = _apply_rules(trial, file, shapes, judge, survey)
-        judged = with_other_lists(check, survey.model, judge.conditions, options)
-        checks.append(with_kept(with_fixes(judged, file, judge, shapes, known), specs))
+        checks.append(_checked(file, shapes, judge, (soc, options, unmatched), outlines))
     if all(check.opsets for check in checks):  # a file that cannot be read may have the names
         unmatched.refuse()
         _refuse_unused(unused)
@@ -103,6 +91,38 @@ def check_files(
         options.precision.operator_list,
         options.precision.cann,
     )
+
+
+def _read(path: Path, checks: list[ModelCheck]) -> OnnxFile | None:
+    """Return a file; of one that cannot be read, add its check and return None."""
+    try:
+        return read_model(path, lenient=True)
+    except AtcError as error:
+        checks.append(_check_of_unread(path, error.diagnostics))
+        return None
+
+
+def _checked(
+    file: OnnxFile,
+    shapes: Mapping[str, Shape],
+    judge: Judge,
+    given: tuple[Soc, CheckOptions, _UnknownNames],
+    outlines: dict[str, ModelOutline] | None,
+) -> ModelCheck:
+    """Return the check of one file, with what other lists say and what rules would fix."""
+    soc, options, unmatched = given
+    suggest = partial(advise, file, shapes, judge)
+    survey = surveyed(file, shapes, quant_bias=options.precision.quant_bias, suggest=suggest)
+    if outlines is not None:
+        outlines[str(file.path)] = outline_of(file, survey.model)
+    controls = _controls(options, file, survey.model, unmatched)
+    only_atc = options.precision.only_atc_passes
+    trial = TrialCompilation(
+        soc, options.precision_mode, controls, judge.specs, only_atc_passes=only_atc
+    )
+    check, known = _apply_rules(trial, file, shapes, judge, survey)
+    judged = with_other_lists(check, survey.model, judge.conditions, options)
+    return with_kept(with_fixes(judged, file, judge, shapes, known), judge.specs)
 
 
 def _controls(

@@ -168,9 +168,10 @@ def test_ten_thousand_findings_fit() -> None:
 def test_template_that_is_missing_or_broken_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(AtcError) as missing, monkeypatch.context() as patched:
+    with monkeypatch.context() as patched:
         patched.setattr(html_page, "templates_dir", lambda: tmp_path)
-        html_of(mixed())
+        with pytest.raises(AtcError) as missing:
+            html_of(mixed())
     monkeypatch.setattr(module, "templates_dir", lambda: tmp_path)
     folder = tmp_path / "report" / "overview"
     folder.mkdir(parents=True)

@@ -6,7 +6,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from atc_py.report.escape import visible
-from atc_py.report.overview.words import Both, both
+from atc_py.report.overview.words import Both, both, name_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -48,7 +48,7 @@ def actions_json(
 
 def _action(text: Both, command: str = "", node: str = "") -> dict[str, object]:
     """Return an action; `node` is where it is in a graph."""
-    return {"text": text, "command": command, "node": node}
+    return {"text": text, "command": command, "node": name_text(node)}
 
 
 def _command(done: Overview, command: str, *words: str) -> str:

@@ -91,7 +91,7 @@ def overview_document(
         "kernels": _kernels(done),
         "precision": None if done.comparison is None else precision_json(done.comparison),
         "time": None if done.profile is None else time_json(done.profile),
-        "wins": [[win.share, win.text, win.node] for win in wins],
+        "wins": [[win.share, win.text, name_text(win.node)] for win in wins],
         "semantics": _semantics(done),
     }
 

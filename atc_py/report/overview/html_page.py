@@ -72,6 +72,6 @@ def document_html(models: Sequence[Mapping[str, object]], language: str = "en") 
 def _embedded(document: bytes) -> Markup:
     """Return JSON that no text in it can end the element around it, or begin another."""
     text = document.decode("utf-8")
-    for sign in "<>&\u2028\u2029":
+    for sign in "<\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return Markup(text)  # noqa: S704  (no `<` is left)

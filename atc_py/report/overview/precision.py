@@ -61,7 +61,8 @@ def _output(done: LayerComparison, name: str) -> dict[str, object]:
     }
     ranking = done.rankings.get(name)
     if ranking is not None:
-        found["classes"] = [ranking.top1, ranking.top5]
+        best = "" if ranking.top5 is None else f", top-5 {ranking.top5:.2%}"
+        found["classes"] = f"top-1 {ranking.top1:.2%}{best}"
     return found
 
 

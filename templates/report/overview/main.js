@@ -39,7 +39,7 @@ class App {
     this.views.s.setModel(this.model);
     this.views.c.setModel(this.model);
     this.render();
-    requestAnimationFrame(() => setTimeout(() => { this.drawGraphs(); this.follow(); }, 0));
+    requestAnimationFrame(() => setTimeout(() => { this.drawGraphs(); this.firstGraph = performance.now(); this.follow(); }, 0));
   }
 
   render() {

@@ -63,7 +63,7 @@ function outputTable(host, app, found) {
     const layer = output.layer === null ? null : app.model.layers[output.layer];
     const verdict = output.verdict ? badge(output.verdict === "passes" ? "passes" : "fails", output.verdict === "passes" ? t("passes") : output.verdict) : layer && layer.faults.length ? badge("fails", t("fails")) : layer ? badge("passes", t("passes")) : "";
     return [clip(output.name, 200), verdict, layer ? number(layer.cosine) : "-", layer ? number(layer.error) : "-", layer ? number(layer.snr) : "-", layer ? number(layer.maxAbs) : "-",
-      output.classes ? percent(output.classes[0]) : "-", output.reason ? `${t("not_compared")}: ${output.reason}` : layer ? layer.words : ""];
+      output.classes || "-", output.reason ? `${t("not_compared")}: ${output.reason}` : layer ? layer.words : ""];
   });
   plainTable(host, t("outputs_head"), [t("output"), t("verdict_col"), t("cosine"), t("rel_error"), t("snr"), t("max_abs"), t("classes"), t("from")], rows, [2, 3, 4, 5, 6]);
 }
