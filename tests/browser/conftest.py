@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import onnx
@@ -18,6 +17,7 @@ from tests.browser.networks import hostile_network, quantized_network, refused_n
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking"]
@@ -89,7 +89,7 @@ def show(browser: Any, pages: Callable[[str], Path]) -> Iterator[Callable[..., O
         page.on("pageerror", lambda error: console.append(f"error: {error}"))
         page.on("request", lambda sent: console.append(f"request: {sent.url}"))
         page.goto(pages(name).as_uri() + fragment)
-        page.wait_for_function("() => Object.values(atcReport.views).some((view) => view.layout)")
+        page.wait_for_function("() => atcReport.ready")
         return Opened(page, console)
 
     yield opened

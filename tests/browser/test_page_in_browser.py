@@ -42,9 +42,12 @@ def test_page_opens_without_error_and_does_not_scroll_sideways(
     assert opened.app("app.model.data.state") == state
 
 
-@pytest.mark.parametrize(("name", "count"), [("resnet50", 176), ("swin_t", 3581)])
-def test_graph_has_every_node_of_the_file(show: Show, name: str, count: int) -> None:
+@pytest.mark.parametrize(("name", "nodes"), [("resnet50", 176), ("swin_t", 3581)])
+def test_graph_has_every_node_of_the_file(show: Show, name: str, nodes: int) -> None:
     opened = show(name)
+    ops = opened.app("app.model.data.source.nodes.map((row) => row[2])")
+    assert len(ops) == nodes
+    count = nodes - ops.count("Constant")
     assert opened.app("app.model.source.count") == count
     opened.page.select_option("#which", "s")
     opened.page.select_option("#fold", "none")
@@ -244,11 +247,9 @@ def test_first_view_and_frames_are_fast(show: Show, name: str) -> None:
     first = opened.page.evaluate(
         "performance.getEntriesByName('first-contentful-paint')[0].startTime"
     )
-    graph = opened.app("app.firstGraph")
     opened.page.select_option("#which", "s")
     opened.page.select_option("#fold", "none")
     found = opened.page.evaluate(MEASURE)
-    print(f"{name}: first view {first:.0f} ms, graph {graph:.0f} ms, frames {found}")
     slack = float(os.environ.get("ATC_PY_SLACK", "1"))
     assert first < 1000 * slack
-    assert found["draw"] < 100 * slack
+    assert found["draw"] < 100 * slack, found

@@ -38,7 +38,7 @@ class Chart {
     this.box = el("div", { class: "chart" });
     host.append(this.box);
     const wide = Math.max(300, Math.min(1700, host.getBoundingClientRect().width || 900));
-    this.left = lanes ? 96 : 66;
+    this.left = lanes ? 96 : 78;
     this.width = wide - this.left - 16;
     this.height = lanes ? lanes.length * 24 : height;
     this.x = x;

@@ -27,8 +27,8 @@ class App {
     this.soc = 0;
     const first = this.model.data.time ? this.model.data.time.socs.findIndex((soc) => soc.kernels) : 0;
     if (first > 0) { this.soc = first; this.model.readTime(first); }
-    const [first] = this.model.data.state === "refused" ? [...this.model.nodes.values()].filter((node) => node.level === "error") : [];
-    this.selected = first || null; // why it is refused, and where
+    const [wrong] = this.model.data.state === "refused" ? [...this.model.nodes.values()].filter((node) => node.level === "error") : [];
+    this.selected = wrong || null; // why it is refused, and where
     this.found = null;
     const { source, compiled, layers } = this.model;
     const sides = [source && "s", compiled && "c"].filter(Boolean);
@@ -38,11 +38,19 @@ class App {
     this.color = bad ? "c_finding" : layers.some((layer) => layer.faults.length) ? "c_error" : "c_kind";
     this.views.s.setModel(this.model);
     this.views.c.setModel(this.model);
-    this.render();
-    requestAnimationFrame(() => setTimeout(() => { this.drawGraphs(); this.firstGraph = performance.now(); this.follow(); }, 0));
+    // The verdict is seen before the rest is made.
+    this.renderHead();
+    const turn = (this.turn || 0) + 1;
+    this.turn = turn;
+    const steps = [() => { this.drawGraphs(); this.firstGraph = performance.now(); this.panel.show(this.selected); }, () => this.renderRest(), () => this.follow()];
+    const next = () => { if (turn !== this.turn || !steps.length) return; steps.shift()(); later(next); };
+    const later = (action) => requestAnimationFrame(() => setTimeout(action, 0));
+    later(next);
   }
 
-  render() {
+  render() { this.renderHead(); this.renderRest(); }
+
+  renderHead() {
     const { data } = this.model;
     document.documentElement.lang = language ? "zh-CN" : "en";
     document.querySelectorAll("[data-t]").forEach((each) => { each.textContent = t(each.dataset.t); });
@@ -60,11 +68,14 @@ class App {
     for (const [id, has] of Object.entries(parts)) $(id).hidden = !has;
     $("parts").replaceChildren(...Object.keys(parts).filter((id) => parts[id]).map((id) => el("a", { href: `#${id}` }, t(id))));
     renderVerdict(this);
-    renderFindings(this);
-    this.charts = [];
     this.tools();
+  }
+
+  renderRest() {
+    renderFindings(this);
     this.panel.show(this.selected);
     this.drawParts();
+    this.ready = true;
   }
 
   drawParts() { this.charts = [...renderPrecision(this), ...renderTime(this)]; }

@@ -8,6 +8,7 @@ class Panel {
   show(node, box) {
     const { host } = this;
     host.scrollTop = 0;
+    this.box = box;
     if (!node) {
       host.replaceChildren(el("h3", { id: "panel-head" }, t("node")), el("p", { class: "soft" }, t("pick")));
       return;
