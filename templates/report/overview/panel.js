@@ -15,9 +15,10 @@ class Panel {
     }
     const graph = node.side === "s" ? this.app.model.source : this.app.model.compiled;
     host.replaceChildren(
-      el("h3", { id: "panel-head" }, bdi(clip(title(node), 2100))),
+      el("h3", { id: "panel-head" }, bdi(clip(title(node), 160))),
       box && box.key ? this.folded(box) : "",
       factList([
+        [t("name"), title(node).length > 160 ? el("div", { class: "long" }, bdi(title(node))) : ""],
         [t("operator"), node.end ? t(node.end === "in" ? "input" : "output") : node.op], [t("position"), node.index >= 0 ? String(node.index) : ""],
         [t("engine"), node.engine || ""], [t("kernel"), node.kernel || ""], [t("dtype_reason"), node.reason || ""],
         [t("show"), node.side === "s" ? t("source") : t("compiled")],

@@ -36,7 +36,7 @@ function errorChart(host, app, found) {
   });
   const limit = chart.atY(found.limit);
   chart.path(`M0 ${limit}H${chart.width}`, css("--s4"), { "stroke-dasharray": "6 4" });
-  const word = svg("text", { x: chart.width - 4, y: limit - 4, "text-anchor": "end" });
+  const word = svg("text", { x: 5, y: limit - 5, "text-anchor": "start" });
   word.textContent = t("limit", found.limit);
   chart.layer.append(word);
   const height = (layer) => (layer.value === Infinity ? 0 : Number.isNaN(layer.value) ? chart.height : chart.atY(layer.value));

@@ -28,7 +28,7 @@ const WORDS = {
   canvas: ["%1 graph: %2 boxes for %3 nodes", "%1图：%2 个框，共 %3 个节点"],
   hits: ["%1 found", "找到 %1 个"], no_hits: ["nothing found", "未找到"], input: ["input", "输入"], output: ["output", "输出"],
   pick: ["Select a node to see everything known about it.", "选择节点可查看其全部信息。"],
-  node: ["Node", "节点"], operator: ["Operator", "算子"], attributes: ["Attributes", "属性"], reads: ["Reads", "读取"], makes: ["Writes", "写出"],
+  node: ["Node", "节点"], name: ["Name", "名称"], operator: ["Operator", "算子"], attributes: ["Attributes", "属性"], reads: ["Reads", "读取"], makes: ["Writes", "写出"],
   became: ["Compiled to", "编译为"], origin: ["Computes nodes of the file", "对应文件中的节点"], none_linked: ["folded away: no node computes it", "已折叠：无对应节点"],
   error: ["Error", "误差"], errors: ["Error against the original", "与原模型的误差"], histogram: ["Magnitudes", "数值分布"], estimate: ["Estimate", "预估"], kernel: ["Kernel", "核"],
   storage: ["Storage", "存储"], stub: ["Kernel stub", "核代码"], dtype_reason: ["Dtype", "数据类型依据"], engine: ["Engine", "执行单元"],
