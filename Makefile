@@ -7,7 +7,7 @@ OUT ?= out
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all mutations check bench bench-large kernels fmt docs conformance networks trained deviations exports netron twin \
+.PHONY: help demo test test-all test-browser vendor mutations check bench bench-large kernels fmt docs conformance networks trained deviations exports netron twin \
         fuzz agree clean exec-programs \
         kill-sweep
 
@@ -42,6 +42,27 @@ test: $(VENV)/.dev ## Run the tests; of long sweeps a sample
 
 test-all: $(VENV)/.dev ## Run the tests with all sweeps whole
 	$(PYTEST) -m ""
+
+AXE_VERSION := 4.14.1
+$(OUT)/axe.min.js:
+	@mkdir -p $(OUT)/axe && cd $(OUT)/axe && npm pack --silent axe-core@$(AXE_VERSION) > /dev/null \
+	  && tar -xzf axe-core-$(AXE_VERSION).tgz && cp package/axe.min.js ../
+
+$(VENV)/.browser: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --editable '.[browser]'
+	@touch $@
+
+test-browser: $(VENV)/.browser $(OUT)/axe.min.js ## Open pages of reports in Chromium, which must be installed
+	OPENBLAS_NUM_THREADS=1 ATC_PY_AXE=$(OUT)/axe.min.js $(BIN)/python -m pytest -m browser tests/browser
+
+DAGRE_VERSION := 3.1.3
+VENDOR := templates/report/overview/vendor
+vendor: ## Get the library that lays out the graphs of reports again; npm is needed
+	@mkdir -p $(OUT)/dagre && cd $(OUT)/dagre && npm pack --silent @dagrejs/dagre@$(DAGRE_VERSION) > /dev/null \
+	  && tar -xzf dagrejs-dagre-$(DAGRE_VERSION).tgz
+	@cp $(OUT)/dagre/package/LICENSE $(VENDOR)/dagre.LICENSE.txt
+	@sed -e '/^\/\/# sourceMappingURL/d' -e 's/see dagre.min.js.LEGAL.txt/see dagre.LICENSE.txt/' \
+	  -e 's/\x01/\\x01/g' $(OUT)/dagre/package/dist/dagre.min.js > $(VENDOR)/dagre.min.js
 
 mutations: $(VENV)/.dev ## Put faults into a copy of the code one at a time; the tests must notice each
 	$(BIN)/python -m tests.mutations

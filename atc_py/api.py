@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from atc_py.results.fixing import Fixing
     from atc_py.results.float_quantization import FloatQuantization
     from atc_py.results.quantization import Quantization
+    from atc_py.source.outline import ModelOutline
 
 __all__ = [
     "Model",
@@ -47,7 +48,7 @@ __all__ = [
 ]
 
 
-def check_models(
+def check_models(  # noqa: PLR0913  (keywords, each of them an option)
     models: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
     soc: str = "sim",
@@ -55,6 +56,7 @@ def check_models(
     op_specs: str | os.PathLike[str] | None = None,
     processes: int | None = 1,
     on_stage: Callable[[str], None] | None = None,
+    outlines: dict[str, ModelOutline] | None = None,
     **precision: Unpack[PrecisionChoice],
 ) -> CheckReport:
     """Check every node of ONNX models against the operator list, and its dtypes against kernels.
@@ -69,6 +71,7 @@ def check_models(
             the program's main module anew, which must therefore do its work under
             `if __name__ == "__main__"`.
         on_stage: called with the number of models that are done, where there are several.
+        outlines: takes the graph of each file that can be read, by its path; reports draw it.
         **precision: as in `convert`. Of several models, one at least must have each name that the
             finer controls use.
 
@@ -99,7 +102,9 @@ def check_models(
         precision=precision_options(precision),
     )
     paths = [models] if isinstance(models, str | os.PathLike) else models
-    return check_files([Path(path) for path in paths], options, processes, on_stage)
+    return check_files(
+        [Path(path) for path in paths], options, processes, on_stage, outlines=outlines
+    )
 
 
 def quantize_model(  # noqa: PLR0913  (keywords, each of them an option)

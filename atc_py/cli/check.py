@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,11 +15,14 @@ from atc_py.options.compile_options import PrecisionMode
 from atc_py.system.one_thread import import_numpy
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from typing_extensions import Unpack
 
-    from atc_py.check.findings import Standing
+    from atc_py.check.findings import CheckReport, Standing
     from atc_py.options.choices import PrecisionChoice
     from atc_py.report.check.document import CheckDocument
+    from atc_py.source.outline import ModelOutline
 
 __all__ = ["check"]
 
@@ -100,18 +104,22 @@ def check(  # noqa: PLR0913  (one parameter an option)
     paths = model_paths(models)
     files = _files(output, check_report, paths)
     known = None if baseline is None else read_baseline(baseline)
+    outlines: dict[str, ModelOutline] | None = {} if form == "html" else None
     with progress(quiet=False) as on_stage:
         found = api.check_models(
             paths, soc=soc, input_shape=input_shape, op_specs=op_specs, processes=None,
-            on_stage=on_stage, **precision,
+            on_stage=on_stage, outlines=outlines, **precision,
         )  # fmt: skip
     document = check_document(found, lang, known)
     limit = Standing(fail_on)
-    _write(document, files, form, limit, verbose=verbose)
+    rendered = partial(_rendered, form, document, limit, found, outlines)
+    _write(document, files, partial(rendered, verbose=verbose))
     if "--output" in files and not as_json:
         _print_lines(document, files["--output"])
+    elif form == "text":
+        _print_text(document, verbose=verbose)
     else:
-        _print(document, form, limit, verbose=verbose)
+        print_bytes(rendered().encode("utf-8"))
     context.exit(exit_status(document, limit))
 
 
@@ -137,19 +145,35 @@ def _files(output: str | None, check_report: str | None, models: list[Path]) -> 
     return files
 
 
-def _write(
-    document: CheckDocument, files: dict[str, Path], form: str, limit: Standing, *, verbose: bool
-) -> None:
+def _rendered(
+    form: str,
+    document: CheckDocument,
+    limit: Standing,
+    found: CheckReport,
+    outlines: Mapping[str, ModelOutline] | None,
+    *,
+    verbose: bool = False,
+) -> str:
+    """Return the report in the form of that name."""
+    if form == "html":
+        from atc_py.report.overview.pages import check_html
+
+        return check_html(document, found, outlines)
+    from atc_py.report.check.formats import render_check
+
+    return render_check(form, document, limit, verbose=verbose)
+
+
+def _write(document: CheckDocument, files: dict[str, Path], rendered: Callable[[], str]) -> None:
     """Write the files, or none of them if one cannot be opened."""
     if not files:
         return
     from atc_py.report.check.atc_lines import check_atc
-    from atc_py.report.check.formats import render_check
     from atc_py.system.atomic_files import atomic_write
 
     texts = {}
     if "--output" in files:
-        texts["--output"] = render_check(form, document, limit, verbose=verbose)
+        texts["--output"] = rendered()
     if "--check-report" in files:
         texts["--check-report"] = check_atc(document)
     with ExitStack() as stack:
@@ -167,15 +191,10 @@ def _print_lines(document: CheckDocument, path: Path) -> None:
         print_line(line)
 
 
-def _print(document: CheckDocument, form: str, limit: Standing, *, verbose: bool) -> None:
-    """Print the report to standard output."""
+def _print_text(document: CheckDocument, *, verbose: bool) -> None:
+    """Print the report to standard output as text."""
     from atc_py.report.check.text import check_blocks
 
-    if form != "text":
-        from atc_py.report.check.formats import render_check
-
-        print_bytes(render_check(form, document, limit).encode("utf-8"))
-        return
     for block in check_blocks(document, verbose=verbose):
         if isinstance(block, str):
             print_line(block)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from atc_py.diag import Diagnostic
     from atc_py.options.gears import Gears
+    from atc_py.results.compiled_model import CompiledModel
     from atc_py.results.layer_comparison import LayerComparison
 
 __all__ = ["compare"]
@@ -121,14 +122,17 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     if gears is not None:
         _compare_gears(context, model, gears, form, path, least, keep, **settings)
         return
+    compiled: list[CompiledModel] | None = [] if form == "html" else None
     with progress(quiet=form == "json", lines=keep is not None) as on_stage:
         done = atc_py.compare_model(
             model, input_shape=input_shape, targets=least, suggest=None if keep is None else least,
-            suggest_trials=suggest_trials, histograms=form == "html", on_stage=on_stage, **settings,
+            suggest_trials=suggest_trials, histograms=form == "html", compiled=compiled,
+            on_stage=on_stage, **settings,
         )  # fmt: skip
     written = _suggestion_line(done, keep)
     findings = [*missed_targets(done, least), *missed_by_all(done)]
-    _report(done, findings, form, path, as_json=as_json)
+    text = _rendered(form, done, findings, compiled, input_shape)
+    _report(done, text, form, path, as_json=as_json)
     if not as_json:
         _close(written if form == "text" or path is not None else "", (*done.warnings, *findings))
     if findings:
@@ -219,18 +223,26 @@ def _write(text: str, path: Path) -> None:
         file.write(text.encode("utf-8"))
 
 
-def _report(
+def _rendered(
+    form: str,
     done: LayerComparison,
     findings: Iterable[Diagnostic],
-    form: str,
-    path: Path | None,
-    *,
-    as_json: bool,
-) -> None:
-    """Print the report, or write it and print its first lines; as JSON it is printed in any case."""
+    compiled: list[CompiledModel] | None,
+    shapes: str,
+) -> str:
+    """Return the report in the form of that name; the page draws both graphs."""
+    from atc_py.pipeline.outline import outline_for
     from atc_py.report.layers.formats import render_layers
 
-    text = render_layers(form, done, findings)
+    if not compiled:
+        return render_layers(form, done, findings)
+    return render_layers(form, done, findings, outline_for(done.model, shapes), compiled[0])
+
+
+def _report(
+    done: LayerComparison, text: str, form: str, path: Path | None, *, as_json: bool
+) -> None:
+    """Print the report, or write it and print its first lines; as JSON it is printed in any case."""
     if path is not None:
         _write(text, path)
     if path is not None and not as_json:

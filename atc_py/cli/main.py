@@ -20,7 +20,6 @@ from atc_py.diag.language import speak, wanted_language
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-
     from click.shell_completion import CompletionItem
 
 __all__ = ["cli", "main", "signal_status"]
@@ -42,6 +41,7 @@ _SUMMARIES = {
     "kernels": "List the kernels of MODEL, an offline model or an ONNX model to compile.",
     "ops": "Look up the operators that atc-py knows.",
     "profile": "Estimate the time and memory of MODEL, an ONNX file or an offline model.",
+    "report": "Write one page about MODEL, an ONNX file or an offline model: all that atc-py finds out.",
     "quantize": "Write MODEL, a quantized ONNX file, in another form.",
     "run": "Run MODEL, an offline model, on the simulated NPU.",
     "socs": "List the SoCs that --soc takes: family, cores, clock, memory, dtypes of the cube.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,11 @@ from atc_py.cli.gear_options import gear_choice
 from atc_py.options.compile_options import PrecisionMode
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from atc_py.cost.calibration import Calibration
     from atc_py.options.gear_choice import GearChoice
+    from atc_py.results.compiled_model import CompiledModel
     from atc_py.results.profile import Profile
 
 __all__ = ["profile"]
@@ -97,10 +101,12 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     if model is None:
         _show_calibration(done, form)
         return
-    found = profile_model(model, socs, fit, done, gear, **compiling)
+    compiled: list[CompiledModel] | None = [] if form == "html" else None
+    found = profile_model(model, socs, fit, done, gear, compiled, **compiling)
     if traced is not None:
         _write_trace(found, traced)
-    _show_report(found, form, report, as_json=as_json)
+    shapes = compiling["input_shape"]
+    _show_report(found, form, report, partial(_rendered, form, found, compiled, shapes), as_json)
 
 
 def _outputs(
@@ -164,17 +170,36 @@ def _write_trace(done: Profile, path: Path) -> None:
         file.write(trace_json(done.costs[0]).encode())
 
 
-def _show_report(done: Profile, form: str, path: Path | None, *, as_json: bool) -> None:
+def _rendered(form: str, done: Profile, compiled: list[CompiledModel] | None, shapes: str) -> str:
+    """Return the report in the form of that name."""
+    if form == "html":
+        from atc_py.pipeline.outline import outline_for
+        from atc_py.report.overview.pages import profile_html
+
+        return profile_html(
+            done, outline_for(done.model, shapes), compiled[0] if compiled else None
+        )
+    from atc_py.report.profile.formats import render_profile
+
+    return render_profile(form, done)
+
+
+def _show_report(
+    done: Profile,
+    form: str,
+    path: Path | None,
+    rendered: Callable[[], str],
+    as_json: bool,
+) -> None:
     """Print the report, or write it and print where it is; as JSON it is printed in any case."""
     from atc_py.report.escape import visible
-    from atc_py.report.profile.formats import render_profile
     from atc_py.report.profile.text import comparison_table, profile_tables, time_text
     from atc_py.system.atomic_files import atomic_write
 
     if path is None and form == "text":
         print_tables(profile_tables(done))
         return
-    data = render_profile(form, done).encode("utf-8")
+    data = rendered().encode("utf-8")
     if path is not None:
         with atomic_write(path) as file:
             file.write(data)

@@ -31,6 +31,7 @@ from atc_py.options.compile_options import AUTO
 from atc_py.options.ranges import refuse_ranges
 from atc_py.package.reader import open_model
 from atc_py.results.cann_nodes import read_semantics
+from atc_py.results.compiled_model import compiled_model
 from atc_py.results.picture_inputs import AIPP
 from atc_py.running.feeds import odd_feeds, read_feeds
 from atc_py.running.model import ports_of
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from atc_py.compare.own_errors import Suspect
     from atc_py.compare.paired_run import Feeds, Original
     from atc_py.package.reader import OfflineModel
+    from atc_py.results.compiled_model import CompiledModel
     from atc_py.results.layer import OwnError
     from atc_py.results.layer_comparison import LayerComparison
 
@@ -82,6 +84,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     device: str = DEVICES[0],
     aipp_settings: str | os.PathLike[str] | None = None,
     reference: str | os.PathLike[str] | None = None,
+    compiled: list[CompiledModel] | None = None,
     on_stage: Callable[[str], None] | None = None,
     **precision: Unpack[CompareChoice],
 ) -> LayerComparison:
@@ -92,7 +95,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
         inputs: arrays by name, or `name=file` texts, of pictures for AIPP; others get random data.
         samples: how often both are run, each time on other random data.
         seed: seed of the first sample's random data; the next ones count on from it.
-        soc: as in `convert`, and so are precision_mode, input_shape and op_specs.
+        soc: as in `convert`, and so are the next three.
         precision_mode: any of ATC's modes.
         input_shape: dims of inputs.
         op_specs: folder of specifications.
@@ -104,10 +107,9 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
         aipp_settings: file with the settings of dynamic AIPP; random pictures are taken whole without.
         reference: ONNX file that runs in place of the model, such as the float model of one on
             int8: values of equal names are compared.
+        compiled: takes the compiled model.
         on_stage: called with the name of each stage as it begins.
         **precision: ATC's finer controls, and rules that fix the model; see `CompareChoice`.
-
-    Returns every layer, up to the kernel that invalid data stopped, and what has no counterpart.
 
     Raises:
         AtcError: from `convert`, for data that do not fit, REFERENCE_FAILED, DEVICE_FAILED.
@@ -124,7 +126,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     other = optional_path(reference)
     compilation = Compilation(Path(model), soc, input_shape, op_specs, chosen, other)
     data, draws = (inputs, optional_path(aipp_settings)), (samples, seed)
-    shown = histograms, device, targets or {}
+    shown = histograms, device, targets or {}, compiled
     return _compared(compilation, data, draws, shown, (suggest, suggest_trials), on_stage)
 
 
@@ -132,15 +134,20 @@ def _compared(
     compilation: Compilation,
     data: tuple[Mapping[str, Array] | Iterable[str], Path | None],
     draws: tuple[int, int],
-    shown: tuple[bool, str, Mapping[str, float]],
+    shown: tuple[bool, str, Mapping[str, float], list[CompiledModel] | None],
     search: tuple[Mapping[str, float] | None, int],
     on_stage: Callable[[str], None] | None,
 ) -> LayerComparison:
-    """Compile and compare; the arguments are those of a session, what it shows, and a search."""
+    """Compile and compare; the arguments are those of a session, what it shows, and a search.
+
+    Returns every layer, up to the kernel that invalid data stopped, and what has no counterpart.
+    """
     with work_folder() as folder, _compiled_model(compilation, folder, on_stage) as package:
         session = _Session(compilation, package, folder, data, draws)
-        session.histograms, session.device, session.targets = shown
+        session.histograms, session.device, session.targets, kept = shown
         session.on_stage = on_stage
+        if kept is not None:
+            kept.append(compiled_model(package))
         return session.suggested(*search, on_stage)
 
 

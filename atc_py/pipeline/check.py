@@ -11,6 +11,7 @@ from atc_py.check.kept import with_kept
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_INPUT_SHAPE
 from atc_py.frontend.folding.survey import surveyed
+from atc_py.frontend.reading.outline import outline_of
 from atc_py.frontend.reading.read import read_model
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, format_input_shapes
 from atc_py.passes.precision.control_files import find_controls
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from atc_py.passes.precision.controls import Controls
     from atc_py.pipeline.proposal.judging import Judge, Judgment
     from atc_py.source import SourceModel
+    from atc_py.source.outline import ModelOutline
     from atc_py.tensor.shapes import Shape
 
 __all__ = ["check_files", "checked_file"]
@@ -48,6 +50,8 @@ def check_files(
     options: CheckOptions,
     processes: int | None = 1,
     on_stage: Callable[[str], None] | None = None,
+    *,
+    outlines: dict[str, ModelOutline] | None = None,
 ) -> CheckReport:
     """Check every one of `models`; one that cannot be read does not stop the others.
 
@@ -56,6 +60,7 @@ def check_files(
         options: the user's options.
         processes: how many may share the work; None for what pays.
         on_stage: called with the number of models that are done, where there are several.
+        outlines: takes the outline of each file that can be read, by its path.
 
     Raises:
         AtcError: UNKNOWN_SOC, NO_BFLOAT16; BAD_INPUT_SHAPE for shapes that fit no input of any
@@ -70,13 +75,16 @@ def check_files(
     unmatched = _UnknownNames()
     checks: list[ModelCheck] = []
     several = len(models) > 1
-    for done in checked_files(models, options, checked_file, processes):
+    check = partial(checked_file, outlined=outlines is not None)
+    for path, done in zip(models, checked_files(models, options, check, processes), strict=True):
         checks.append(done.check)
         if on_stage is not None and several:
             on_stage(f"{len(checks)} of {len(models)} models")
         if done.names is not None:
             unused -= done.names
             unmatched.meet(done.unknown)
+        if outlines is not None and done.outline is not None:
+            outlines[str(path)] = done.outline
     if all(check.opsets for check in checks):  # a file that cannot be read may have the names
         unmatched.refuse()
         _refuse_unused(unused)
@@ -91,8 +99,16 @@ def check_files(
     )
 
 
-def checked_file(path: Path, options: CheckOptions, *, alone: bool) -> FileCheck:
+def checked_file(
+    path: Path, options: CheckOptions, *, alone: bool, outlined: bool = False
+) -> FileCheck:
     """Check one model; where others are checked as well, it need not have every input named.
+
+    Args:
+        path: of the file.
+        options: of the check.
+        alone: the only file that is checked.
+        outlined: return the outline of the file, too.
 
     Raises:
         AtcError: as `check_files` for this one model.
@@ -115,7 +131,9 @@ def checked_file(path: Path, options: CheckOptions, *, alone: bool) -> FileCheck
     trial = TrialCompilation(soc, options.precision_mode, controls, specs, only_atc_passes=only_atc)
     check, known = _apply_rules(trial, file, shapes, judge, survey)
     judged = with_other_lists(check, survey.model, judge.conditions, options)
-    return FileCheck(with_fixes(judged, file, judge, shapes, known), names, tuple(unknown))
+    fixable = with_fixes(judged, file, judge, shapes, known)
+    outline = outline_of(file, survey.model) if outlined else None
+    return FileCheck(fixable, names, tuple(unknown), outline)
 
 
 def _controls(

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from atc_py.check.findings import ModelCheck
     from atc_py.diag import Diagnostic
     from atc_py.options.compile_options import CheckOptions
+    from atc_py.source.outline import ModelOutline
 
     class CheckOfFile(Protocol):
         """The check of one file, a function of a module."""
@@ -39,11 +40,13 @@ class FileCheck(NamedTuple):
         check: what was found.
         names: the model's inputs; None for a file that cannot be read.
         unknown: names in the finer controls that it does not have.
+        outline: of its graph; None where nobody asked for it.
     """
 
     check: ModelCheck
     names: frozenset[str] | None = None
     unknown: tuple[Diagnostic, ...] = ()
+    outline: ModelOutline | None = None
 
 
 def checked_files(

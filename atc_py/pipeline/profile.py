@@ -13,6 +13,7 @@ from atc_py.diag import AtcError, ExitCode
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.pipeline.opened import opened_model
 from atc_py.results.cann_nodes import read_semantics
+from atc_py.results.compiled_model import compiled_model
 from atc_py.results.profile import GearCost, Profile, SocProfile
 from atc_py.target import find_soc
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from atc_py.cost.estimate import Fit
     from atc_py.options.gear_choice import GearChoice
     from atc_py.package.reader import OfflineModel
+    from atc_py.results.compiled_model import CompiledModel
 
 __all__ = ["calibration_of", "fit_of", "profile_model"]
 
@@ -66,6 +68,7 @@ def profile_model(
     fit: Fit | None = None,
     calibration: Calibration | None = None,
     gear: GearChoice | None = None,
+    compiled: list[CompiledModel] | None = None,
     **options: Any,
 ) -> Profile:
     """Estimate what a model costs.
@@ -76,6 +79,7 @@ def profile_model(
         fit: refitted factors, or None for the built-in ones.
         calibration: where they come from, for the report.
         gear: the gear of an offline model with gears; None for the largest.
+        compiled: takes the compiled model of each SoC.
         **options: as `atc_py.convert` takes them; without meaning for an offline model.
 
     Raises:
@@ -91,7 +95,7 @@ def profile_model(
         True
     """
     path = Path(path)
-    options["gear"] = gear
+    options |= {"gear": gear, "compiled": compiled}
     names = list(dict.fromkeys(find_soc(name).name for name in socs or (_DEFAULT,)))
     named = bool(socs)
     if len(names) == 1:
@@ -108,11 +112,15 @@ def _model_on_soc(
     path: Path, name: str, fit: Fit | None, options: dict[str, Any], *, named: bool
 ) -> SocProfile:
     """Return the model on one SoC; an offline model must be for it where the user `named` it."""
+    compiled: list[CompiledModel] | None = options["compiled"]
+    options = {key: value for key, value in options.items() if key != "compiled"}
     with opened_model(path, soc=name, **options) as model:
         if named and model.description.soc != name:
             raise _of_another(path, model.description.soc, name)
         if model.path == path:
             _check(model)
+        if compiled is not None:
+            compiled.append(compiled_model(model))
         cost = network_cost(model.description, fit)
         semantics = read_semantics(model.report, str(path))
         gears = _gear_costs(model, fit)

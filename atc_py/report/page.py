@@ -15,12 +15,13 @@ from atc_py.report.escape import visible
 from atc_py.system.resources import templates_dir
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 __all__ = ["render_page"]
 
 
-def render_page(name: str, *, base: str = "", **context: Any) -> str:
+def render_page(name: str, *, base: str = "", scripts: Sequence[str] = (), **context: Any) -> str:
     """Render `templates/report/<name>.html.j2` with `<name>.css` and `<name>.js` inlined.
 
     The template has these as `style` and `script`, and as `policy` what a browser may load.
@@ -28,6 +29,7 @@ def render_page(name: str, *, base: str = "", **context: Any) -> str:
     Args:
         name: of the page.
         base: page whose style comes before that of the page, and whose script is used; "" for none.
+        scripts: the page's scripts, which the template has as `scripts`, in place of `<name>.js`.
         **context: what the template shows.
 
     Raises:
@@ -43,9 +45,14 @@ def render_page(name: str, *, base: str = "", **context: Any) -> str:
         finalize=_shown_names,
     )
     try:
-        style, script = _source(folder / f"{name}.css"), _source(folder / f"{base or name}.js")
+        style = _source(folder / f"{name}.css")
         style = _source(folder / f"{base}.css") + style if base else style
         page = environment.get_template(template)
+        if scripts:
+            policy = _policy(style, *scripts)
+            texts = [Markup(each) for each in scripts]  # noqa: S704  (the project's own files)
+            return page.render(style=style, scripts=texts, policy=policy, **context)
+        script = _source(folder / f"{base or name}.js")
         return page.render(style=style, script=script, policy=_policy(style, script), **context)
     except (TemplateError, OSError) as error:
         missing = isinstance(error, TemplateNotFound)
@@ -67,12 +74,12 @@ def _source(path: Path) -> Markup:
     return Markup(path.read_text(encoding="utf-8"))  # noqa: S704  (no text of a model is in it)
 
 
-def _policy(style: str, script: str) -> str:
+def _policy(style: str, *scripts: str) -> str:
     """Return the content security policy: nothing is loaded, inline style and script are allowed."""
     parts = (
         "default-src 'none'",
         f"style-src '{_digest(style)}'",
-        f"script-src '{_digest(script)}'",
+        "script-src " + " ".join(f"'{_digest(each)}'" for each in scripts),
         "base-uri 'none'",
         "form-action 'none'",
     )

@@ -11,6 +11,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from tests.report.page_document import document_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -64,9 +66,9 @@ def test_every_format_says_it(atc: Atc, model: str) -> None:
     (run,) = atc("check", model, "--format", "sarif").json["runs"]
     assert run["properties"]["operatorList"] == "base"
     assert [each["properties"].get("takenBy") for each in run["results"]] == [["cann-9.0"], None]
-    page = atc("check", model, "--format", "html").out
-    assert "<dt>taken by</dt><dd>cann-9.0</dd>" in page
-    assert "Operator lists: base: 2 errors; cann-9.0: 1 error" in page
+    page = document_of(atc("check", model, "--format", "html").out)["models"][0]["check"]
+    assert [each.get("taken_by") for each in page["findings"]] == [["cann-9.0"], None]
+    assert page["lists"][0] == "base: 2 errors; cann-9.0: 1 error"
 
 
 def test_supported_model_asks_no_other_list(atc: Atc, tmp_path: Path) -> None:
@@ -119,7 +121,8 @@ def test_every_format_notes_operators_that_the_list_keeps(atc: Atc, kept: str) -
     (run,) = atc(*chosen, "--format", "sarif").json["runs"]
     (notification,) = run["invocations"][0]["toolExecutionNotifications"]
     assert (notification["level"], run["results"]) == ("note", [])
-    assert f'<p class="soft">note: {en}' in atc(*chosen, "--format", "html").out
+    (noted,) = document_of(atc(*chosen, "--format", "html").out)["models"][0]["check"]["notes"]
+    assert noted[0].startswith(en)
 
 
 def test_list_whose_pages_have_the_operator_notes_nothing(atc: Atc, kept: str) -> None:

@@ -17,6 +17,7 @@ from atc_py.compare.targets import missed_targets, reaches
 from atc_py.report.layers.formats import FORMATS, render_layers
 from tests.compare.broken_networks import BROKEN, built, node
 from tests.compare.judged_networks import classifier
+from tests.report.page_document import document_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,10 +40,6 @@ def selected_rows() -> tuple[onnx.ModelProto, np.ndarray]:
     return model, x
 
 
-def html_text(text: str) -> str:
-    return text.replace("&gt;", ">").replace("&#39;", "'")
-
-
 @pytest.mark.parametrize(("snr", "passed"), [(40.0, True), (1000.0, False)])
 def test_verdict_is_in_every_format(snr: float, passed: bool, tmp_path: Path) -> None:
     done = compared(classifier(10), tmp_path, targets={"snr": snr})
@@ -50,7 +47,7 @@ def test_verdict_is_in_every_format(snr: float, passed: bool, tmp_path: Path) ->
     texts = {name: render_layers(name, done) for name in FORMATS}
     line = f"target snr >= {snr:g}: " + ("met by every output" if passed else "missed by y")
     assert line in texts["text"]
-    assert line in html_text(texts["html"])
+    assert line in texts["html"]
     found = json.loads(texts["json"])
     assert found["verdict"]["passed"] is passed
     assert found["verdict"]["targets"] == {"snr": snr}
@@ -143,8 +140,10 @@ def test_output_that_cannot_be_compared_misses_every_target(tmp_path: Path) -> N
     (finding,) = missed_targets(done, {"cosine": 0.5})
     assert finding.message.startswith("y was not compared: shape [2, 1] here")
     texts = {name: render_layers(name, done) for name in FORMATS}
+    assert "not compared: shape [2, 1] here" in texts["text"]
+    (output,) = document_of(texts["html"])["models"][0]["precision"]["outputs"]
+    assert output["reason"].startswith("shape [2, 1] here")
     for name in ("text", "html"):
-        assert "not compared: shape [2, 1] here" in texts[name]
         assert "missed by y" in texts[name]
     found = json.loads(texts["json"])
     assert found["outputs"]["y"]["compared"] is False

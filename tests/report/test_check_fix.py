@@ -12,6 +12,7 @@ from sarif_pydantic import Sarif
 
 from tests.cli.conftest import atc
 from tests.cli.test_fixed_origins import model as plain_model
+from tests.report.page_document import document_of
 from tests.report.test_check_sarif import BEYOND, unknown_properties
 
 if TYPE_CHECKING:
@@ -105,8 +106,11 @@ def test_sarif_carries_the_command_as_a_fix(atc: Atc) -> None:
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_page_has_the_command(atc: Atc, language: str) -> None:
     page = atc("check", model(), "--format", "html", "--lang", language).out
-    assert COMMAND in page
-    assert "atc-py fix (--bind rate=16000, window-1d)" in page
+    model_of_page = document_of(page)["models"][0]
+    assert model_of_page["check"]["fix"] == COMMAND
+    assert model_of_page["actions"][0]["command"] == COMMAND
+    rules = [each["fixed_by"] for each in model_of_page["check"]["findings"] if "fixed_by" in each]
+    assert ["--bind rate=16000", "window-1d"] in rules
     assert Path("m.onnx").exists()
 
 

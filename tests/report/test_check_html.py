@@ -15,8 +15,9 @@ from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_TEMPLATE
 from atc_py.report import page as module
 from atc_py.report.check.baseline import Baseline
-from atc_py.report.check.html_page import check_html
 from atc_py.report.check.json_document import check_document
+from atc_py.report.overview import html_page
+from atc_py.report.overview.pages import check_html
 from atc_py.system.resources import templates_dir
 from tests.executed_lines import PACKAGE, executed, steep
 from tests.report.check_samples import (
@@ -32,6 +33,7 @@ from tests.report.check_samples import (
     report,
     unreadable,
 )
+from tests.report.page_document import document_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,11 +77,12 @@ def html_of(*models: ModelCheck, language: str = "en", baseline: Baseline | None
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_page_holds_all_models_and_rules(language: str) -> None:
-    page = Page(html_of(mixed(), faulty(), unreadable(), model_check(), language=language))
-    assert len([each for each in page.all("section") if "id" in each]) == 4
-    levels = [each["data-level"] for each in page.all("details")]
-    assert levels == ["error", "error", "unknown", "rewrite", "aicpu", "error", "error", "error"]
-    assert page.all("html")[0]["lang"] == {"en": "en", "zh": "zh-CN"}[language]
+    text = html_of(mixed(), faulty(), unreadable(), model_check(), language=language)
+    document = document_of(text)
+    levels = [[each["level"] for each in one["check"]["findings"]] for one in document["models"]]
+    assert list(map(len, levels)) == [7, 2, 1, 0]
+    assert set(levels[0]) == {"error", "unknown", "rewrite", "aicpu"}
+    assert Page(text).all("html")[0]["lang"] == {"en": "en", "zh": "zh-CN"}[language]
 
 
 def test_page_loads_nothing() -> None:
@@ -92,22 +95,22 @@ def test_page_loads_nothing() -> None:
     assert "@import" not in text
 
 
-def test_policy_names_style_and_script() -> None:
+def test_policy_names_style_and_scripts() -> None:
     text = html_of(mixed())
     policy = Page(text).all("meta")[1]["content"] or ""
     assert policy.startswith("default-src 'none'; ")
-    for tag in ("style", "script"):
-        found = re.search(f"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
-        assert found
-        digest = base64.b64encode(hashlib.sha256(found[1].encode()).digest()).decode()
-        assert f"{tag}-src 'sha256-{digest}'" in policy
+    found = re.findall(r"<(style|script)>(.*?)</(?:style|script)>", text, re.DOTALL)
+    assert [tag for tag, _ in found] == ["style", "script", "script"]
+    for _, source in found:
+        digest = base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in policy
 
 
 def test_hostile_names_stay_text() -> None:
     text = html_of(hostile(), mixed())
     page = Page(text)
     assert {"b", "x"}.isdisjoint(tag for tag, _ in page.elements)
-    assert any("\\x1b[31m\\u202e<b>" in part for part in page.texts)
+    assert "\\x1b[31m\\u202e<b>" in str(document_of(text)).replace("\\\\", "\\")
     assert "\x1b" not in text
     assert "\u202e" not in text
     text.encode("utf-8")
@@ -115,42 +118,28 @@ def test_hostile_names_stay_text() -> None:
 
 def test_name_cannot_close_the_script() -> None:
     name = "</script><script>alert(1)</script>"
-    page = Page(html_of(model_check(at(STRIDES, 1, name), path=f"{name}.onnx")))
-    assert len(page.all("script")) == 1
-
-
-def test_inputs_have_labels() -> None:
-    page = Page(html_of(mixed()))
-    labeled = {each.get("for") for each in page.all("label")}
-    named = [each for tag in ("select", "input") for each in page.all(tag) if "id" in each]
-    assert {each["id"] for each in named} <= labeled
-    assert len(named) == 2
-
-
-def test_filter_is_there_only_where_there_are_findings() -> None:
-    assert Page(html_of(mixed())).all("form")[0]["id"] == "filters"
-    clean = html_of(model_check())
-    assert "<form" not in clean
-    assert "No findings." in clean
+    text = html_of(model_check(at(STRIDES, 1, name), path=f"{name}.onnx"))
+    assert len(Page(text).all("script")) == 3
+    assert document_of(text)["models"][0]["check"]["findings"][0]["node_name"] == name
 
 
 def test_known_findings_are_marked() -> None:
     known = Baseline({("resnet.onnx", STRIDES.fingerprint): 1})
     text = html_of(model_check(STRIDES, UNDECIDED), baseline=known)
-    assert [each["data-known"] for each in Page(text).all("details")] == ["yes", "no"]
+    found = document_of(text)["models"][0]["check"]["findings"]
+    assert [each.get("known", False) for each in found] == [True, False]
     assert "1 known, 1 new" in text
 
 
-def test_bar_adds_up_to_the_whole() -> None:
-    parts = Page(html_of(mixed())).all("rect")
-    assert sum(float(each["width"] or 0) for each in parts) == pytest.approx(100, abs=0.01)
-
-
-def test_errors_are_unfolded_unless_they_are_many() -> None:
-    few = Page(html_of(mixed())).all("details")
-    assert ["open" in each for each in few] == [True, True, False, False, False]
-    many = model_check(*(at(STRIDES, i, f"n{i}") for i in range(41)))
-    assert "open" not in Page(html_of(many)).all("details")[0]
+def test_page_of_a_check_has_both_languages() -> None:
+    checked = report(mixed())
+    for language in ("en", "zh"):
+        text = check_html(check_document(checked, language), checked)
+        document = document_of(text)
+        assert document["lang"] == language
+        english, chinese = document["models"][0]["check"]["headline"]
+        assert english.startswith("not supported")
+        assert chinese.startswith("不支持")
 
 
 def big_check(count: int) -> ModelCheck:
@@ -169,25 +158,28 @@ def test_work_is_proportional_to_the_findings() -> None:
     assert steep(counts) == {}
 
 
-def test_ten_thousand_findings_are_few_rows() -> None:
+def test_ten_thousand_findings_fit() -> None:
     check = big_check(10_000)
     text = html_of(check)
-    assert text.count("<details") == 4
-    assert len(text) < 2_000_000
+    assert len(document_of(text)["models"][0]["check"]["findings"]) == 10_000
+    assert len(text) < 12_000_000
 
 
 def test_template_that_is_missing_or_broken_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "templates_dir", lambda: tmp_path)
-    folder = tmp_path / "report"
-    for text, message in ((None, "check.css"), ("{{ nothing }}", "'nothing' is undefined")):
-        if text is not None:
-            folder.mkdir()
-            for name in ("check.css", "check.js", "check.html.j2"):
-                (folder / name).write_text(text, encoding="utf-8")
-        with pytest.raises(AtcError) as error:
+    with monkeypatch.context() as patched:
+        patched.setattr(html_page, "templates_dir", lambda: tmp_path)
+        with pytest.raises(AtcError) as missing:
             html_of(mixed())
+    monkeypatch.setattr(module, "templates_dir", lambda: tmp_path)
+    folder = tmp_path / "report" / "overview"
+    folder.mkdir(parents=True)
+    (folder / "page.css").touch()
+    (folder / "page.html.j2").write_text("{{ nothing }}", encoding="utf-8")
+    with pytest.raises(AtcError) as broken:
+        html_of(mixed())
+    for error, message in ((missing, "words.js"), (broken, "'nothing' is undefined")):
         assert error.value.diagnostics[0].code is BAD_TEMPLATE
         assert message in error.value.diagnostics[0].message
 

@@ -1,30 +1,24 @@
-"""The HTML page of a profile: what is in it, and a browser that opens it."""
+"""The page of a profile: what is in it."""
 
 from __future__ import annotations
 
 import html
-import re
-import shutil
-import subprocess
+import json
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
 import onnx
 import pytest
 
+from atc_py.pipeline.outline import outline_for
 from atc_py.pipeline.profile import profile_model
-from atc_py.report.profile.html_page import profile_html
+from atc_py.report.overview.pages import profile_html
 from tests.cost.small_networks import chain
+from tests.report.page_document import document_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from atc_py.results.compiled_model import CompiledModel
 
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
-FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    "--enable-logging=stderr", "--v=0",
-)  # fmt: skip
 NASTY = "a<script>alert(1)</script>\u202e"
 
 
@@ -39,10 +33,6 @@ class Tags(HTMLParser):
         """Remember one."""
         self.found.append((tag, dict(attrs)))
 
-    def of(self, tag: str, kind: str) -> int:
-        """Return the number of elements that have a class."""
-        return sum(name == tag and attrs.get("class") == kind for name, attrs in self.found)
-
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> str:
@@ -51,56 +41,43 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     model.graph.node[0].name = NASTY
     path = tmp_path_factory.mktemp("page") / "net.onnx"
     onnx.save(model, path)
-    return profile_html(profile_model(path, ["sim", "Ascend910B4"]))
+    compiled: list[CompiledModel] = []
+    found = profile_model(path, ["sim", "Ascend910B4"], compiled=compiled)
+    return profile_html(found, outline_for(path, ""), compiled[0])
 
 
-def test_page_has_graph_timeline_roofline_and_memory_of_each_soc(page: str) -> None:
-    labels = re.findall(r'aria-label="([^"]*)"', page)
-    assert labels == 2 * [
-        "kernels along the network", "kernels and pipes over time", "roofline", "memory over time"
-    ]  # fmt: skip
-    assert "SoCs side by side" in page
-    assert page.count("Estimates, not measurements") == 1
+def test_page_has_kernels_roofs_and_memory_of_each_soc(page: str) -> None:
+    (model,) = document_of(page)["models"]
+    socs = model["time"]["socs"]
+    assert [each["soc"] for each in socs] == ["sim", "Ascend910B4"]
+    for each in socs:
+        assert len(each["kernels"]) == len(each["memory"]["results"]) > 0
+        assert {"cube", "vector", "memory"} <= {*each["roofs"]}
+        assert each["time"] == sorted(each["time"])
+        assert sum(kernel[7] for kernel in each["kernels"]) == pytest.approx(each["time"][1])
+    assert model["wins"]
 
 
-def test_page_loads_nothing_and_runs_only_its_own_script(page: str) -> None:
+def test_kernels_name_nodes_of_the_graph(page: str) -> None:
+    (model,) = document_of(page)["models"]
+    nodes = [row[0] for row in model["compiled"]["nodes"]]
+    assert {row[0] for row in model["time"]["socs"][0]["kernels"]} <= {*nodes}
+    assert [row[1] for row in model["source"]["nodes"]] == [
+        NASTY.replace("\u202e", "\\u202e"),
+        "act",
+    ]
+    positions = {each for row in model["compiled"]["nodes"] for each in row[7]}
+    assert positions == {0, 1}
+
+
+def test_page_loads_nothing_and_runs_only_its_own_scripts(page: str) -> None:
     tags = Tags()
     tags.feed(page)
     names = [name for name, _ in tags.found]
-    assert names.count("script") == 1
+    assert names.count("script") == 3
     assert not {"link", "img", "iframe", "object"} & set(names)
-    assert not any(set(attrs) & {"src", "href", "onclick"} for _, attrs in tags.found)
+    assert not any(set(attrs) & {"src", "onclick", "style"} for _, attrs in tags.found)
     assert "default-src 'none'" in html.unescape(page)
     assert "\u202e" not in page
     assert "<script>alert" not in page
-
-
-def test_page_has_light_and_dark_and_no_style_attributes(page: str) -> None:
-    assert "prefers-color-scheme: dark" in page
-    assert " style=" not in page
-
-
-@pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
-@pytest.mark.parametrize("width", [1280, 400])
-def test_browser_opens_the_page_without_an_error(page: str, width: int, tmp_path: Path) -> None:
-    opened, out = in_browser(page, width, tmp_path)
-    assert "CONSOLE" not in opened
-    assert out.count("<svg") == page.count("<svg")
-    broken, _ = in_browser(
-        page.replace('"use strict";', '"use strict"; nothing();'), width, tmp_path
-    )
-    assert "CONSOLE" in broken
-
-
-def in_browser(page: str, width: int, folder: Path) -> tuple[str, str]:
-    """Return (what the browser logs, the page as it stands after its script) of a page."""
-    file = folder / "page.html"
-    file.write_text(page, encoding="utf-8")
-    done = subprocess.run(
-        [
-            BROWSER or "", *FLAGS, f"--user-data-dir={folder / 'user'}",
-            f"--window-size={width},2000", "--dump-dom", file.as_uri(),
-        ],
-        capture_output=True, text=True, timeout=120, check=True,
-    )  # fmt: skip
-    return done.stderr, done.stdout
+    assert "alert(1)" in json.dumps(document_of(page))

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from atc_py.diag import Diagnostic
+    from atc_py.results.compiled_model import CompiledModel
     from atc_py.results.layer_comparison import LayerComparison
+    from atc_py.source.outline import ModelOutline
 
 __all__ = ["FORMATS", "render_layers"]
 
@@ -21,13 +23,21 @@ FORMATS = ("text", "json", "csv", "html")
 """Names of the formats."""
 
 
-def render_layers(name: str, done: LayerComparison, findings: Iterable[Diagnostic] = ()) -> str:
+def render_layers(
+    name: str,
+    done: LayerComparison,
+    findings: Iterable[Diagnostic] = (),
+    outline: ModelOutline | None = None,
+    compiled: CompiledModel | None = None,
+) -> str:
     """Render the comparison as text.
 
     Args:
         name: the format, one of FORMATS.
         done: the comparison.
-        findings: why the command fails; JSON has them too.
+        findings: why the command fails; JSON and HTML have them too.
+        outline: the graph of the file, which HTML draws.
+        compiled: the model that was compared, which HTML draws.
     """
     if name == "json":
         listed = [found.as_json() for found in findings]
@@ -36,7 +46,7 @@ def render_layers(name: str, done: LayerComparison, findings: Iterable[Diagnosti
     if name == "csv":
         return layers_csv(done)
     if name == "html":
-        from atc_py.report.layers.html_page import layers_html  # jinja2 takes long to import
+        from atc_py.report.overview.pages import layers_html  # jinja2 takes long to import
 
-        return layers_html(done)
+        return layers_html(done, tuple(findings), outline, compiled)
     return layers_text(done)

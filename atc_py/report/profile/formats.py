@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.report.profile.html_page import profile_html
 from atc_py.report.profile.json_document import profile_csv, profile_json
 from atc_py.report.profile.text import profile_tables
 from atc_py.report.tables import plain_lines
@@ -22,11 +21,18 @@ def _text(done: Profile) -> str:
     return "\n\n".join("\n".join(plain_lines(table)) for table in profile_tables(done)) + "\n"
 
 
+def _html(done: Profile) -> str:
+    """Return the page without the graph."""
+    from atc_py.report.overview.pages import profile_html  # jinja2 takes long to import
+
+    return profile_html(done)
+
+
 PROFILE_FORMATS: dict[str, Callable[[Profile], str]] = {
     "text": _text,
     "json": profile_json,
     "csv": profile_csv,
-    "html": profile_html,
+    "html": _html,
 }
 
 

@@ -1,0 +1,1 @@
+"""The page that shows a whole model: verdict, graphs, precision and time, with what is known of them."""

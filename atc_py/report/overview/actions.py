@@ -1,0 +1,182 @@
+"""The first things to do about a model: at most five, in order, with commands to copy."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from atc_py.report.escape import visible
+from atc_py.report.overview.words import Both, both, name_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from atc_py.report.overview.wins import Win
+    from atc_py.results.layer import Layer
+    from atc_py.results.layer_comparison import LayerComparison
+    from atc_py.results.overview import Overview
+
+__all__ = ["actions_json"]
+
+_MOST = 5
+_GROUPS = 3
+_RUNNING = frozenset({"--input", "--samples", "--seed", "--device", "--fail-under", "--factors"})
+"""Options that a conversion does not take."""
+
+_WORTH = 0.05
+"""Least share of the time for which a win is something to do."""
+
+
+def actions_json(
+    done: Overview, check: dict[str, Any] | None, wins: Sequence[Win], *, is_sound: bool
+) -> list[dict[str, object]]:
+    """Return what to do first.
+
+    Args:
+        done: what is known.
+        check: the check as the page shows it.
+        wins: where time goes.
+        is_sound: True if it compiles.
+    """
+    found = [*_refused(done, check), *_imprecise(done), *_slow(done, wins), *_accurate(check)]
+    found = found[:_MOST]
+    if is_sound and done.check is not None and len(found) < _MOST:
+        text = both("Convert it to an offline model.", "转换为离线模型。")
+        found.append(_action(text, _command(done, "convert")))
+    return found
+
+
+def _action(text: Both, command: str = "", node: str = "") -> dict[str, object]:
+    """Return an action; `node` is where it is in a graph."""
+    return {"text": text, "command": command, "node": name_text(node)}
+
+
+def _command(done: Overview, command: str, *words: str) -> str:
+    """Return a command line about the model, quoted for a shell, with the options of this one."""
+    given = [
+        word
+        for name, values in done.options.items()
+        if name not in _RUNNING or (command == "compare" and name != "--fail-under")
+        for word in _words(name, values if name != "--soc" else values[:1])
+    ]
+    parts = ["atc-py", command, str(done.model), *given, *words]
+    return " ".join(shlex.quote(visible(each)) for each in parts)
+
+
+def _words(name: str, values: Sequence[str]) -> Iterator[str]:
+    """Yield an option as often as it has values; a flag once."""
+    if not values:
+        yield name
+    for value in values:
+        yield from (name, value)
+
+
+def _refused(done: Overview, check: dict[str, Any] | None) -> Iterator[dict[str, object]]:
+    """Yield what makes it compile."""
+    if check is not None:
+        if check["fix"]:
+            count = check["removed"]
+            yield _action(
+                both(
+                    f"Rewrite what the list refuses: removes {count} errors.",
+                    f"改写清单不支持的形式：可消除 {count} 个错误。",
+                ),
+                check["fix"],
+            )
+        if check["shape_option"] and check["verdict"] in {"unknown", "error"}:
+            yield _action(
+                both("Fix the open dims of its inputs.", "固定输入的未定维度。"),
+                f"{_command(done, 'report')} {check['shape_option']}",
+            )
+        yield from _errors(check["findings"])
+    for found in done.refusals:
+        node = "" if found.place is None or found.place.node is None else f"s{found.place.node}"
+        hint = found.help or found.code.remedy
+        yield _action(both(f"{found.message}: {hint}", f"{found.message}：{hint}"), "", node)
+
+
+def _errors(findings: Sequence[dict[str, Any]]) -> Iterator[dict[str, object]]:
+    """Yield the rules with most errors, each with what to do about it."""
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for found in findings:
+        if found["level"] == "error":
+            groups.setdefault((found["rule"] or found["code"], found["op"]), []).append(found)
+    ranked = sorted(groups.values(), key=lambda each: -len(each))
+    for rows in ranked[:_GROUPS]:
+        first = rows[0]
+        times = f" ({len(rows)} x)" if len(rows) > 1 else ""
+        text = both(
+            f"{first['op']}{times}: {first['message'][0]}. {first['help'][0]}",
+            f"{first['op']}{times}：{first['message'][1]}。{first['help'][1]}",
+        )
+        node = "" if first["node"] is None else f"s{first['node']}"
+        yield _action(text, f"atc-py explain {first['code']}", node)
+
+
+def _imprecise(done: Overview) -> Iterator[dict[str, object]]:
+    """Yield what makes its outputs more precise."""
+    compared = done.comparison
+    if compared is None:
+        for found in done.not_compared:
+            yield _action(
+                both(f"It was not compared: {found.message}", f"未能比较：{found.message}")
+            )
+        return
+    first = compared.first_failing
+    if compared.passed is not False and not _failing_outputs(compared):
+        if first is not None and not compared.passed:
+            yield _first_failing(compared, first)
+        return
+    targets = [f"--fail-under={name}={least:g}" for name, least in compared.targets.items()]
+    yield _action(
+        both(
+            "Outputs lose precision: search for the nodes to keep in float32.",
+            "输出的精度有损失：搜索应保持 float32 的节点。",
+        ),
+        _command(done, "compare", *targets, "--suggest", "keep.txt"),
+    )
+    if first is not None:
+        yield _first_failing(compared, first)
+
+
+def _failing_outputs(compared: LayerComparison) -> bool:
+    """Return True if an output fails, or the device did not come to it."""
+    outputs = [compared.layers[at] for at in compared.outputs.values()]
+    return bool(compared.stopped) or any(layer.faults for layer in outputs)
+
+
+def _first_failing(compared: LayerComparison, first: Layer) -> dict[str, object]:
+    """Return the layer to look at."""
+    root = compared.root_of(first) or first
+    return _action(
+        both(
+            f"Look at {first.source or first.op}: {'; '.join(first.faults)}; its error was "
+            f"introduced at {root.source or root.op}.",
+            f"查看 {first.source or first.op}：其误差源自 {root.source or root.op}。",
+        ),
+        "",
+        f"c{first.index}",
+    )
+
+
+def _slow(done: Overview, wins: Sequence[Win]) -> Iterator[dict[str, object]]:
+    """Yield the largest wins of time."""
+    for win in wins:
+        if win.share >= _WORTH and win.helps:
+            command = _command(done, "convert", "--why-not", win.pass_name) if win.pass_name else ""
+            yield _action(win.text, command, f"k{win.node}")
+
+
+def _accurate(check: dict[str, Any] | None) -> Iterator[dict[str, object]]:
+    """Yield findings that do not stop a conversion and change numbers."""
+    rows = [] if check is None else [f for f in check["findings"] if f["level"] == "accuracy"]
+    if rows:
+        first = rows[0]
+        yield _action(
+            both(
+                f"{len(rows)} findings about accuracy, the first: {first['message'][0]}",
+                f"{len(rows)} 条精度提示，首条：{first['message'][1]}",
+            ),
+            "",
+            "" if first["node"] is None else f"s{first['node']}",
+        )

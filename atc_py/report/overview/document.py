@@ -1,0 +1,184 @@
+"""What the page shows of a model, as one JSON document; every part may be missing."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import zlib
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from atc_py import __version__
+from atc_py.report.model.semantics import semantics_tables
+from atc_py.report.overview.actions import actions_json
+from atc_py.report.overview.findings import BothChecks, check_json
+from atc_py.report.overview.graphs import compiled_json, source_json
+from atc_py.report.overview.precision import precision_json
+from atc_py.report.overview.timing import time_json
+from atc_py.report.overview.wins import biggest_wins
+from atc_py.report.overview.words import diagnostic_json, name_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from atc_py.report.overview.wins import Win
+    from atc_py.results.overview import Overview
+    from atc_py.source.outline import ModelOutline
+
+__all__ = ["VERSION", "overview_document", "page_json"]
+
+VERSION = 1
+_PIECE = 1 << 20
+
+
+def page_json(models: Sequence[Mapping[str, object]], language: str) -> bytes:
+    """Return the whole document as JSON; numbers that JSON does not have become null.
+
+    Args:
+        models: a document for each model.
+        language: the language in which the page opens.
+    """
+    return msgspec.json.encode(
+        {
+            "version": VERSION,
+            "tool": f"atc-py {__version__}",
+            "made": _now(),
+            "lang": language,
+            "models": models,
+        }
+    )
+
+
+def _now() -> str:
+    """Return the time in UTC; SOURCE_DATE_EPOCH, where it is set, decides it."""
+    given = os.environ.get("SOURCE_DATE_EPOCH", "")
+    at = int(given) if given.isdecimal() else datetime.now(timezone.utc).timestamp()
+    return datetime.fromtimestamp(at, timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def overview_document(
+    done: Overview, checks: BothChecks | None = None, at: int = 0
+) -> dict[str, object]:
+    """Return the document of one model.
+
+    Args:
+        done: what is known of it.
+        checks: its check, in both languages.
+        at: its position among the models of the check.
+    """
+    check = None if checks is None else check_json(checks, at)
+    wins, state = _wins(done), _state(done, check)
+    return {
+        "path": name_text(str(done.model)),
+        "facts": _facts(done),
+        "options": [
+            name_text(f"{name} {value}")
+            for name, values in done.options.items()
+            for value in values or ("",)
+        ],
+        "state": state,
+        "actions": actions_json(done, check, wins, is_sound=state == "compiles"),
+        "check": check,
+        "refusals": [diagnostic_json(found) for found in done.refusals],
+        "not_compared": [diagnostic_json(found) for found in done.not_compared],
+        "missed": [diagnostic_json(found) for found in done.missed],
+        "source": None if done.outline is None else source_json(done.outline),
+        "compiled": None if done.compiled is None else compiled_json(done.compiled),
+        "kernels": _kernels(done),
+        "precision": None if done.comparison is None else precision_json(done.comparison),
+        "time": None if done.profile is None else time_json(done.profile),
+        "wins": [[win.share, win.text, name_text(win.node)] for win in wins],
+        "semantics": _semantics(done),
+    }
+
+
+def _state(done: Overview, check: dict[str, Any] | None) -> str:
+    """Return `compiles`, `refused` or `undecided`."""
+    if done.compiled is not None or done.comparison is not None:
+        return "compiles"
+    if done.refusals:
+        return "refused"
+    verdict = None if check is None else check["verdict"]
+    return {"error": "refused", "unknown": "undecided"}.get(str(verdict), "compiles")
+
+
+def _wins(done: Overview) -> list[Win]:
+    """Return the biggest wins on the first SoC."""
+    if done.profile is None or done.compiled is None or not done.profile.costs:
+        return []
+    return biggest_wins(done.profile.costs[0], done.compiled.report)
+
+
+def _facts(done: Overview) -> dict[str, object]:
+    """Return the facts of the model."""
+    found: dict[str, object] = {"file": name_text(done.model.name), **_file(done.model)}
+    if done.outline is not None:
+        found |= _outline(done.outline)
+    if done.compiled is not None:
+        compiled = done.compiled
+        found |= {
+            "soc": compiled.description.soc,
+            "compiled_nodes": len(compiled.description.nodes),
+            "compiled_bytes": compiled.file_bytes,
+            "mode": str(compiled.report.get("precision_mode", "")),
+            "launches": compiled.report.get("launches"),
+        }
+    if done.check is not None:
+        found |= {"check_mode": done.check.precision_mode, "check_soc": done.check.soc}
+    return found
+
+
+def _outline(outline: ModelOutline) -> dict[str, object]:
+    """Return the facts of an ONNX file."""
+    return {
+        "graph": name_text(outline.name),
+        "producer": name_text(outline.producer),
+        "opsets": {name_text(key or "ai.onnx"): each for key, each in outline.opsets.items()},
+        "nodes": len(outline.nodes),
+        "parameters": outline.parameters,
+        "weight_bytes": outline.weight_bytes,
+    }
+
+
+def _file(path: Path) -> dict[str, object]:
+    """Return size and digest of the file; nothing of one that cannot be read."""
+    digest, size = hashlib.sha256(), 0
+    try:
+        if not path.is_file():
+            return {}
+        with path.open("rb") as file:
+            while piece := file.read(_PIECE):
+                digest.update(piece)
+                size += len(piece)
+    except OSError:
+        return {}
+    return {"bytes": size, "sha256": digest.hexdigest()}
+
+
+def _kernels(done: Overview) -> str:
+    """Return the sources of the kernels by name, as compressed JSON in base64."""
+    if done.compiled is None or not done.compiled.sources:
+        return ""
+    named = {name_text(name): text for name, text in done.compiled.sources.items()}
+    return base64.b64encode(zlib.compress(msgspec.json.encode(named), 6)).decode()
+
+
+def _semantics(done: Overview) -> list[dict[str, object]]:
+    """Return the nodes that compute what CANN makes of them, as tables."""
+    found = None
+    if done.comparison is not None:
+        found = done.comparison.semantics
+    elif done.profile is not None:
+        found = done.profile.semantics
+    return [
+        {
+            "title": name_text(table.title),
+            "head": [heading for heading, _ in table.headings()],
+            "rows": [[name_text(cell) for cell in row] for row in table.rows],
+        }
+        for table in semantics_tables(found)
+    ]

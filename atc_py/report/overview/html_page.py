@@ -1,0 +1,77 @@
+"""The page about a model, or several, as one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from atc_py.diag.codes import BAD_TEMPLATE
+from atc_py.report.check.json_document import check_document
+from atc_py.report.overview.document import overview_document, page_json
+from atc_py.report.overview.findings import BothChecks
+from atc_py.report.overview.words import name_text
+from atc_py.report.page import render_page
+from atc_py.system.resources import templates_dir
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from atc_py.results.overview import Overview
+
+__all__ = ["document_html", "overview_html"]
+
+SCRIPTS = (
+    "words.js", "names.js", "model.js", "folding.js", "layout.js", "graph.js", "charts.js", "tables.js",
+    "panel.js", "verdict.js", "precision.js", "time.js", "findings.js", "main.js",
+)  # fmt: skip
+"""Parts of the page's script, in their order."""
+
+
+def overview_html(done: Overview, language: str = "en") -> str:
+    """Return the page about one model.
+
+    Args:
+        done: what is known of it.
+        language: the language in which the page opens.
+
+    Raises:
+        AtcError: BAD_TEMPLATE where a template is missing or does not render.
+    """
+    checks = None
+    if done.check is not None:
+        checks = BothChecks(check_document(done.check, "en"), check_document(done.check, "zh"))
+    return document_html([overview_document(done, checks)], language)
+
+
+def document_html(models: Sequence[Mapping[str, object]], language: str = "en") -> str:
+    """Return the page about models whose documents are given.
+
+    Raises:
+        AtcError: BAD_TEMPLATE where a template is missing or does not render.
+    """
+    folder = templates_dir() / "report" / "overview"
+    try:
+        parts = [(folder / name).read_text(encoding="utf-8") for name in SCRIPTS]
+        library = (folder / "vendor" / "dagre.min.js").read_text(encoding="utf-8")
+    except OSError as error:
+        raise BAD_TEMPLATE.error(
+            f"a part of the page's script is missing: {error}",
+            help="reinstall atc-py to restore its templates",
+        ) from error
+    script = f'(() => {{\n"use strict";\n{"".join(parts)}}})();\n'
+    return render_page(
+        "overview/page",
+        scripts=(library, script),
+        lang={"zh": "zh-CN"}.get(language, language),
+        title=name_text(", ".join(str(each["path"]) for each in models)),
+        document=_embedded(page_json(models, language)),
+    )
+
+
+def _embedded(document: bytes) -> Markup:
+    """Return JSON that no text in it can end the element around it, or begin another."""
+    text = document.decode("utf-8")
+    for sign in "<\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return Markup(text)  # noqa: S704  (no `<` is left)

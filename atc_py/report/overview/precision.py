@@ -1,0 +1,127 @@
+"""The precision part of the page: layers, outputs with their verdicts, and histograms."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from atc_py.report.layers.suggestion import suggestion_lines
+from atc_py.report.layers.text import layer_lines, number_text, origin_text, output_verdict
+from atc_py.report.overview.words import Both, both, name_text, same
+from atc_py.results.layer import FAILING_DISTANCE, number_json
+
+if TYPE_CHECKING:
+    from atc_py.results.histogram import MagnitudeHistogram
+    from atc_py.results.layer import Layer
+    from atc_py.results.layer_comparison import LayerComparison
+
+__all__ = ["precision_json"]
+
+
+def precision_json(done: LayerComparison) -> dict[str, object]:
+    """Return the comparison as the page shows it."""
+    lines = layer_lines(done)
+    return {
+        "soc": done.soc,
+        "mode": done.precision_mode,
+        "samples": done.samples,
+        "engines": [name_text(each) for each in done.engines],
+        "device": done.device,
+        "stopped": name_text(done.stopped),
+        "limit": FAILING_DISTANCE,
+        "passed": done.passed,
+        "targets": dict(done.targets),
+        "verdict": lines[: lines.index("")],
+        "cost": lines[-2:],
+        "suggestion": [] if done.suggestion is None else suggestion_lines(done.suggestion),
+        "first": None if done.first_failing is None else done.layers.index(done.first_failing),
+        "outputs": [_output(done, name) for name in (*done.outputs, *_uncompared(done))],
+        "layers": [_layer(done, layer) for layer in done.layers],
+        "alone": [
+            [side, name_text(each.name), name_text(each.op), name_text(each.reason)]
+            for side, rows in (("device", done.device_alone), ("original", done.original_alone))
+            for each in rows
+        ],
+        "histograms": [[at, _histogram(each)] for at, each in done.histograms.items()],
+    }
+
+
+def _uncompared(done: LayerComparison) -> list[str]:
+    """Return the outputs without a layer."""
+    return [name for name in done.uncompared if name not in done.outputs]
+
+
+def _output(done: LayerComparison, name: str) -> dict[str, object]:
+    """Return an output: its figures and its verdict."""
+    found: dict[str, object] = {
+        "name": name_text(name),
+        "verdict": name_text(output_verdict(done, name)),
+        "reason": name_text(done.uncompared.get(name, "")),
+        "layer": done.outputs.get(name),
+    }
+    ranking = done.rankings.get(name)
+    if ranking is not None:
+        best = "" if ranking.top5 is None else f", top-5 {ranking.top5:.2%}"
+        found["classes"] = f"top-1 {ranking.top1:.2%}{best}"
+    return found
+
+
+def _layer(done: LayerComparison, layer: Layer) -> list[object]:
+    """Return a layer.
+
+    It is [node, value, node in the file, name, operator, dtype, dims, error, cosine, distance,
+    SNR, largest absolute and relative error, share lost, overflow, underflow, lowest, highest,
+    where the error comes from, position of the layer that introduced it, that in words, faults].
+    """
+    figures = layer.figures
+    numbers = (
+        layer.judged_error, *layer.judged, figures.max_absolute, figures.max_relative,
+        figures.lost_share, figures.overflow.share, figures.underflow.share, figures.lowest,
+        figures.highest,
+    )  # fmt: skip
+    return [
+        layer.index,
+        layer.tensor,
+        layer.source_at,
+        name_text(layer.source or layer.value),
+        name_text(layer.source_op or layer.op),
+        layer.dtype,
+        list(layer.shape),
+        *(number_json(each) if not math.isinf(each) else number_text(each) for each in numbers),
+        layer.origin.value,
+        layer.root,
+        name_text(origin_text(done, layer)),
+        _faults(layer),
+    ]
+
+
+def _faults(layer: Layer) -> list[Both]:
+    """Return why the layer is failing, in both languages."""
+    figures = layer.figures
+    found = []
+    for text in layer.faults:
+        if text.startswith("overflow"):
+            found.append(
+                both(text, f"上溢：{figures.overflow.share:.3%} 的值超出 {figures.limit:.6g}")
+            )
+        elif text.startswith("underflow"):
+            found.append(both(text, f"下溢：{figures.underflow.share:.3%} 的值变为 0"))
+        elif text.startswith("relative distance"):
+            found.append(both(text, f"相对距离 {layer.judged.distance:.3g}"))
+        else:
+            found.append(same(text))
+    return found
+
+
+def _histogram(found: MagnitudeHistogram) -> dict[str, object]:
+    """Return a histogram of magnitudes."""
+    return {
+        "low": found.low,
+        "high": found.high,
+        "original": [round(each, 5) for each in found.original],
+        "device": [round(each, 5) for each in found.device],
+        "zeros": list(found.zeros),
+        "lost": list(found.lost),
+        "limits": dict(found.limits),
+        "values": found.values,
+    }

@@ -1,0 +1,49 @@
+"""Texts of the page: names made harmless, and sentences in both languages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.report.escape import clipped
+
+if TYPE_CHECKING:
+    from atc_py.diag import Diagnostic, Words
+
+__all__ = ["Both", "both", "diagnostic_json", "name_text", "same", "words_json"]
+
+Both = list[str]
+"""A text in English and in Chinese."""
+
+_MOST = 2000
+
+
+def name_text(text: str) -> str:
+    """Return a text of a model as it is shown: control characters as escapes, and not too long."""
+    return text if text.isascii() and text.isprintable() and len(text) <= _MOST else clipped(text)
+
+
+def both(english: str, chinese: str) -> Both:
+    """Return a sentence in both languages."""
+    return [name_text(english), name_text(chinese)]
+
+
+def same(text: str) -> Both:
+    """Return a text that is the same in both."""
+    return both(text, text)
+
+
+def words_json(words: Words) -> Both:
+    """Return words in both languages."""
+    return both(words.en, words.zh)
+
+
+def diagnostic_json(found: Diagnostic) -> dict[str, object]:
+    """Return a diagnostic: code, sentence, place, hint."""
+    return {
+        "code": found.code.id,
+        "name": found.code.name,
+        "message": same(found.message),
+        "help": same(found.help or found.code.remedy),
+        "node": None if found.place is None else found.place.node,
+        "place": "" if found.place is None else name_text(str(found.place)),
+    }

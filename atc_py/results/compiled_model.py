@@ -1,0 +1,43 @@
+"""A compiled model as reports show it: its graph, its record, and the sources of its kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from atc_py.package.reader import OfflineModel
+    from atc_py.package.schema import OmModel
+
+__all__ = ["CompiledModel", "compiled_model"]
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledModel:
+    """An offline model without its weights.
+
+    Attributes:
+        description: the graph.
+        report: the record of its compilation.
+        sources: the sources of its kernels, by the kernel's name.
+        file_bytes: size of the file.
+    """
+
+    description: OmModel
+    report: Mapping[str, Any]
+    sources: Mapping[str, str]
+    file_bytes: int
+
+
+def compiled_model(model: OfflineModel) -> CompiledModel:
+    """Return what reports show of an offline model, which may be closed then."""
+    names = dict.fromkeys(node.kernel for node in model.description.nodes if node.kernel)
+    members = {name: f"kernels/{name}/{name}.cpp" for name in names}
+    return CompiledModel(
+        description=model.description,
+        report=model.report,
+        sources={name: model.text(at) for name, at in members.items() if at in model.members},
+        file_bytes=model.path.stat().st_size,
+    )

@@ -1,0 +1,48 @@
+"""Everything that commands found out about one model; every part may be missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from atc_py.check.findings import CheckReport
+    from atc_py.diag import Diagnostic
+    from atc_py.results.compiled_model import CompiledModel
+    from atc_py.results.layer_comparison import LayerComparison
+    from atc_py.results.profile import Profile
+    from atc_py.source.outline import ModelOutline
+
+__all__ = ["Overview"]
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """One model as its report shows it.
+
+    Attributes:
+        model: the file.
+        options: values of the options that were given, by name; none for a flag.
+        check: the findings of the check against the operator list.
+        outline: the graph of the ONNX file.
+        compiled: the model as compiled for the first SoC.
+        comparison: the layers compared with the original.
+        profile: the estimates.
+        refusals: why it was not compiled, beside the findings of the check.
+        not_compared: why there is no comparison though one was asked for.
+        missed: the outputs that miss their targets.
+    """
+
+    model: Path
+    options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    check: CheckReport | None = None
+    outline: ModelOutline | None = None
+    compiled: CompiledModel | None = None
+    comparison: LayerComparison | None = None
+    profile: Profile | None = None
+    refusals: tuple[Diagnostic, ...] = ()
+    not_compared: tuple[Diagnostic, ...] = ()
+    missed: tuple[Diagnostic, ...] = ()
