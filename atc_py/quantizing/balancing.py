@@ -36,6 +36,10 @@ _STRENGTHS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 _LEAST_GAIN = 0.5
 """In dB; less is not worth a change of the weights."""
 
+_LEAST_PEAK = 1 / 8
+"""Share of a tensor's largest peak that each channel is taken to reach: one that is small in the few
+samples that were seen is not stretched so far that others leave the range."""
+
 _MOST = 2.0**10
 """Largest factor, and the inverse of the least: float16 has to hold what is between layers."""
 
@@ -90,20 +94,35 @@ def chosen_balance(
     constants: LayerConstants, site: BalanceSite, statistics: ChannelStatistics
 ) -> Balance | None:
     """Return the factors with the least noise; None where they gain little."""
-    found = [balance_of_strength(constants, site, statistics, each) for each in _STRENGTHS]
+    found = [
+        balance_of_strength(constants, site, statistics, each, _LEAST_PEAK) for each in _STRENGTHS
+    ]
     gaining = [each for each in found if each is not None and each.gain > _LEAST_GAIN]
     return max(gaining, key=lambda each: each.gain, default=None)
 
 
 def balance_of_strength(
-    constants: LayerConstants, site: BalanceSite, statistics: ChannelStatistics, strength: float
+    constants: LayerConstants,
+    site: BalanceSite,
+    statistics: ChannelStatistics,
+    strength: float,
+    least_peak: float = 0.0,
 ) -> Balance | None:
-    """Return the factors of a migration strength; None where the data are all 0."""
+    """Return the factors of a migration strength; None where the data are all 0.
+
+    Args:
+        constants: the weights.
+        site: the tensor.
+        statistics: of its channels.
+        strength: in [0, 1].
+        least_peak: share of the largest peak that the peak of every channel is taken to have.
+    """
     weights = [
         input_weights(each, np.asarray(constants.read(each.node, 1), np.float32))
         for each in site.readers
     ]
     peaks = np.maximum(np.abs(statistics.low), np.abs(statistics.high))
+    peaks = np.maximum(peaks, least_peak * peaks.max(initial=0))
     taps = np.max([np.abs(each).max(axis=1, initial=0) for each in weights], axis=0)
     if peaks.size != taps.size or not (peaks > 0).any() or not np.isfinite(peaks).all():
         return None
