@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from atc_py.calibration.ranges import CALIBRATORS
-from atc_py.diag import AtcError
-from atc_py.diag.codes import BAD_OPTION, NO_FLOAT_LAYERS
+from atc_py.diag.codes import BAD_OPTION
 from atc_py.frontend.quantizing.float_model import FloatModel
 from atc_py.quantizing.auto import AUTO, AUTO_SAMPLES, with_best_ranges
 from atc_py.quantizing.bias_correction import with_corrected_biases
@@ -62,8 +60,6 @@ def calibrate(
         numbers = LayerNumbers(prepared.model, settings, seen.histograms)
         layers = [each for each in prepared.model.found.layers if each.name not in skipped]
         found = tuple(filter(None, map(numbers.of_layer, layers)))
-        if not found:
-            raise AtcError(*(replace(each, code=NO_FLOAT_LAYERS) for each in numbers.warnings))
         made = Calibrated(
             original=original,
             prepared=prepared,

@@ -125,7 +125,10 @@ def quantize_settings(choice: QuantizeChoice) -> QuantizeSettings:
         AtcError: BAD_OPTION for a value outside its limits.
     """
     default, ranges = QuantizeSettings(), RangeSettings()
-    counts = {name: choice.get(name, 0) for name in ("skip_first", "skip_last")}
+    counts = {
+        "skip_first": choice.get("skip_first", 0),
+        "skip_last": choice.get("skip_last", 0),
+    }
     for name, count in counts.items():
         if count < 0:
             raise BAD_OPTION.error(f"{name} must not be negative, found {count}")
