@@ -283,4 +283,6 @@ def _channel_advice(settings: AippSettings, wanted: int) -> str:
     """Return how a network's number of channels comes about."""
     if wanted == 1 and not settings.is_gray:
         return "rows 1 and 2 of the matrix must be 0, with output biases of 0, for a gray result"
+    if wanted == 3 and settings.is_gray and settings.csc_switch:  # noqa: PLR2004  (three colors)
+        return "give rows 1 and 2 of the matrix the numbers of row 0 for gray in every channel"
     return "RGB and YUV pictures have 3 channels, YUV400_U8 and matrices of one row have 1"

@@ -32,9 +32,9 @@ def check_raw_options(path: Path, *, ignored: bool) -> None:
     try:
         text = read_text(path, _MOST_BYTES)
     except AtcError as error:
-        found = error.diagnostics[0]
+        cause = error.diagnostics[0]
         raise atc_error(
-            "E13001", str(path), found.message, code=found.code, place=place,
+            "E13001", str(path), cause.message, code=cause.code, place=place,
             help="check the path that --raw_ge_options gives",
         ) from None  # fmt: skip
     try:

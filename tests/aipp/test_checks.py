@@ -355,3 +355,14 @@ def test_doubtful_configuration_is_warned_of(
     for doubt, part in zip(found, words, strict=True):
         assert part in doubt.message
         assert doubt.code.id == "ATC2023"
+
+
+def test_gray_for_a_network_of_three_channels_has_a_matrix_as_the_hint(tmp_path: Path) -> None:
+    rest = "".join(f" matrix_r{row}c{column}: 0" for row in (1, 2) for column in range(3))
+    biases = "".join(f" output_bias_{channel}: 0" for channel in range(3))
+    row = "matrix_r0c0: 76 matrix_r0c1: 150 matrix_r0c2: 30"
+    fields = f"aipp_mode: static {RGB} csc_switch: true {row}{rest}{biases}"
+    found = refusal(tmp_path, f"aipp_op {{ {fields} }}")
+    assert "the numbers of row 0" in (found.help or "")
+    equal = "".join(f" matrix_r{r}c{c}: {n}" for r in range(3) for c, n in enumerate((76, 150, 30)))
+    assert settings_of(tmp_path, f"{RGB} csc_switch: true {equal}{biases}").channels == 3

@@ -252,7 +252,8 @@ def test_dims_with_ranges_are_set_for_each_run(ranges: str) -> None:
     with atc_py.load(ranges) as model:
         for x in (image(2, 3, 8, 8), image(4, 3, 16, 8)):
             (result,) = session.infer([x], mode="dymshape")
-            np.testing.assert_array_equal(result, *model.run({"x": x}).values())
+            (expected,) = model.run({"x": x}).values()
+            np.testing.assert_array_equal(result, expected)
     for shape in ((5, 3, 8, 8), (2, 4, 8, 8), (2, 3, 8)):
         with pytest.raises(RuntimeError, match="converted for x:1~4,3,-1,8"):
             session.infer([image(*shape)], mode="dymshape")
