@@ -98,7 +98,7 @@ def _checked(done: Overview, options: OverviewOptions) -> Overview:
         op_specs=optional_path(compiling.get("op_specs")),
         precision=precision_options(compiling),  # type: ignore[arg-type]
     )
-    check = check_files([done.model], chosen, outlines)
+    check = check_files([done.model], chosen, outlines=outlines)
     _refuse_unread(check.models[0].faults, is_read=bool(check.models[0].opsets))
     return replace(done, check=check, outline=outlines.get(str(done.model)))
 
