@@ -41,13 +41,13 @@ def check_raw_options(path: Path, *, ignored: bool) -> None:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise atc_error("E10032", str(path), place=place, help=str(error)) from None
-    found = {name: value for level in _levels(document, path) for name, value in level.items()}
-    for name in found:
+    options = {name: value for level in _levels(document, path) for name, value in level.items()}
+    for name in options:
         if name.rpartition(".")[2] in _OWN:
             raise _invalid(path, f"the command line alone may say {name}")
-    if found and not ignored:
+    if options and not ignored:
         raise atc_error(
-            "E10055", f"options of the graph engine, {', '.join(sorted(found))[:200]}",
+            "E10055", f"options of the graph engine, {', '.join(sorted(options))[:200]}",
             code=NOT_MODELED, place=place,
             help="give the options of atc that mean the same, or "
             "--raw_ge_options_ignore_unsupported to have the file ignored",

@@ -125,7 +125,7 @@ def quantize_settings(choice: QuantizeChoice) -> QuantizeSettings:
         AtcError: BAD_OPTION for a value outside its limits.
     """
     default, ranges = QuantizeSettings(), RangeSettings()
-    counts = {
+    counts: dict[str, int] = {
         "skip_first": choice.get("skip_first", 0),
         "skip_last": choice.get("skip_last", 0),
     }

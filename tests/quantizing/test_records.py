@@ -27,7 +27,7 @@ SHAPES: dict[Callable[[Path], Path], tuple[int, ...]] = {
 }
 
 
-@pytest.mark.parametrize("make", SHAPES)
+@pytest.mark.parametrize("make", list(SHAPES))
 def test_record_is_read_back_to_the_same_bytes_and_model(
     tmp_path: Path, make: Callable[[Path], Path]
 ) -> None:
