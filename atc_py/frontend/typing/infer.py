@@ -1,4 +1,7 @@
-"""Shape inference by onnx, on a graph that holds types and small constants but no weights."""
+"""Shape inference by onnx, on a graph that holds types and small constants but no weights.
+
+It has more than 400 lines: inference of whole graphs and of single nodes have their parts in common.
+"""
 
 from __future__ import annotations
 
@@ -135,7 +138,7 @@ def refine_types(graph: WorkGraph, first: dict[str, ValueType]) -> None:
 
 
 class _Refined(msgspec.Struct):
-    """What rules say of types that onnx leaves open.
+    """Types that rules find where onnx leaves them open.
 
     Attributes:
         types: the types that are known before onnx runs; where they are not wanted, those left out.
