@@ -93,15 +93,19 @@ def fold_what_can_be(
     """
     folder = _Folder(graph, tensors, limit, held)
     graph.drop_dead_nodes()
-    folder.fold_leniently()
-    found = infer_what_can_be(graph)
     branches: list[Diagnostic] = []
-    for _ in range(_MAX_ROUNDS):
+
+    def fold() -> bool:
         before = len(graph.consts), len(graph.nodes)
-        branches = folder.fold_leniently()
-        if before == (len(graph.consts), len(graph.nodes)) or not graph.may_run:
+        branches[:] = folder.fold_leniently()
+        return before != (len(graph.consts), len(graph.nodes))
+
+    fold()
+    found = infer_what_can_be(graph, fold)
+    for _ in range(_MAX_ROUNDS):
+        if not fold() or not graph.may_run:
             break
-        found = infer_what_can_be(graph)
+        found = infer_what_can_be(graph, fold)
     return [*branches, *found, *folder.errors]
 
 

@@ -123,17 +123,17 @@ def _infer_whole(graph: WorkGraph, fold: Callable[[], bool] | None) -> list[Diag
         if overrides:
             pinned.update(overrides)
             continue
-        ready = [asked.node for asked in hints.withheld.values() if not _is_withheld(asked)]
+        ready = hints.ready()
         if not ready and not refinements:
             return _contradictions(graph)
         if fold is not None and fold():
             pinned, hints = dict(graph.pinned), _hints(graph)
+            hints.release()  # what is known of inputs still holds
             continue
         if refinements:
             pinned.update(refinements)
             continue
-        for node in ready:
-            del hints.withheld[node]
+        hints.release()
         # A rank that was found without dims, after one of these, may be found with them now.
         pinned = {
             name: known
@@ -162,6 +162,15 @@ class _Hints(msgspec.Struct):
     withheld: dict[WorkNode, Question] = msgspec.field(default_factory=dict)
     shown: dict[WorkNode, Shown] = msgspec.field(default_factory=dict)
     negative: dict[str, tuple[int, ...]] = msgspec.field(default_factory=dict)
+
+    def ready(self) -> list[WorkNode]:
+        """Return the withheld nodes of whose inputs enough is known now."""
+        return [asked.node for asked in self.withheld.values() if not _is_withheld(asked)]
+
+    def release(self) -> None:
+        """Let onnx see the nodes that are ready."""
+        for node in self.ready():
+            del self.withheld[node]
 
 
 def _hints(graph: WorkGraph) -> _Hints:
@@ -222,15 +231,19 @@ def _contradiction(asked: Question) -> str | None:
     return next((each.reason for each in found if isinstance(each, Contradiction)), None)
 
 
-def infer_what_can_be(graph: WorkGraph) -> list[Diagnostic]:
+def infer_what_can_be(graph: WorkGraph, fold: Callable[[], bool] | None = None) -> list[Diagnostic]:
     """Work out `graph.types` as far as they can be; what contradicts itself stays unknown.
+
+    Args:
+        graph: the graph.
+        fold: as `infer_types` takes it.
 
     Returns:
         What is wrong: BAD_MODEL for every node that contradicts itself, or what `infer_types`
         raises where no node alone does.
     """
     try:
-        infer_types(graph)
+        infer_types(graph, fold)
     except AtcError as error:
         refused = list(error.diagnostics)
     else:
