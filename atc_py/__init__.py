@@ -32,6 +32,9 @@ Example:
     ...     outputs = model.run({port.name: np.ones(port.shape, port.dtype.numpy)})
     >>> {name: (array.dtype.name, array.shape) for name, array in outputs.items()}
     {'y': ('float32', (1, 4, 8, 8))}
+    >>> compared = atc_py.compare_model("model.onnx", soc="Ascend310P3", samples=2)
+    >>> compared.layers[compared.outputs["y"]].dtype
+    'float32'
 """
 
 from __future__ import annotations

@@ -85,8 +85,8 @@ def check_models(  # noqa: PLR0913  (keywords, each of them an option)
     Example:
         >>> import atc_py
         >>> report = atc_py.check_models(["model.onnx", "refused.onnx"], soc="Ascend310P3")
-        >>> [(model.path, model.standing.value) for model in report.models]
-        [('model.onnx', 'supported'), ('refused.onnx', 'error')]
+        >>> [model.standing.value for model in report.models]
+        ['supported', 'error']
         >>> finding = report.models[1].findings[0]
         >>> finding.code.id, finding.place.node_name, finding.message.en
         ('ATC3001', 'norm', 'LayerNormalization is not on the operator list')
@@ -94,13 +94,7 @@ def check_models(  # noqa: PLR0913  (keywords, each of them an option)
     from atc_py.pipeline.check import check_files
 
     reject_unknown("check_models", precision, PrecisionChoice)
-    options = CheckOptions(
-        soc=soc,
-        precision_mode=chosen_mode(precision),
-        input_shapes=input_shapes(input_shape),
-        op_specs=optional_path(op_specs),
-        precision=precision_options(precision),
-    )
+    options = _check_options(soc, input_shape, op_specs, precision)
     paths = [models] if isinstance(models, str | os.PathLike) else models
     return check_files(
         [Path(path) for path in paths], options, processes, on_stage, outlines=outlines
@@ -141,8 +135,8 @@ def quantize_model(  # noqa: PLR0913  (keywords, each of them an option)
     Example:
         >>> import atc_py
         >>> done = atc_py.quantize_model("int8.onnx", "ascend.onnx")
-        >>> done.output.name, done.layers
-        ('ascend.onnx', 1)
+        >>> done.output.stem, done.layers
+        ('ascend', 1)
     """
     from atc_py.pipeline.quantize import Rewriting, rewrite_quantized
 
@@ -231,13 +225,7 @@ def fix_model(
     from atc_py.options.fix_options import SEEDS, FixOptions
 
     reject_unknown("fix_model", choice, FixChoice)
-    check = CheckOptions(
-        soc=soc,
-        precision_mode=chosen_mode(choice),
-        input_shapes=input_shapes(input_shape),
-        op_specs=optional_path(op_specs),
-        precision=precision_options(choice),
-    )
+    check = _check_options(soc, input_shape, op_specs, choice)
     options = FixOptions(
         check=check,
         rules=fix_rules(choice),
@@ -281,3 +269,19 @@ def load(
         [('x', 'float32', (1, 3, 8, 8))]
     """
     return Model(Path(path), device, storage, timeout)
+
+
+def _check_options(
+    soc: str,
+    input_shape: str | Mapping[str, Sequence[int]],
+    op_specs: str | os.PathLike[str] | None,
+    precision: PrecisionChoice,
+) -> CheckOptions:
+    """Return the options of a check."""
+    return CheckOptions(
+        soc=soc,
+        precision_mode=chosen_mode(precision),
+        input_shapes=input_shapes(input_shape),
+        op_specs=optional_path(op_specs),
+        precision=precision_options(precision),
+    )

@@ -113,13 +113,6 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
 
     Raises:
         AtcError: from `convert`, for data that do not fit, REFERENCE_FAILED, DEVICE_FAILED.
-
-    Example:
-        >>> import atc_py
-        >>> done = atc_py.compare_model("model.onnx", samples=2, targets={"cosine": 0.999})
-        >>> output = done.layers[done.outputs["y"]]
-        >>> done.samples, output.dtype
-        (2, 'float32')
     """
     _check_options(samples, suggest, suggest_trials, precision, input_shape)
     chosen = cast("ConvertChoice", {"precision_mode": precision_mode, **precision})

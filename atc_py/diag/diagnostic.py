@@ -151,15 +151,6 @@ class Code:
     remedy: str
     severity: Severity = Severity.ERROR
 
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle a code of the table by its id: codes are compared by identity."""
-        from atc_py.diag.codes import find_code
-
-        if find_code(self.id) is self:
-            return find_code, (self.id,)
-        parts = (self.id, self.name, self.exit, self.meaning, self.remedy, self.severity)
-        return Code, parts
-
     def as_json(self) -> dict[str, object]:
         """Return the code as JSON values."""
         return {

@@ -39,11 +39,11 @@ def _files(text: str) -> list[Path]:
         return [Path(text)]
     if os.path.isdir(text):  # noqa: PTH112
         found = sorted(each for each in Path(text).rglob(f"*{_SUFFIX}") if each.is_file())
-        return found or _refuse(f"no {_SUFFIX} file is in the folder {text}", text)
+        return found or _refuse(f"cannot read {text}: no {_SUFFIX} file is in this folder", text)
     if glob.has_magic(text) and not os.path.lexists(text):
         names = sorted(glob.glob(text, recursive=True))  # noqa: PTH207  (a pattern may be absolute)
         found = [Path(each) for each in names if os.path.isfile(each)]  # noqa: PTH113
-        return found or _refuse(f"no file matches {text}", text)
+        return found or _refuse(f"cannot read {text}: no file matches", text)
     return [Path(text)]
 
 

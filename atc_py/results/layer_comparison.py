@@ -152,6 +152,13 @@ class LayerComparison:
         semantics: the nodes that compute what a generation of CANN makes of them; None where all
             compute what ONNX defines.
         device: the device that ran the compiled model.
+
+    Example:
+        >>> import atc_py
+        >>> done = atc_py.compare_model("model.onnx", samples=2, targets={"cosine": 0.999})
+        >>> output = done.layers[done.outputs["y"]]
+        >>> done.samples, output.dtype
+        (2, 'float32')
     """
 
     model: Path

@@ -75,9 +75,9 @@ def test_file_whose_name_is_a_pattern_is_that_file(nets: Atc) -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ("empty", "no .onnx file is in the folder empty"),
-        ("nets/*.om", "no file matches nets/*.om"),
-        ("none/**", "no file matches none/**"),
+        ("empty", "cannot read empty: no .onnx file is in this folder"),
+        ("nets/*.om", "cannot read nets/*.om: no file matches"),
+        ("none/**", "cannot read none/**: no file matches"),
     ],
 )
 def test_nothing_to_check_is_refused(nets: Atc, given: str, words: str) -> None:

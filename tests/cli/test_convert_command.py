@@ -151,7 +151,9 @@ def test_findings_that_do_not_stand_in_the_way_are_printed_before_the_tables(atc
     onnx.save(model, "newer.onnx")
     done = atc("convert", "-v", "newer.onnx")
     assert (done.status, done.err) == (0, "")
-    assert done.out.startswith("rewrite[ATC3007 operator-restated]: Relu is listed for opsets 8-13")
+    assert done.out.startswith(
+        "rewrite[ATC3007 operator-restated]: Relu, opset 17 (version 14): will be restated at opset 13"
+    )
     checked = atc("check", "newer.onnx")
     findings = done.out[: done.out.index("\nStages")].strip()
     assert findings in checked.out
