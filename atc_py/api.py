@@ -41,6 +41,8 @@ def check_models(
     soc: str = "sim",
     input_shape: str | Mapping[str, Sequence[int]] = "",
     op_specs: str | os.PathLike[str] | None = None,
+    processes: int | None = 1,
+    on_stage: Callable[[str], None] | None = None,
     **precision: Unpack[PrecisionChoice],
 ) -> CheckReport:
     """Check every node of ONNX models against the operator list, and its dtypes against kernels.
@@ -51,6 +53,10 @@ def check_models(
         input_shape: dims for inputs, by name, or the text form `"x:1,3,224,224;y:..."`. What
             the models leave open and no shape fixes is not guessed: rules on it are undecided.
         op_specs: folder of specifications that replace or extend the built-in ones.
+        processes: how many processes may share several models; None for as many as pay. They start
+            the program's main module anew, which must therefore do its work under
+            `if __name__ == "__main__"`.
+        on_stage: called with the number of models that are done, where there are several.
         **precision: as in `convert`. Of several models, one at least must have each name that the
             finer controls use.
 
@@ -60,19 +66,22 @@ def check_models(
     Raises:
         TypeError: a keyword is unknown.
         AtcError: an option has no meaning, or a user's specification has a fault.
+
+    Example:
+        >>> import atc_py
+        >>> report = atc_py.check_models(["model.onnx", "refused.onnx"], soc="Ascend310P3")
+        >>> [model.standing.value for model in report.models]
+        ['supported', 'error']
+        >>> finding = report.models[1].findings[0]
+        >>> finding.code.id, finding.place.node_name, finding.message.en
+        ('ATC3001', 'norm', 'LayerNormalization is not on the operator list')
     """
     from atc_py.pipeline.check import check_files
 
     reject_unknown("check_models", precision, PrecisionChoice)
-    options = CheckOptions(
-        soc=soc,
-        precision_mode=chosen_mode(precision),
-        input_shapes=input_shapes(input_shape),
-        op_specs=optional_path(op_specs),
-        precision=precision_options(precision),
-    )
+    options = _check_options(soc, input_shape, op_specs, precision)
     paths = [models] if isinstance(models, str | os.PathLike) else models
-    return check_files([Path(path) for path in paths], options)
+    return check_files([Path(path) for path in paths], options, processes, on_stage)
 
 
 def quantize_model(  # noqa: PLR0913  (keywords, each of them an option)
@@ -105,6 +114,12 @@ def quantize_model(  # noqa: PLR0913  (keywords, each of them an option)
 
     Raises:
         AtcError: the model has nothing to rewrite, or a form that the other cannot say.
+
+    Example:
+        >>> import atc_py
+        >>> done = atc_py.quantize_model("int8.onnx", "ascend.onnx")
+        >>> done.output.stem, done.layers
+        ('ascend', 1)
     """
     from atc_py.pipeline.quantize import Rewriting, rewrite_quantized
 
@@ -139,18 +154,20 @@ def fix_model(
         TypeError: a keyword is unknown.
         AtcError: a file cannot be read or written; FIX_DIFFERS where a rewrite differs from the
             original.
+
+    Example:
+        >>> import atc_py
+        >>> done = atc_py.fix_model("refused.onnx", "fixed.onnx")
+        >>> [rule for each in done.rewrites for rule in each.rules]
+        ['layer-norm-as-steps']
+        >>> atc_py.check_models("fixed.onnx").standing.value
+        'rewrite'
     """
     from atc_py.compare.fix_file import fix_file
     from atc_py.options.fix_options import SEEDS, FixOptions
 
     reject_unknown("fix_model", choice, FixChoice)
-    check = CheckOptions(
-        soc=soc,
-        precision_mode=chosen_mode(choice),
-        input_shapes=input_shapes(input_shape),
-        op_specs=optional_path(op_specs),
-        precision=precision_options(choice),
-    )
+    check = _check_options(soc, input_shape, op_specs, choice)
     options = FixOptions(
         check=check,
         rules=fix_rules(choice),
@@ -185,5 +202,28 @@ def load(
     Raises:
         AtcError: the file is not a sound offline model, or no such device is installed, or it does
             not have that way to store.
+
+    Example:
+        >>> import atc_py
+        >>> done = atc_py.convert("model.onnx", "model.om")
+        >>> with atc_py.load("model.om") as model:
+        ...     [(port.name, port.dtype.value, port.shape) for port in model.inputs]
+        [('x', 'float32', (1, 3, 8, 8))]
     """
     return Model(Path(path), device, storage, timeout)
+
+
+def _check_options(
+    soc: str,
+    input_shape: str | Mapping[str, Sequence[int]],
+    op_specs: str | os.PathLike[str] | None,
+    precision: PrecisionChoice,
+) -> CheckOptions:
+    """Return the options of a check."""
+    return CheckOptions(
+        soc=soc,
+        precision_mode=chosen_mode(precision),
+        input_shapes=input_shapes(input_shape),
+        op_specs=optional_path(op_specs),
+        precision=precision_options(precision),
+    )

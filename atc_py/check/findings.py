@@ -14,6 +14,7 @@ from atc_py.check.rewrite_text import rewrite_text
 from atc_py.diag import Code, Diagnostic, Place, Words
 from atc_py.options.compile_options import DEFAULT_LIST, NEWEST_CANN
 from atc_py.source import BiasConvention, OpenDim, QuantizedNode
+from atc_py.system.notebook import notebook_html
 from atc_py.system.structs import Result, replace
 
 if TYPE_CHECKING:
@@ -321,3 +322,7 @@ class CheckReport(Result, frozen=True):
     def standing(self) -> Standing:
         """The worst of all models."""
         return worst(model.standing for model in self.models)
+
+    def _repr_html_(self) -> str:
+        """Return the report as notebooks show it."""
+        return notebook_html(self)

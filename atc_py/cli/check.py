@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from atc_py.cli import options
-from atc_py.cli.console import print_bytes, print_line, print_tables
+from atc_py.cli.console import print_bytes, print_line, print_tables, progress
 from atc_py.options.compile_options import PrecisionMode
 
 if TYPE_CHECKING:
@@ -80,22 +80,29 @@ def check(  # noqa: PLR0913  (one parameter an option)
 ) -> None:
     """Check whether MODELs, ONNX files, can be compiled, and if not, report why.
 
+    A folder stands for the .onnx files in it and below, a quoted pattern such as "nets/**/*.onnx" for
+    the files that match. Of several models a summary comes last; many are checked in processes of
+    their own.
+
     Exit status: 0 done, 1 a model has findings of the level of --fail-on or worse, 2 the command
     was called wrongly, 3 a file cannot be read or written; with several models, the worst.
     """
     from atc_py import api
     from atc_py.check.findings import Standing
+    from atc_py.options.model_paths import model_paths
     from atc_py.report.check.baseline import read_baseline
     from atc_py.report.check.json_document import check_document
     from atc_py.report.check.verdict import exit_status
 
     form = options.report_format(form, as_json=as_json)
-    paths = [Path(model) for model in models]
+    paths = model_paths(models)
     files = _files(output, check_report, paths)
     known = None if baseline is None else read_baseline(baseline)
-    found = api.check_models(
-        paths, soc=soc, input_shape=input_shape, op_specs=op_specs, **precision
-    )
+    with progress(quiet=False) as on_stage:
+        found = api.check_models(
+            paths, soc=soc, input_shape=input_shape, op_specs=op_specs, processes=None,
+            on_stage=on_stage, **precision,
+        )  # fmt: skip
     document = check_document(found, lang, known)
     limit = Standing(fail_on)
     _write(document, files, form, limit, verbose=verbose)

@@ -148,9 +148,10 @@ def _parsed(path: Path, text: str) -> dict[str, Any]:
     else:
         import tomli as tomllib
     try:
-        return tomllib.loads(text)
+        document: dict[str, Any] = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise BAD_CONFIG.error(f"this is not TOML: {error}", place=Place(str(path))) from None
+    return document
 
 
 def _check_table(path: Path, name: str, table: object, known: Sequence[str]) -> None:

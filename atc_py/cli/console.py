@@ -113,7 +113,7 @@ def show_help_of_bare_group(context: click.Context) -> None:
 def progress(*, quiet: bool, lines: bool = False) -> Iterator[Callable[[str], None]]:
     """Give a function that shows the current stage on standard error.
 
-    On a terminal that is a line, once the work takes over 2 seconds.
+    On a terminal that is a line, once the work takes more than 2 seconds.
 
     Args:
         quiet: show nothing.

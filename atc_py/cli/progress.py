@@ -28,7 +28,7 @@ _STAGES = (
 
 _COUNTED = re.compile(
     r"(?P<kind>gear|trial) (?P<begun>\d+) of (?P<most>at most )?(?P<total>\d+)"
-    r"|(?P<done>\d+) of (?P<all>\d+) (?P<noun>kernels|layers)"
+    r"|(?P<done>\d+) of (?P<all>\d+) (?P<noun>kernels|layers|models)"
 )
 """Counts in the names of stages: one that has begun, or those that are done."""
 

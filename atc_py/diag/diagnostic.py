@@ -188,7 +188,21 @@ class Code:
 
 
 class AtcError(Exception):
-    """Work cannot go on; `diagnostics` says why. The command line prints them and exits."""
+    """Work cannot go on; `diagnostics` says why. The command line prints them and exits.
+
+    Attributes:
+        diagnostics: the findings, the most important first; each has `code`, `message`, `place` and
+            `help`.
+
+    Example:
+        >>> import atc_py
+        >>> try:
+        ...     atc_py.convert("gone.onnx", "gone.om")
+        ... except atc_py.AtcError as error:
+        ...     (found,) = error.diagnostics
+        ...     found.code.id, found.code.name, error.exit_code.name
+        ('ATC2001', 'file-not-found', 'FILE')
+    """
 
     def __init__(self, *diagnostics: Diagnostic) -> None:
         super().__init__("; ".join(f"{d.code.id}: {d.message}" for d in diagnostics))

@@ -15,6 +15,7 @@ from atc_py.frontend.reading.read import read_model
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, format_input_shapes
 from atc_py.passes.precision.control_files import find_controls
 from atc_py.passes.precision.model_names import ModelNames, check_soc
+from atc_py.pipeline.check_pool import FileCheck, checked_files
 from atc_py.pipeline.fixable import with_fixes
 from atc_py.pipeline.other_lists import with_other_lists
 from atc_py.pipeline.proposal.advice import advice_of, advise, with_shapes
@@ -26,7 +27,7 @@ from atc_py.system.structs import replace
 from atc_py.target import find_soc
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from atc_py.check.findings import Finding
@@ -39,11 +40,22 @@ if TYPE_CHECKING:
     from atc_py.source import SourceModel
     from atc_py.tensor.shapes import Shape
 
-__all__ = ["check_files"]
+__all__ = ["check_files", "checked_file"]
 
 
-def check_files(models: Sequence[Path], options: CheckOptions) -> CheckReport:
+def check_files(
+    models: Sequence[Path],
+    options: CheckOptions,
+    processes: int | None = 1,
+    on_stage: Callable[[str], None] | None = None,
+) -> CheckReport:
     """Check every one of `models`; one that cannot be read does not stop the others.
+
+    Args:
+        models: paths of the files.
+        options: the user's options.
+        processes: how many may share the work; None for what pays.
+        on_stage: called with the number of models that are done, where there are several.
 
     Raises:
         AtcError: UNKNOWN_SOC, NO_BFLOAT16; BAD_INPUT_SHAPE for shapes that fit no input of any
@@ -57,31 +69,18 @@ def check_files(models: Sequence[Path], options: CheckOptions) -> CheckReport:
     unused = set(options.input_shapes)
     unmatched = _UnknownNames()
     checks: list[ModelCheck] = []
-    for path in models:
-        try:
-            file = read_model(path, lenient=True)
-        except AtcError as error:
-            checks.append(_check_of_unread(path, error.diagnostics))
-            continue
-        names = {each.name for each in file.inputs}
-        shapes = options.input_shapes
-        if len(models) > 1:
-            shapes = {name: shape for name, shape in shapes.items() if name in names}
-        unused -= names
-        judge = judge_of(options, soc, specs)
-        suggest = partial(advise, file, shapes, judge)
-        survey = surveyed(file, shapes, quant_bias=options.precision.quant_bias, suggest=suggest)
-        controls = _controls(options, file, survey.model, unmatched)
-        only_atc = options.precision.only_atc_passes
-        trial = TrialCompilation(
-            soc, options.precision_mode, controls, specs, only_atc_passes=only_atc
-        )
-        check, known = _apply_rules(trial, file, shapes, judge, survey)
-        judged = with_other_lists(check, survey.model, judge.conditions, options)
-        checks.append(with_kept(with_fixes(judged, file, judge, shapes, known), specs))
+    several = len(models) > 1
+    for done in checked_files(models, options, checked_file, processes):
+        checks.append(done.check)
+        if on_stage is not None and several:
+            on_stage(f"{len(checks)} of {len(models)} models")
+        if done.names is not None:
+            unused -= done.names
+            unmatched.meet(done.unknown)
     if all(check.opsets for check in checks):  # a file that cannot be read may have the names
         unmatched.refuse()
         _refuse_unused(unused)
+    checks = [with_kept(check, specs) if check.opsets else check for check in checks]
     return CheckReport(
         tuple(checks),
         options.precision_mode.value,
@@ -92,14 +91,39 @@ def check_files(models: Sequence[Path], options: CheckOptions) -> CheckReport:
     )
 
 
+def checked_file(path: Path, options: CheckOptions, *, alone: bool) -> FileCheck:
+    """Check one model; where others are checked as well, it need not have every input named.
+
+    Raises:
+        AtcError: as `check_files` for this one model.
+    """
+    soc = find_soc(options.soc)
+    specs = specifications(options.op_specs, options.precision.operator_list)
+    try:
+        file = read_model(path, lenient=True)
+    except AtcError as error:
+        return FileCheck(_check_of_unread(path, error.diagnostics))
+    names = frozenset(each.name for each in file.inputs)
+    shapes = options.input_shapes
+    if not alone:
+        shapes = {name: shape for name, shape in shapes.items() if name in names}
+    judge = judge_of(options, soc, specs)
+    suggest = partial(advise, file, shapes, judge)
+    survey = surveyed(file, shapes, quant_bias=options.precision.quant_bias, suggest=suggest)
+    controls, unknown = _controls(options, file, survey.model)
+    only_atc = options.precision.only_atc_passes
+    trial = TrialCompilation(soc, options.precision_mode, controls, specs, only_atc_passes=only_atc)
+    check, known = _apply_rules(trial, file, shapes, judge, survey)
+    judged = with_other_lists(check, survey.model, judge.conditions, options)
+    return FileCheck(with_fixes(judged, file, judge, shapes, known), names, tuple(unknown))
+
+
 def _controls(
-    options: CheckOptions, file: OnnxFile, view: SourceModel, unmatched: _UnknownNames
-) -> Controls:
-    """Return the finer controls for one model; names that it does not have go to `unmatched`."""
+    options: CheckOptions, file: OnnxFile, view: SourceModel
+) -> tuple[Controls, Sequence[Diagnostic]]:
+    """Return the finer controls for one model, and the names in them that it does not have."""
     names = ModelNames.of(view, file.node_outputs, file.outputs)
-    controls, unknown = find_controls(options.precision, options.precision_mode, names)
-    unmatched.meet(unknown)
-    return controls
+    return find_controls(options.precision, options.precision_mode, names)
 
 
 def _apply_rules(

@@ -60,9 +60,16 @@ def convert(  # noqa: PLR0913  (the options of the tool's main job)
     Raises:
         TypeError: a keyword is unknown.
         AtcError: with every finding of the failing stage.
-    """
-    from atc_py.pipeline.compile import compile_model
 
+    Example:
+        >>> import atc_py
+        >>> done = atc_py.convert("model.onnx", "model.om", precision_mode="must_keep_origin_dtype")
+        >>> done.facts.source_operators, done.facts.launches
+        ({'Conv': 1, 'Relu': 1}, 3)
+        >>> atc_py.convert("refused.onnx", "refused.om")
+        Traceback (most recent call last):
+        atc_py.check.refusal.RulesBrokenError: ATC3001: LayerNormalization is not on the operator list
+    """
     reject_unknown("convert", choice, ConvertChoice)
     options = replace(
         compile_options("convert", choice, soc, input_shape),
@@ -70,12 +77,20 @@ def convert(  # noqa: PLR0913  (the options of the tool's main job)
         templates=optional_path(templates),
         op_specs=optional_path(op_specs),
     )
-    target = default_output(Path(model), output)
+    return _compiled(Path(model), default_output(Path(model), output), options, on_stage)
+
+
+def _compiled(
+    model: Path, target: Path, options: CompileOptions, on_stage: Callable[[str], None] | None
+) -> Conversion:
+    """Compile the model, or each of its gears."""
     if options.gears is not None:
         from atc_py.pipeline.gears import compile_gears
 
-        return compile_gears(Path(model), target, options, options.gears, on_stage)
-    return compile_model(Path(model), target, options, on_stage)
+        return compile_gears(model, target, options, options.gears, on_stage)
+    from atc_py.pipeline.compile import compile_model
+
+    return compile_model(model, target, options, on_stage)
 
 
 def compile_options(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable
 
+    from atc_py.package.reader import OfflineModel
     from atc_py.package.schema import OmModel
 
 __all__ = ["export_model"]
@@ -52,19 +53,30 @@ def export_model(
 
     Raises:
         AtcError: from reading and compiling; NO_ONNX_FORM for each such node; CANNOT_WRITE.
+
+    Example:
+        >>> import atc_py
+        >>> done = atc_py.export_model("model.onnx", "emulated.onnx", soc="Ascend310P3")
+        >>> done.output.stem
+        'emulated'
     """
     path = Path(model)
     target = rewritten_output(path, output, _FORM, (_FORM,))
     with opened_model(path, on_stage=on_stage, **options) as package:
         if on_stage is not None:
             on_stage("export")
-        description, emulated = package.description, emulate(package, flat=flat)
-        if flat:
-            emulated.drop_early_roundings()
-        metadata = annotate(emulated, description)
-        size, data = write_model(
-            emulated, description.name, target, metadata, external=external_data
-        )
+        return _written(package, path, target, flat=flat, external_data=external_data)
+
+
+def _written(
+    package: OfflineModel, path: Path, target: Path, *, flat: bool, external_data: bool
+) -> Export:
+    """Write the emulation of a compiled model to `target`; `path` is the file that it is made of."""
+    description, emulated = package.description, emulate(package, flat=flat)
+    if flat:
+        emulated.drop_early_roundings()
+    metadata = annotate(emulated, description)
+    size, data = write_model(emulated, description.name, target, metadata, external=external_data)
     return Export(
         path,
         target,

@@ -81,6 +81,14 @@ def profile_model(
     Raises:
         AtcError: the file cannot be read; it does not compile for the one SoC that is asked for;
             an offline model is for another SoC.
+
+    Example:
+        >>> import atc_py
+        >>> done = atc_py.profile_model("model.onnx", ["Ascend310P3", "Ascend910B1"])
+        >>> [cost.soc.name for cost in done.costs]
+        ['Ascend310P3', 'Ascend910B1']
+        >>> all(0 < cost.time.low < cost.time.expected < cost.time.high for cost in done.costs)
+        True
     """
     path = Path(path)
     options["gear"] = gear

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from atc_py.system.notebook import notebook_html
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -150,6 +152,13 @@ class LayerComparison:
         semantics: the nodes that compute what a generation of CANN makes of them; None where all
             compute what ONNX defines.
         device: the device that ran the compiled model.
+
+    Example:
+        >>> import atc_py
+        >>> done = atc_py.compare_model("model.onnx", samples=2, targets={"cosine": 0.999})
+        >>> output = done.layers[done.outputs["y"]]
+        >>> done.samples, output.dtype
+        (2, 'float32')
     """
 
     model: Path
@@ -177,6 +186,10 @@ class LayerComparison:
     original_form: str = ""
     semantics: CannSemantics | None = None
     device: str = "sim"
+
+    def _repr_html_(self) -> str:
+        """Return the report as notebooks show it."""
+        return notebook_html(self)
 
     @property
     def passed(self) -> bool | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from atc_py.system.notebook import notebook_html
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -74,6 +76,10 @@ class Profile:
     model: Path
     socs: tuple[SocProfile, ...]
     calibration: Calibration | None = None
+
+    def _repr_html_(self) -> str:
+        """Return the report as notebooks show it."""
+        return notebook_html(self)
 
     @property
     def costs(self) -> tuple[NetworkCost, ...]:

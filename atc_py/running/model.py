@@ -140,6 +140,21 @@ class Model:
         Raises:
             AtcError: an input is missing or does not fit, or the device failed; NO_SUCH_GEAR where
                 what is fed fits no gear.
+
+        Returns:
+            The outputs by name, with the dtypes and shapes of `outputs`; inputs are not changed.
+
+        Example:
+            >>> import atc_py, numpy as np
+            >>> done = atc_py.convert("model.onnx", "model.om")
+            >>> with atc_py.load("model.om") as model:
+            ...     outputs = model.run({"x": np.zeros((1, 3, 8, 8), np.float32)})
+            >>> outputs["y"].shape, float(outputs["y"].max())
+            ((1, 4, 8, 8), 0.0)
+            >>> with atc_py.load("model.om") as model:
+            ...     model.run({"x": np.zeros((1, 3, 8), np.float32)})
+            Traceback (most recent call last):
+            atc_py.diag.diagnostic.AtcError: ATC1007: ...
         """
         given: object = inputs
         if not isinstance(given, Mapping):

@@ -44,6 +44,15 @@ class InferenceSession(SessionSurface):
 
     A model whose dims are all known compiles in the constructor. Else it compiles for each set of
     shapes when it is first run with it. docs/inference-session.md lists every member.
+
+    Example:
+        >>> import atc_py, numpy as np
+        >>> session = atc_py.InferenceSession("model.onnx", soc="Ascend310P3")
+        >>> [(each.name, each.type, each.shape) for each in session.get_inputs()]
+        [('x', 'tensor(float)', [1, 3, 8, 8])]
+        >>> (y,) = session.run(None, {"x": np.zeros((1, 3, 8, 8), np.float32)})
+        >>> y.dtype.name, y.shape
+        ('float32', (1, 4, 8, 8))
     """
 
     def __init__(  # noqa: PLR0913  (onnxruntime's parameters, and options as keywords)

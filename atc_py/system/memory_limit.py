@@ -77,8 +77,20 @@ def memory_limit() -> int:
 def limited_memory(size: int | str | None) -> Iterator[None]:
     """Hold what the block does to `size` bytes, or a text such as `4G`; None changes nothing.
 
+    Args:
+        size: bytes, or a text such as `4G`.
+
     Raises:
         AtcError: BAD_OPTION if it is not a size.
+
+    Example:
+        >>> import atc_py
+        >>> with atc_py.limited_memory("2G"):
+        ...     done = atc_py.convert("model.onnx", "model.om")
+        >>> with atc_py.limited_memory("a lot"):
+        ...     pass
+        Traceback (most recent call last):
+        atc_py.diag.diagnostic.AtcError: ATC1001: ...
     """
     if size is None:
         yield

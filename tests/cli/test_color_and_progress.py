@@ -1,4 +1,4 @@
-"""Terminals: severities in color, and progress of work that takes over two seconds."""
+"""Terminals: severities in color, and progress of work of more than two seconds."""
 
 from __future__ import annotations
 

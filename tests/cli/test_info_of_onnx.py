@@ -106,7 +106,7 @@ def test_large_weights_are_external_data_only_in_files_of_their_own(
         (b"\x08\x07:\xff", 3, "ATC2"),
     ],
 )
-def test_file_that_is_no_model_is_refused(
+def test_file_without_a_model_is_refused(
     atc: Atc, content: bytes | None, status: int, code: str
 ) -> None:
     if content is not None:

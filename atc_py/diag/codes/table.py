@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import copyreg
+from typing import TYPE_CHECKING
+
 from atc_py.diag.diagnostic import Code, ExitCode, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["add_code", "all_codes", "find_code"]
 
@@ -38,3 +44,18 @@ def all_codes() -> tuple[Code, ...]:
 def find_code(text: str) -> Code | None:
     """Return the row with that number (`ATC2001`, `atc2001`, `2001`) or name, or None."""
     return _SPELLINGS.get(text.strip().lower())
+
+
+def _row(number: str) -> Code:
+    """Return the row of that number, where it is known that there is one."""
+    return _TABLE[number]
+
+
+def _parts(code: Code) -> tuple[Callable[..., Code], tuple[object, ...]]:
+    """Return what another process makes a code of: its id, for codes are compared by identity."""
+    if _TABLE.get(code.id) is code:
+        return _row, (code.id,)
+    return Code, (code.id, code.name, code.exit, code.meaning, code.remedy, code.severity)
+
+
+copyreg.pickle(Code, _parts)

@@ -1,0 +1,54 @@
+"""Models that the user names: files, folders and patterns."""
+
+from __future__ import annotations
+
+import glob
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from atc_py.diag import Place
+from atc_py.diag.codes import FILE_NOT_FOUND
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["model_paths"]
+
+_SUFFIX = ".onnx"
+
+
+def model_paths(given: Iterable[str]) -> list[Path]:
+    """Return the files that the texts name, each once, in their order.
+
+    A folder stands for the .onnx files in it and in its folders, sorted; a pattern such as
+    `nets/**/*.onnx`, where no file has that name, for the files that match.
+
+    Raises:
+        AtcError: FILE_NOT_FOUND for a folder without models and a pattern that nothing matches.
+    """
+    found: dict[Path, None] = {}
+    for text in given:
+        found.update(dict.fromkeys(_files(text)))
+    return list(found)
+
+
+def _files(text: str) -> list[Path]:
+    """Return the files that one text names."""
+    if "\0" in text or os.path.isfile(text):  # noqa: PTH113  (a Path raises for long names)
+        return [Path(text)]
+    if os.path.isdir(text):  # noqa: PTH112
+        found = sorted(each for each in Path(text).rglob(f"*{_SUFFIX}") if each.is_file())
+        return found or _refuse(f"no {_SUFFIX} file is in the folder {text}", text)
+    if glob.has_magic(text) and not os.path.lexists(text):
+        names = sorted(glob.glob(text, recursive=True))  # noqa: PTH207  (a pattern may be absolute)
+        found = [Path(each) for each in names if os.path.isfile(each)]  # noqa: PTH113
+        return found or _refuse(f"no file matches {text}", text)
+    return [Path(text)]
+
+
+def _refuse(message: str, text: str) -> list[Path]:
+    """Refuse a text that names no model."""
+    raise FILE_NOT_FOUND.error(
+        message, place=Place(text), help=f"name {_SUFFIX} files, or a folder that has some"
+    )
