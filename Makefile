@@ -7,7 +7,7 @@ OUT ?= out
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-browser vendor mutations check bench bench-large kernels fmt docs conformance networks trained deviations exports netron twin \
+.PHONY: help demo site test test-all test-browser vendor mutations check bench bench-large kernels fmt docs conformance networks trained deviations exports netron twin \
         fuzz agree clean exec-programs \
         kill-sweep
 
@@ -29,6 +29,10 @@ $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 $(VENV)/.bench: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	@touch $@ $(VENV)/.base
+
+$(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	@touch $@
 
 demo: $(VENV)/.base ## Read a line of text on the simulated NPU: fetch, convert, run, compare, estimate
 	@$(BIN)/python docs/demo.py $(OUT)
@@ -93,6 +97,12 @@ fmt: $(VENV)/.dev ## Format the code and mend what can be mended
 docs: $(VENV)/.dev ## Write the pages that are derived from the code again
 	$(BIN)/python -m tests.derived_docs --write
 	$(BIN)/python -m tests.check_schema --write
+	$(BIN)/python -m tests.explained_examples
+	$(BIN)/python -m tests.pictures
+
+site: $(VENV)/.docs ## Build docs/ as a site with a search, in out/site; a broken link fails
+	$(BIN)/python docs/site.py out/site-pages
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file docs/mkdocs.yml
 
 conformance: $(VENV)/.dev ## Run ONNX's conformance cases and write the two pages about them again
 	$(BIN)/python -m tests.conformance.page --write

@@ -12,6 +12,7 @@ from atc_py.cli.main import cli
 from atc_py.diag import ExitCode
 from atc_py.diag.codes import all_codes
 from atc_py.passes.manager import PIPELINE
+from atc_py.report.explained.page import examples
 from atc_py.report.operators.list_diff import list_diff, list_diff_lines
 from atc_py.report.operators.lists import lists_json
 from atc_py.spec import compressed, library
@@ -78,6 +79,15 @@ def diagnostics_page() -> Iterator[str]:
         yield row.meaning
         yield ""
         yield f"**What to do:** {row.remedy}"
+        example = examples().get(row.id)
+        for side in ("before", "after") if example else ():
+            yield ""
+            yield f"{side.capitalize()}:"
+            yield ""
+            yield "```text"
+            yield f"$ {example['commands'][side]}"
+            yield from example["output"]["en"][side].splitlines()
+            yield "```"
 
 
 def cli_page() -> Iterator[str]:

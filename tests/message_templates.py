@@ -176,9 +176,9 @@ class _Search:
             if id(function) in self._returns:
                 continue
             self._returns.add(id(function))
-            for each in ast.walk(function):
-                if isinstance(each, ast.Return) and each.value is not None:
-                    self._follow(module, each.value)
+            for inner in ast.walk(function):
+                if isinstance(inner, ast.Return) and inner.value is not None:
+                    self._follow(module, inner.value)
 
     def _follow_name(self, module: _Module, node: ast.Name) -> None:
         """Collect what is assigned to a name, and note a parameter as one that carries text."""

@@ -19,6 +19,7 @@ from atc_py.cli.console import (
 )
 from atc_py.cli.gear_options import gear_lists
 from atc_py.diag import AtcError
+from atc_py.diag.language import spoken
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.options.input_format import InputFormat
 from atc_py.system.one_thread import import_numpy
@@ -206,7 +207,7 @@ def _print_conversion(done: Conversion, why_not: tuple[str, ...], amount: Amount
         from atc_py.report.model.conversion_lines import conversion_lines
 
         for line in conversion_lines(done):
-            print_line(line)
+            print_line(spoken(line))
     else:
         _print_everything(done)
     if why_not:

@@ -16,7 +16,8 @@ __all__ = ["explain"]
 def explain(*, code: str | None, as_json: bool) -> None:
     """Explain CODE (ATC2003, 2003 or not-an-onnx-model); without CODE, list them all."""
     from atc_py.diag.codes import UNKNOWN_NAME, all_codes, find_code
-    from atc_py.report.diagnostics import code_page
+    from atc_py.diag.language import language
+    from atc_py.report.explained import code_json, code_list, code_page
 
     rows = all_codes()
     if code is not None:
@@ -27,8 +28,8 @@ def explain(*, code: str | None, as_json: bool) -> None:
             )
         rows = (found,)
     if as_json:
-        print_json([row.as_json() for row in rows])
+        print_json([code_json(row, language()) for row in rows])
         return
-    lines = code_page(rows[0]) if code is not None else [f"{row.id}  {row.name}" for row in rows]
+    lines = code_list(rows, language()) if code is None else code_page(rows[0], language())
     for line in lines:
         print_line(line)

@@ -1,4 +1,4 @@
-"""Diagnostics as text, and the page that explains a code."""
+"""Diagnostics as text."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from atc_py.diag.language import language, spoken_diagnostic
 from atc_py.report.escape import clipped
 
 if TYPE_CHECKING:
-    from atc_py.diag import Code, Diagnostic
+    from atc_py.diag import Diagnostic
 
-__all__ = ["code_page", "diagnostic_text"]
+__all__ = ["diagnostic_text"]
 
 _LEVELS = {
     Severity.ERROR: Words("error", "错误"),
@@ -38,14 +38,3 @@ def diagnostic_text(diagnostic: Diagnostic) -> str:
         lines.append(f"  {(_RULE + COLON).in_language(said)}{clipped(diagnostic.rule)}")
     lines.append(f"  {(_HELP + COLON).in_language(said)}{clipped(diagnostic.help or '')}")
     return "\n".join(lines)
-
-
-def code_page(code: Code) -> list[str]:
-    """Return the lines that `explain` prints for a code."""
-    return [
-        f"{code.id} {code.name} ({code.severity.value}, exit status {int(code.exit)})",
-        "",
-        code.meaning,
-        "",
-        f"What to do: {code.remedy}",
-    ]

@@ -102,7 +102,7 @@ def test_diagnostics_as_json_speak_chinese(capsys: pytest.CaptureFixture[str]) -
 def test_line_that_click_refuses_is_answered_in_chinese(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert "没有选项 '--nope'" in called(capsys, "run", "absent", "--nope", "--lang", "zh")
+    assert "没有选项：--nope" in called(capsys, "run", "absent", "--nope", "--lang", "zh")
     assert "没有命令 'nope'" in called(capsys, "nope", "--lang", "zh")
 
 

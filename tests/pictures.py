@@ -1,0 +1,86 @@
+"""The pictures of terminals in docs/pictures, made by rich's recorder; `make docs` writes them.
+
+A picture says in a comment what was printed, so that a test sees when it is not current; how rich
+draws it differs between its versions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from tests.explained_examples import ROOT, write_files
+
+__all__ = ["PICTURES", "digest", "is_current", "printed"]
+
+PICTURES = {
+    "terminal.svg": (
+        "atc-py check refused.onnx | head -7",
+        "atc-py convert refused.onnx --fix",
+        "atc-py compare hidden.onnx --input x=twelve.npy | head -7",
+    ),
+    "chinese.svg": (
+        "atc-py convert net.onnx --lang zh",
+        "atc-py explain ATC3004 --lang zh | head -6",
+    ),
+}
+FOLDER = ROOT / "docs" / "pictures"
+_WIDTH = 120
+
+
+def printed(lines: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Return each command line with what it prints, in a folder with models."""
+    program = f'atc-py() {{ "{sys.executable}" -m atc_py "$@"; }}; '
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        write_files(Path(folder))
+        for line in lines:
+            done = subprocess.run(
+                ["/bin/bash", "-c", program + line],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                check=False,
+                cwd=folder,
+                env={**os.environ, "PYTHONPATH": str(ROOT), "ATC_PY_LANG": "en"},
+            )
+            found.append((line, done.stdout))
+    return found
+
+
+def digest(found: list[tuple[str, str]]) -> str:
+    """Return a digest of commands and what they print."""
+    return hashlib.sha256(repr(found).encode()).hexdigest()
+
+
+def is_current(name: str) -> bool:
+    """Return True if a picture shows what its commands print now."""
+    text = (FOLDER / name).read_text(encoding="utf-8")
+    return f"<!-- printed: {digest(printed(PICTURES[name]))} -->" in text
+
+
+def drawn(name: str) -> str:
+    """Return a picture as SVG."""
+    found = printed(PICTURES[name])
+    console = Console(record=True, width=_WIDTH, file=io.StringIO(), force_terminal=True)
+    for line, output in found:
+        console.print(Text(f"$ {line}", style="bold green"))
+        for row in output.splitlines():
+            style = "red" if row.startswith(("error", "错误")) else ""
+            console.print(Text(row, style=style), soft_wrap=False)
+    svg = console.export_svg(title="atc-py", unique_id=name.partition(".")[0])
+    return f"{svg.rstrip()}\n<!-- printed: {digest(found)} -->\n"
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    for each in PICTURES:
+        (FOLDER / each).write_text(drawn(each), encoding="utf-8")
