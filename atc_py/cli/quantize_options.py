@@ -48,7 +48,7 @@ _OPTIONS: tuple[Callable[[FC], FC], ...] = (
     ),
     INPUT_SHAPE,
     click.option(
-        "--calibrator", type=click.Choice(CALIBRATORS), default="mse", show_default=True,
+        "--calibrator", type=click.Choice(CALIBRATORS), default="min-max", show_default=True,
         help="How ranges of the layers' data are chosen; auto: of those that others choose, the one "
         "that errs least at the layers' results.",
     ),

@@ -33,7 +33,7 @@ class QuantizeSettings(Result, frozen=True, kw_only=True):
             `ranges`; None for none.
     """
 
-    calibrator: str = "mse"
+    calibrator: str = "min-max"
     ranges: RangeSettings = msgspec.field(default_factory=RangeSettings)
     weights: str = "min-max"
     executor: str = "auto"
