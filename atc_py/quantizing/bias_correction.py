@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["with_corrected_biases"]
 
-_SAMPLES = 8
-"""Samples from which mean errors are taken."""
-
 
 class _Errors:
     """Sums of the errors of a layer, for each output channel."""
@@ -95,7 +92,7 @@ def with_corrected_biases(
     run_samples(
         model,
         wanted,
-        FirstSamples(samples, _SAMPLES),
+        FirstSamples(samples),
         found.settings.executor,
         see,
         path=path,
