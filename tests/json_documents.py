@@ -38,6 +38,7 @@ DOCUMENTS: dict[str, str] = {
     "profile --calibrate": "soc, measurements, factors, error_before, error_after, operators",
     "quantize": "model, output, data, format, opset, operator_list, layers, nodes, bytes_before, bytes_after, "
     "quant_bias",
+    "quantize --random": "model, written, calibration, folded_norms, balanced, record, layers, proof, warnings",
     "aipp": "config, picture, settings, steps, dtype, shape, output, warnings",
     "socs": "[name, family, arch, ai_cores, vector_cores, ai_cpus, mhz, l2_bytes, memory_bytes, "
     "cube_dtypes, hf32]",
