@@ -125,7 +125,7 @@ def quantize_model(  # noqa: PLR0913  (keywords, each of them an option)
     return rewrite_quantized(Path(model), output, chosen, on_stage)
 
 
-def quantize(  # noqa: PLR0913  (keywords, each of them an option)
+def quantize(
     model: str | os.PathLike[str],
     output: str | os.PathLike[str] | None = None,
     *,
@@ -133,15 +133,7 @@ def quantize(  # noqa: PLR0913  (keywords, each of them an option)
     | os.PathLike[str]
     | Sequence[str | os.PathLike[str]]
     | Sequence[Mapping[str, npt.NDArray[np.generic]]] = (),
-    aipp: str | os.PathLike[str] | None = None,
-    resize: bool = False,
-    random: int = 0,
-    seed: int = 0,
-    input_shape: str | Mapping[str, Sequence[int]] = "",
     format: str = "ascend",  # noqa: A002  (the option's name)
-    record: str | os.PathLike[str] | None = None,
-    external_data: bool = False,
-    operator_list: str | None = None,
     on_stage: Callable[[str], None] | None = None,
     **choice: Unpack[QuantizeChoice],
 ) -> FloatQuantization:
@@ -153,20 +145,10 @@ def quantize(  # noqa: PLR0913  (keywords, each of them an option)
             both forms, the other one goes beside it, as `NAME.qdq.onnx`.
         data: the samples: a folder with a file for each, an array file with the samples along the
             first axis, `NAME=PATH` of each input, or the arrays of each sample by input.
-        aipp: configuration of AIPP, with which `data` is a folder of pictures.
-        resize: resize pictures of another size than the configuration has; refuse them by default.
-        random: number of random samples, in place of `data`.
-        seed: of random samples.
-        input_shape: dims of inputs that the model leaves open, for random samples and raw files.
         format: `ascend`, the form that Ascend's toolkit takes, `qdq`, that of ONNX runtimes, or `both`.
-        record: file for scales and offsets in the format of Ascend's quantizer. It is written; without
-            samples it is read in place of calibrating.
-        external_data: put weights into a separate file, which is always done for 1.8 GB or more.
-        operator_list: the list whose rules what is written is compared with, which fails nothing;
-            by default as in `convert`.
         on_stage: called with the progress.
-        **choice: how ranges and scales are chosen, and which layers stay in floats; see
-            `QuantizeChoice`.
+        **choice: other samples, how ranges and scales are chosen, and which layers stay in floats;
+            see `QuantizeChoice`.
 
     Returns:
         The record: files, layers with their numbers, layers in floats with the reason.
@@ -176,25 +158,12 @@ def quantize(  # noqa: PLR0913  (keywords, each of them an option)
         AtcError: samples do not fit the model, have NaN or never reach a layer, the model is
             quantized already, or a file cannot be written. Nothing is written then.
     """
-    from atc_py.quantizing.choices import QuantizeChoice, proof_settings, quantize_settings
-    from atc_py.quantizing.quantize_float import FloatRequest, quantize_float
+    from atc_py.quantizing.choices import QuantizeChoice, float_request
+    from atc_py.quantizing.quantize_float import quantize_float
 
     reject_unknown("quantize", choice, QuantizeChoice)
-    request = FloatRequest(
-        data=(data,) if isinstance(data, str | os.PathLike) else tuple(data),  # type: ignore[arg-type]
-        aipp=optional_path(aipp),
-        resize=resize,
-        random=random,
-        seed=seed,
-        input_shapes=input_shapes(input_shape),
-        form=format,
-        record=optional_path(record),
-        external=external_data,
-        operator_list=chosen_list(operator_list),
-        settings=quantize_settings(choice),
-        proof=proof_settings(choice),
-    )
-    return quantize_float(Path(model), output, request, on_stage)
+    samples = (data,) if isinstance(data, str | os.PathLike) else tuple(data)
+    return quantize_float(Path(model), output, float_request(samples, format, choice), on_stage)
 
 
 def fix_model(

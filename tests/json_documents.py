@@ -35,6 +35,7 @@ DOCUMENTS: dict[str, str] = {
     "profile --calibrate": "soc, measurements, factors, error_before, error_after, operators",
     "quantize": "model, output, data, format, opset, operator_list, layers, nodes, bytes_before, bytes_after, "
     "quant_bias",
+    "quantize --random": "model, written, calibration, folded_norms, balanced, record, layers, proof, warnings",
     "aipp": "config, picture, settings, steps, dtype, shape, output, warnings",
     "run": "gear, semantics, outputs, comparisons, nodes, seconds, warnings, diagnostics",
 }

@@ -22,7 +22,7 @@ STRENGTHS = (0.2, 0.8)
 
 
 class LayerChoice(msgspec.Struct, frozen=True, kw_only=True):
-    """How a layer is quantized.
+    """Choices for a layer.
 
     Attributes:
         calibrator: name of the calibrator of its data.

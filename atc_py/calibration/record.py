@@ -41,7 +41,7 @@ _NOT_MODELED = {
 
 
 class LayerRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What a record says of a layer, in the order of the file.
+    """Entry of a layer in a record; the fields are in the order of the file.
 
     Attributes:
         scale_d: scale of the data.

@@ -61,7 +61,7 @@ def _rules_or_layers(command: Callable[..., Any]) -> Callable[..., Any]:
 @MAX_MEMORY
 @AS_JSON
 @click.pass_context
-def quantize(context: click.Context, **given: Any) -> None:
+def quantize(context: click.Context, /, **given: Any) -> None:
     """Quantize MODEL, a float ONNX file, or write a quantized one in another form.
 
     With --data, --random or --record, MODEL is a float model. It is run over the samples, and its

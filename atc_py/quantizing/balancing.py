@@ -126,7 +126,10 @@ def balance_of_strength(
     taps = np.max([np.abs(each).max(axis=1, initial=0) for each in weights], axis=0)
     if peaks.size != taps.size or not (peaks > 0).any() or not np.isfinite(peaks).all():
         return None
-    factors = smoothing_factors(peaks.astype(np.float32), taps, strength)
+    if not (taps > 0).any():
+        return None
+    # Factors are centered below: what is left of the magnitudes is how channels compare.
+    factors = smoothing_factors(peaks / peaks.max(), taps / taps.max(), strength)
     factors = np.clip(_centered(factors), 1 / _MOST, _MOST).astype(np.float32)
     before = _noise(site, weights, statistics, np.ones(peaks.size))
     after = _noise(site, weights, statistics, factors.astype(np.float64))

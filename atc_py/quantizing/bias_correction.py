@@ -6,6 +6,7 @@ of a mean m is taken off: of few errors that vary much nothing.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
     from atc_py.quantizing.samples import Samples
 
 __all__ = ["with_corrected_biases"]
-
-_SAMPLES = 8
-"""Samples from which mean errors are taken."""
 
 
 class _Errors:
@@ -54,6 +52,14 @@ class _Errors:
         with np.errstate(all="ignore"):
             share = np.clip(1 - variance / (count * mean**2), 0, 1)
         return np.where(np.isfinite(share), -mean * share, 0.0)
+
+    def gain(self) -> float:
+        """Return by how much the squared errors fall with the correction, in dB."""
+        before = float(np.sum(self._squares))
+        addend, count = self.correction(), max(self._count, 1)
+        mean = np.asarray(self._sum, np.float64) / count
+        after = before - count * float((mean**2 - (mean + addend) ** 2).sum())
+        return 10 * math.log10(before / after) if before > 0 and after > 0 else 0.0
 
 
 def with_corrected_biases(
@@ -86,7 +92,7 @@ def with_corrected_biases(
     run_samples(
         model,
         wanted,
-        FirstSamples(samples, _SAMPLES),
+        FirstSamples(samples),
         found.settings.executor,
         see,
         path=path,
@@ -103,5 +109,6 @@ def with_corrected_biases(
         own = layer_bias(graph, each.layer)
         bias = addend / float(beta if isinstance(beta, float) else 1.0)  # a Gemm multiplies it
         bias = bias if own is None else own + bias
-        layers.append(replace(each, bias=bias.astype(np.float32)))
+        gain = errors[each.name].gain()
+        layers.append(replace(each, bias=bias.astype(np.float32), bias_gain=gain))
     return found.with_layers(layers)

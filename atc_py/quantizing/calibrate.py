@@ -21,9 +21,10 @@ from atc_py.quantizing.selection import skipped_layers
 from atc_py.system.temp_folders import work_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
     from pathlib import Path
 
+    from atc_py.quantizing.observe import Observed
     from atc_py.quantizing.samples import Samples
     from atc_py.quantizing.settings import QuantizeSettings
 
@@ -48,27 +49,16 @@ def calibrate(
         AtcError: ALREADY_QUANTIZED, NO_FLOAT_LAYERS, CONSTANT_TENSOR, NO_VALUES; what samples and
             the executor raise.
     """
-    if settings.calibrator not in {*CALIBRATORS, AUTO}:
-        raise BAD_OPTION.error(
-            f"no calibrator is called {settings.calibrator!r}",
-            help=f"calibrators are {', '.join((AUTO, *CALIBRATORS))}",
-        )
+    _refuse_calibrator(settings)
     began = time.monotonic()
     with ExitStack() as stack:
         folder = stack.enter_context(work_folder())
         original = FloatModel(model)
         skipped = skipped_layers(original, settings)
         prepared = prepare(original, folder, samples, settings, skipped, on_stage)
-        float_model = prepared.model
-        layers = [each for each in float_model.found.layers if each.name not in skipped]
-        names = [*dict.fromkeys(each.data for each in layers)]
-        checkpoint = None
-        if settings.resume is not None:
-            checkpoint = Checkpoint(settings.resume, digest_of(float_model.file.path, names))
-        seen = observe(
-            float_model, names, samples, settings.executor, checkpoint=checkpoint, on_stage=on_stage
-        )
-        numbers = LayerNumbers(float_model, settings, seen.histograms)
+        seen = _observed(prepared.model, skipped, samples, settings, on_stage)
+        numbers = LayerNumbers(prepared.model, settings, seen.histograms)
+        layers = [each for each in prepared.model.found.layers if each.name not in skipped]
         found = tuple(filter(None, map(numbers.of_layer, layers)))
         made = Calibrated(
             original=original,
@@ -82,12 +72,45 @@ def calibrate(
             folder=folder,
             resources=ExitStack(),
         )
-        if settings.calibrator == AUTO:
-            feeds = chosen_samples(float_model, samples, AUTO_SAMPLES)
+        if settings.calibrator == AUTO and settings.config is None:
+            feeds = chosen_samples(prepared.model, samples, AUTO_SAMPLES)
             made = with_best_ranges(made, numbers, feeds, on_stage or _no_progress)
         if settings.correct_bias:
             made = with_corrected_biases(made, samples, on_stage)
         return made.owning(stack.pop_all(), time.monotonic() - began)
+
+
+def _refuse_calibrator(settings: QuantizeSettings) -> None:
+    """Refuse a calibrator that is none.
+
+    Raises:
+        AtcError: BAD_OPTION.
+    """
+    if settings.calibrator not in {*CALIBRATORS, AUTO}:
+        raise BAD_OPTION.error(
+            f"no calibrator is called {settings.calibrator!r}",
+            help=f"calibrators are {', '.join((AUTO, *CALIBRATORS))}",
+        )
+
+
+def _observed(
+    model: FloatModel,
+    skipped: Collection[str],
+    samples: Samples,
+    settings: QuantizeSettings,
+    on_stage: Callable[[str], None] | None,
+) -> Observed:
+    """Return the values of the layers' data in all samples.
+
+    Raises:
+        AtcError: what `observe` raises; BAD_HISTOGRAM for a file to resume that does not fit.
+    """
+    names = [*dict.fromkeys(each.data for each in model.found.layers if each.name not in skipped)]
+    checkpoint = None
+    if settings.resume is not None:
+        checkpoint = Checkpoint(settings.resume, digest_of(model.file.path, names))
+    executor = settings.executor
+    return observe(model, names, samples, executor, checkpoint=checkpoint, on_stage=on_stage)
 
 
 def _no_progress(_stage: str) -> None:

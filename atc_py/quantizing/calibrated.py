@@ -42,6 +42,7 @@ class CalibratedLayer(msgspec.Struct, frozen=True, eq=False):
         weight_scale: float32 scales of its weights, one per output channel.
         codes: int8 codes of its weights.
         bias: bias in place of its own; None where that stays.
+        bias_gain: by how much that bias lowers the squared error of the layer's result, in dB.
     """
 
     layer: FloatLayer
@@ -51,6 +52,7 @@ class CalibratedLayer(msgspec.Struct, frozen=True, eq=False):
     weight_scale: NDArray[np.float32]
     codes: NDArray[np.int8]
     bias: NDArray[np.float32] | None = None
+    bias_gain: float | None = None
 
     @property
     def name(self) -> str:

@@ -27,7 +27,7 @@ _PACE = 10.0
 
 
 class _Stored(msgspec.Struct, frozen=True):
-    """What the file holds.
+    """Content of the file.
 
     Attributes:
         format: name and version of the format.

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, TypedDict
 from atc_py.calibration.amct_config import read_amct_config
 from atc_py.calibration.ranges import RangeSettings
 from atc_py.diag.codes import BAD_OPTION
+from atc_py.options.choices import chosen_list, input_shapes, optional_path
 from atc_py.quantizing.prove import ProofSettings
+from atc_py.quantizing.quantize_float import FloatRequest
 from atc_py.quantizing.settings import QuantizeSettings
 from atc_py.quantizing.targets import checked_target
 from atc_py.system.input_files import read_text
@@ -16,12 +18,12 @@ from atc_py.target import find_soc
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
 
     from atc_py.calibration.amct_choices import AmctConfig
 
-__all__ = ["QuantizeChoice", "proof_settings", "quantize_settings"]
-
+__all__ = ["QuantizeChoice", "float_request", "proof_settings", "quantize_settings"]
 
 _MOST_BYTES = 64 << 20
 
@@ -30,6 +32,16 @@ class QuantizeChoice(TypedDict, total=False):
     """Choices of how a float model is quantized, as `atc_py.quantize` takes them.
 
     Attributes:
+        aipp: configuration of AIPP, with which `data` is a folder of pictures.
+        resize: resize pictures of another size than the configuration has; refuse them by default.
+        random: number of random samples, in place of `data`.
+        seed: of random samples.
+        input_shape: dims of inputs that the model leaves open, for random samples and raw files.
+        record: file for scales and offsets in the format of Ascend's quantizer. It is written; without
+            samples it is read in place of calibrating.
+        external_data: put weights into a separate file, which is always done for 1.8 GB or more.
+        operator_list: the list whose rules what is written is compared with, which fails nothing;
+            by default as in `convert`.
         calibrator: name of the calibrator of the layers' data.
         percentile: share of the values, in percent, that the calibrator `percentile` keeps.
         symmetric: data have offset 0.
@@ -52,6 +64,14 @@ class QuantizeChoice(TypedDict, total=False):
         time_soc: the SoC whose times are estimated, without which none are.
     """
 
+    aipp: str | os.PathLike[str] | None
+    resize: bool
+    random: int
+    seed: int
+    input_shape: str | Mapping[str, Sequence[int]]
+    record: str | os.PathLike[str] | None
+    external_data: bool
+    operator_list: str | None
     calibrator: str
     percentile: float
     symmetric: bool
@@ -71,6 +91,33 @@ class QuantizeChoice(TypedDict, total=False):
     time_soc: str
 
 
+def float_request(data: Sequence[Any], form: str, choice: QuantizeChoice) -> FloatRequest:
+    """Return the request that keywords say.
+
+    Args:
+        data: samples, as files or arrays.
+        form: one of FORMS, or BOTH.
+        choice: the keywords.
+
+    Raises:
+        AtcError: BAD_OPTION for a value outside its limits; what reading a configuration raises.
+    """
+    return FloatRequest(
+        data=data,
+        aipp=optional_path(choice.get("aipp")),
+        resize=choice.get("resize", False),
+        random=choice.get("random", 0),
+        seed=choice.get("seed", 0),
+        input_shapes=input_shapes(choice.get("input_shape", "")),
+        form=form,
+        record=optional_path(choice.get("record")),
+        external=choice.get("external_data", False),
+        operator_list=chosen_list(choice.get("operator_list")),
+        settings=quantize_settings(choice),
+        proof=proof_settings(choice),
+    )
+
+
 def quantize_settings(choice: QuantizeChoice) -> QuantizeSettings:
     """Return the settings that keywords say.
 
@@ -78,9 +125,12 @@ def quantize_settings(choice: QuantizeChoice) -> QuantizeSettings:
         AtcError: BAD_OPTION for a value outside its limits.
     """
     default, ranges = QuantizeSettings(), RangeSettings()
-    counts = {name: choice.get(name, 0) for name in ("skip_first", "skip_last")}
+    counts = {
+        "skip_first": choice.get("skip_first", 0),
+        "skip_last": choice.get("skip_last", 0),
+    }
     for name, count in counts.items():
-        if not isinstance(count, int) or count < 0:
+        if count < 0:
             raise BAD_OPTION.error(f"{name} must not be negative, found {count}")
     resume, config = choice.get("resume"), choice.get("config")
     return QuantizeSettings(
@@ -121,7 +171,7 @@ def proof_settings(choice: QuantizeChoice) -> ProofSettings:
     default = ProofSettings()
     count, soc = choice.get("measure", default.samples), choice.get("time_soc", "")
     target = checked_target(choice.get("target", {}))
-    if not isinstance(count, int) or count < bool(target):
+    if count < bool(target):
         raise BAD_OPTION.error(
             f"measure must be a count{', 1 or more with a target' if target else ''}, found {count}"
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from atc_py.calibration.errors import sqnr
 from atc_py.calibration.weights import dequantized_weights
 from atc_py.quantizing.weights import layer_weights
-from atc_py.results.float_quantization import QuantizedLayerFacts
+from atc_py.results.float_quantization import BalancedTensor, QuantizedLayerFacts
 from atc_py.source import Outcome, QuantizedNode
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from atc_py.frontend.folding.graph import WorkNode
     from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
 
-__all__ = ["layer_facts", "node_outcomes"]
+__all__ = ["balanced_tensors", "layer_facts", "node_outcomes"]
 
 
 def layer_facts(found: Calibrated) -> tuple[QuantizedLayerFacts, ...]:
@@ -28,6 +28,14 @@ def layer_facts(found: Calibrated) -> tuple[QuantizedLayerFacts, ...]:
         if each.name in numbers
         else QuantizedLayerFacts(each.name, each.kind, each.data, found.left.get(each.name))
         for each in found.model.found.layers
+    )
+
+
+def balanced_tensors(found: Calibrated) -> tuple[BalancedTensor, ...]:
+    """Return the tensors whose channels were balanced."""
+    return tuple(
+        BalancedTensor(each.site.tensor, each.gain, each.strength)
+        for each in found.prepared.balances
     )
 
 
@@ -80,6 +88,7 @@ def _facts(found: Calibrated, each: CalibratedLayer) -> QuantizedLayerFacts:
         range_high=each.activation.high,
         scale=each.activation.scale,
         offset=each.activation.offset,
+        bias_gain=each.bias_gain,
         weight_scales=(float(each.weight_scale.min()), float(each.weight_scale.max())),
         weight_sqnr=sqnr(weights, dequantized_weights(each.codes, each.weight_scale, axis)),
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from atc_py.calibration.amct_choices import LayerChoice
 from atc_py.calibration.ranges import CALIBRATORS
 from atc_py.calibration.scales import EPSILON, activation_scale
@@ -52,9 +54,13 @@ class LayerNumbers:
         chosen = self._range(layer, histogram)
         steps = (max(chosen.high, 0.0) - min(chosen.low, 0.0)) / 255
         if steps < EPSILON:
-            self._leave(layer, steps)
+            self._leave(layer, "data", steps)
             return None
         found = self.with_range(layer, chosen)
+        largest = float(np.abs(layer_weights(self._model.graph, layer)).max(initial=0))
+        if 0 < largest / 127 < EPSILON:
+            self._leave(layer, "weights", largest / 127)
+            return None
         self._note_zero_channels(layer)
         return found
 
@@ -91,15 +97,16 @@ class LayerNumbers:
             self._ranges[key] = chooser.range_of(histogram, choice.settings)
         return self._ranges[key]
 
-    def _leave(self, layer: FloatLayer, step: float) -> None:
-        """Leave a layer in floats whose data is too small for a scale."""
+    def _leave(self, layer: FloatLayer, part: str, step: float) -> None:
+        """Leave a layer in floats whose data or weights are too small for a scale."""
+        chinese = {"data": "数据", "weights": "权重"}[part]
         self.left[layer.name] = Words(
-            f"a step of its data would be {step:.3g}, less than 2^-23",
-            f"其数据的步长为 {step:.3g}，小于 2^-23",
+            f"a step of its {part} would be {step:.3g}, less than 2^-23",
+            f"其{chinese}的步长为 {step:.3g}，小于 2^-23",
         )
         self.warnings.append(
             LAYER_LEFT_FLOAT.diagnostic(
-                f"layer {layer.name!r} stays in floats: a step of its data would be {step:.3g}, and "
+                f"layer {layer.name!r} stays in floats: a step of its {part} would be {step:.3g}, and "
                 f"the least scale is {EPSILON:.3g}",
                 place=layer.node.place,
             )

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FirstSamples", "Prepared", "prepare", "prepare_with_factors"]
 
-_SAMPLES = 8
-"""Samples from which channels are balanced."""
+_LEAST, _MOST, _SHARE = 4, 32, 4
+"""Least and largest number of samples for what needs a run of its own, and one of how many."""
 
 
 class Prepared(msgspec.Struct, frozen=True, eq=False):
@@ -54,15 +54,15 @@ class Prepared(msgspec.Struct, frozen=True, eq=False):
 
 
 class FirstSamples:
-    """The first of some samples.
+    """The first fourth of some samples, from 4 to 32: enough for means and peaks.
 
     Attributes:
         count: how many there are.
     """
 
-    def __init__(self, samples: Samples, most: int) -> None:
+    def __init__(self, samples: Samples) -> None:
         self._samples = samples
-        self.count = min(samples.count, most)
+        self.count = min(samples.count, max(_LEAST, min(samples.count // _SHARE, _MOST)))
 
     def __iter__(self) -> Iterator[tuple[str, Feeds]]:
         """Yield the samples."""
@@ -230,6 +230,6 @@ def _statistics(
         for name, array in values.items():
             found[name].add(array)
 
-    first = FirstSamples(samples, _SAMPLES)
+    first = FirstSamples(samples)
     run_samples(model, [*found], first, settings.executor, see, stage="balance", on_stage=on_stage)
     return found

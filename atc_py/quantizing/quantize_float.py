@@ -18,7 +18,7 @@ from atc_py.options.compile_options import DEFAULT_LIST
 from atc_py.options.output_paths import rewritten_output
 from atc_py.pipeline.quantize import list_verdict
 from atc_py.quantizing.calibrate import calibrate
-from atc_py.quantizing.facts import layer_facts, node_outcomes
+from atc_py.quantizing.facts import balanced_tensors, layer_facts, node_outcomes
 from atc_py.quantizing.observe import ports_of_model
 from atc_py.quantizing.picture_samples import PictureSamples
 from atc_py.quantizing.prove import ProofSettings, proved
@@ -112,6 +112,8 @@ def quantize_float(
             executor=found.observed.executor if found.observed else "",
             calibrator="" if read else request.settings.calibrator,
             seconds=found.seconds,
+            folded_norms=found.prepared.folded_norms,
+            balanced=balanced_tensors(found),
             record=request.record,
             warnings=(*sink.diagnostics, *found.warnings),
             proof=proof,

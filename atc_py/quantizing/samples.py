@@ -129,8 +129,15 @@ def checked(samples: Samples, ports: Sequence[Port]) -> Iterator[SampleFeeds]:
                     place=Place(label, field=f"input {port.name}"),
                     help=f"the model takes {', '.join(each.name for each in ports)}",
                 )
-            _check(label, port, feeds[port.name])
-        yield SampleFeeds(label, {port.name: feeds[port.name] for port in ports})
+        own = {port.name: _native(feeds[port.name]) for port in ports}
+        for port in ports:
+            _check(label, port, own[port.name])
+        yield SampleFeeds(label, own)
+
+
+def _native(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array in the byte order of the machine; a .npy file may have the other one."""
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def _check(label: str, port: Port, array: NDArray[Any]) -> None:

@@ -71,7 +71,7 @@ class TrialModel:
 
     def _run(self, feeds: Feeds, on: Collection[str]) -> dict[str, NDArray[Any]]:
         """Return the outputs with the layers `on` on int8."""
-        switches = np.array([name in on for name in self.layers])
+        switches = np.array([name in on for name in self.layers], np.bool_)
         return self._executor.run({**feeds, SWITCHES: switches})
 
 

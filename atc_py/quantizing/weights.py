@@ -44,7 +44,8 @@ def layer_bias(graph: WorkGraph, layer: FloatLayer) -> NDArray[np.float32] | Non
         (layer.channels,),
     }:
         return None
-    return np.broadcast_to(found.reshape(-1), (layer.channels,)).copy()
+    spread: NDArray[np.float32] = np.broadcast_to(found.reshape(-1), (layer.channels,)).copy()
+    return spread
 
 
 def weight_numbers(

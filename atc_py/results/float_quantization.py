@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from atc_py.results.quantization import Quantization
     from atc_py.results.quantization_proof import QuantizationProof
 
-__all__ = ["FloatQuantization", "QuantizedLayerFacts"]
+__all__ = ["BalancedTensor", "FloatQuantization", "QuantizedLayerFacts"]
 
 
 class QuantizedLayerFacts(msgspec.Struct, frozen=True):
@@ -32,6 +32,7 @@ class QuantizedLayerFacts(msgspec.Struct, frozen=True):
         offset: offset of its data.
         clipped: share of the values of its data that are outside the range.
         weight_scales: lowest and highest of its weights' scales.
+        bias_gain: by how much a corrected bias lowers the squared error of its result, in dB.
         weight_sqnr: signal to noise of the weights in dB.
     """
 
@@ -48,6 +49,7 @@ class QuantizedLayerFacts(msgspec.Struct, frozen=True):
     clipped: float | None = None
     weight_scales: tuple[float, float] | None = None
     weight_sqnr: float | None = None
+    bias_gain: float | None = None
 
     def as_json(self) -> dict[str, object]:
         """Return the layer as JSON values."""
@@ -57,6 +59,24 @@ class QuantizedLayerFacts(msgspec.Struct, frozen=True):
         return {**found, "reason": reason, "weight_scales": scales}
 
 
+class BalancedTensor(msgspec.Struct, frozen=True):
+    """A tensor whose channels were balanced.
+
+    Attributes:
+        tensor: its name.
+        gain: by how much the estimated noise at the results of its readers fell, in dB.
+        strength: share of the range that moved into weights, as SmoothQuant counts it.
+    """
+
+    tensor: str
+    gain: float
+    strength: float
+
+    def as_json(self) -> dict[str, object]:
+        """Return it as JSON values."""
+        return {"tensor": self.tensor, "gain": self.gain, "strength": self.strength}
+
+
 class FloatQuantization(msgspec.Struct, frozen=True):
     """Record of quantizing a float model.
 
@@ -64,6 +84,8 @@ class FloatQuantization(msgspec.Struct, frozen=True):
         model: the float model.
         written: the record of each form that was written.
         layers: its layers, producers first.
+        folded_norms: how many BatchNormalization were folded.
+        balanced: the tensors whose channels were balanced.
         samples: how many samples it was run on; 0 where a record was read.
         executor: the engine that ran them: `ort` or `sim`; "" where a record was read.
         calibrator: name of the calibrator; "" where a record was read.
@@ -80,6 +102,8 @@ class FloatQuantization(msgspec.Struct, frozen=True):
     executor: str
     calibrator: str
     seconds: float
+    folded_norms: int = 0
+    balanced: tuple[BalancedTensor, ...] = ()
     record: Path | None = None
     warnings: tuple[Diagnostic, ...] = ()
     proof: QuantizationProof | None = None
@@ -95,6 +119,8 @@ class FloatQuantization(msgspec.Struct, frozen=True):
                 "calibrator": self.calibrator,
                 "seconds": self.seconds,
             },
+            "folded_norms": self.folded_norms,
+            "balanced": [each.as_json() for each in self.balanced],
             "record": None if self.record is None else str(self.record),
             "layers": [each.as_json() for each in self.layers],
             "proof": None if self.proof is None else self.proof.as_json(),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+import tracemalloc
 from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
@@ -133,3 +135,30 @@ def test_zeros_of_both_signs_and_zeros_first_do_not_count() -> None:
     assert Histogram.of(value, negative, zero) == whole
     assert Histogram.of(negative, zero, value) == whole
     assert Histogram.of(negative) == Histogram.of(zero)
+
+
+def test_adding_needs_memory_for_a_part_of_the_array_alone() -> None:
+    array = np.random.default_rng(0).standard_normal(4_000_000).astype(np.float32)
+    found = Histogram.of(array[:10])
+    tracemalloc.start()
+    try:
+        for _ in range(3):
+            found.add(array)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 4_000_000 < array.nbytes
+
+
+def test_counting_takes_no_longer_than_that_of_numpy() -> None:
+    """It is two to three times as fast; processor time hardly feels what else the machine does."""
+    array = np.random.default_rng(0).standard_normal(4_000_000).astype(np.float32)
+    ours, theirs = [], []
+    for _ in range(3):
+        start = time.process_time()
+        Histogram.of(array)
+        middle = time.process_time()
+        np.histogram(array, 2048, (-6, 6))
+        ours.append(middle - start)
+        theirs.append(time.process_time() - middle)
+    assert min(ours) < min(theirs)

@@ -47,6 +47,7 @@ GOOD: dict[str, Line] = {
     "profile": ("profile", "small.onnx"),
     "profile --calibrate": ("profile", "--calibrate", "cal.csv"),
     "quantize": ("quantize", "int8.onnx"),
+    "quantize --random": ("quantize", "small.onnx", "--random", "2"),
     "aipp": ("aipp", "aipp.cfg", "picture.npy"),
     "run": ("run", "old.om", "--random", "0", "--profile"),
 }
@@ -71,7 +72,12 @@ FAILING: dict[str, tuple[tuple[int, Line], ...]] = {
     "ops show": ((2, ("Cnov",)),),
     "ops validate": ((3, ("bad.yaml",)), (3, ("gone",))),
     "profile": ((1, ("bad.onnx",)), (2, ()), (3, ("gone.onnx",))),
-    "quantize": ((3, ("gone.onnx",)), (1, ("small.onnx",))),
+    "quantize": (
+        (3, ("gone.onnx",)),
+        (1, ("small.onnx",)),
+        (1, ("int8.onnx", "--random", "1")),
+        (2, ("small.onnx", "--data", "gone")),
+    ),
     "aipp": (
         (2, ("aipp.cfg", "picture.npy", "--size", "8")),
         (3, ("gone.cfg", "picture.npy")),

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
     from tests.quantizing.float_networks import Array
 
-PLAIN = {"equalize": False, "correct_bias": False}
+
+def plain(kept: Path | None = None) -> QuantizeSettings:
+    return QuantizeSettings(resume=kept, equalize=False, correct_bias=False)
 
 
 class Interrupted(ArraySamples):
@@ -43,7 +45,7 @@ class Interrupted(ArraySamples):
 def test_interrupted_run_goes_on_where_it_was(tmp_path: Path) -> None:
     model, kept = conv_network(tmp_path / "n.onnx"), tmp_path / "kept.bin"
     samples = samples_of(6, 1, 3, 16, 16)
-    settings = QuantizeSettings(resume=kept, **PLAIN)
+    settings = plain(kept)
     with pytest.raises(KeyboardInterrupt):
         calibrate(model, Interrupted(samples, 4), settings)
     assert sorted(each.name for each in tmp_path.iterdir()) == ["kept.bin", "n.onnx"]
@@ -54,7 +56,7 @@ def test_interrupted_run_goes_on_where_it_was(tmp_path: Path) -> None:
         "calibrate: sample 5 of 6",
         "calibrate: sample 6 of 6",
     ]
-    with calibrate(model, ArraySamples(samples), QuantizeSettings(**PLAIN)) as found:
+    with calibrate(model, ArraySamples(samples), plain()) as found:
         assert {each.tensor: each.histogram for each in found.layers} == histograms
 
 
@@ -62,7 +64,7 @@ def test_sample_that_is_refused_is_not_counted_in_part(tmp_path: Path) -> None:
     model, kept = conv_network(tmp_path / "n.onnx"), tmp_path / "kept.bin"
     samples = samples_of(4, 1, 3, 16, 16)
     bad = [*samples[:2], {"x": np.full((1, 3, 16, 16), np.nan, np.float32)}]
-    settings = QuantizeSettings(resume=kept, **PLAIN)
+    settings = plain(kept)
     with pytest.raises(AtcError) as refused:
         calibrate(model, ArraySamples(bad), settings)
     assert refused.value.diagnostics[0].code is SAMPLE_NOT_FINITE
@@ -76,10 +78,10 @@ def test_sample_that_is_refused_is_not_counted_in_part(tmp_path: Path) -> None:
 def test_histograms_of_another_model_are_refused(tmp_path: Path) -> None:
     model, kept = conv_network(tmp_path / "n.onnx"), tmp_path / "kept.bin"
     samples = ArraySamples(samples_of(2, 1, 3, 16, 16))
-    calibrate(model, samples, QuantizeSettings(resume=kept, **PLAIN)).close()
+    calibrate(model, samples, plain(kept)).close()
     other = conv_network(tmp_path / "m.onnx", opset=12)
     with pytest.raises(AtcError) as refused:
-        calibrate(other, samples, QuantizeSettings(resume=kept, **PLAIN))
+        calibrate(other, samples, plain(kept))
     assert refused.value.diagnostics[0].code is BAD_HISTOGRAM
 
 
@@ -88,9 +90,7 @@ def test_file_without_histograms_is_refused(tmp_path: Path, data: bytes) -> None
     model, kept = conv_network(tmp_path / "n.onnx"), tmp_path / "kept.bin"
     kept.write_bytes(data)
     with pytest.raises(AtcError) as refused:
-        calibrate(
-            model, ArraySamples(samples_of(1, 1, 3, 16, 16)), QuantizeSettings(resume=kept, **PLAIN)
-        )
+        calibrate(model, ArraySamples(samples_of(1, 1, 3, 16, 16)), plain(kept))
     assert refused.value.diagnostics[0].code is BAD_HISTOGRAM
     assert kept.read_bytes() == data
 

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
     from atc_py.diag.diagnostic import Code
 
-SHAPES = {conv_network: (1, 3, 16, 16), pair_network: (1, 3, 12, 12)}
+SHAPES: dict[Callable[[Path], Path], tuple[int, ...]] = {
+    conv_network: (1, 3, 16, 16),
+    pair_network: (1, 3, 12, 12),
+}
 
 
 @pytest.mark.parametrize("make", SHAPES)

@@ -157,7 +157,8 @@ def test_channels_without_weights_are_exact(tmp_path: Path) -> None:
 
 def test_data_too_small_for_a_scale_stay_in_floats(tmp_path: Path) -> None:
     net = FloatSketch()
-    x = net.add("MatMul", [net.input("x", [4, 8]), net.weight("w1", 8, 8, scale=1e-9)], "h")
+    x = net.add("MatMul", [net.input("x", [4, 8]), net.weight("w1", 8, 8)], "h")
+    x = net.add("Mul", [x, net.const("small", np.array(1e-9, np.float32))], "s")
     net.add("MatMul", [x, net.weight("w2", 8, 3)], "y")
     model, samples = net.save(tmp_path / "n.onnx", "y"), samples_of(2, 4, 8)
     done = atc_py.quantize(model, tmp_path / "out.onnx", data=samples)
@@ -170,3 +171,45 @@ def test_random_samples_warn(tmp_path: Path) -> None:
     done = atc_py.quantize(model, tmp_path / "out.onnx", random=2)
     assert [each.code for each in done.warnings] == [RANDOM_SAMPLES]
     assert onnx.load(tmp_path / "out.onnx").producer_name == "atc-py"
+
+
+def test_weights_too_small_for_a_scale_stay_in_floats(tmp_path: Path) -> None:
+    """All codes would be 0, and with them the results."""
+    net = FloatSketch()
+    x = net.add("MatMul", [net.input("x", ["n", 8]), net.const("w", matrix(8, 6) * 1e-9)], "h")
+    net.add("MatMul", [x, net.const("w2", matrix(6, 3) * 1e9)], "y")
+    samples = samples_of(3, 4, 8)
+    done = atc_py.quantize(net.save(tmp_path / "n.onnx", "y"), tmp_path / "o.onnx", data=samples)
+    assert LAYER_LEFT_FLOAT in [each.code for each in done.warnings]
+    assert done.written[0].integer_layers == 0
+
+
+@pytest.mark.parametrize("factor", [1e-4, 1.0, 1e8])
+def test_large_and_small_channels_are_balanced_or_left(tmp_path: Path, factor: float) -> None:
+    """Smoothing factors compare channels; the magnitude of all of them has no part in it."""
+    model = conv_network(tmp_path / "n.onnx")
+    samples = [{"x": each["x"] * np.float32(factor)} for each in samples_of(3, 1, 3, 16, 16)]
+    done = atc_py.quantize(model, tmp_path / "o.onnx", data=samples)
+    assert done.written[0].integer_layers > 0
+
+
+def test_samples_of_the_other_byte_order_are_read(tmp_path: Path) -> None:
+    model = single(tmp_path / "n.onnx", matrix(8, 3))
+    samples = samples_of(2, 4, 8)
+    swapped = [{"x": each["x"].astype(">f4")} for each in samples]
+    for given, name in ((samples, "a"), (swapped, "b")):
+        atc_py.quantize(model, tmp_path / f"{name}.onnx", data=given)
+    assert (tmp_path / "a.onnx").read_bytes() == (tmp_path / "b.onnx").read_bytes()
+
+
+def test_nodes_named_as_their_results_are_measured(tmp_path: Path) -> None:
+    """Onnxruntime takes each name once; nodes without one are written with that of a result."""
+    net = FloatSketch()
+    x = net.add("MatMul", [net.input("x", [4, 8]), net.weight("w", 8, 6)], "h")
+    net.add("MatMul", [x, net.weight("w2", 6, 3)], "y")
+    for node in net.nodes:
+        node.name = node.output[0]
+    model = net.save(tmp_path / "n.onnx", "y")
+    samples = samples_of(3, 4, 8)
+    done = atc_py.quantize(model, tmp_path / "o.onnx", data=samples, target={"cosine": 0.9})
+    assert done.written[0].integer_layers == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -229,3 +230,17 @@ def test_names_that_the_model_does_not_have(
     with pytest.raises(AtcError) as refused:
         read(given, X)
     assert refused.value.diagnostics[0].code is BAD_OPTION
+
+
+def test_memory_does_not_grow_with_the_number_of_samples(tmp_path: Path) -> None:
+    port = Port("x", DType.FLOAT32, (None, 100, 100))
+    np.savez(tmp_path / "all.npz", x=rows(300, 100, 100))
+    samples = open_samples([str(tmp_path / "all.npz")], [port], Sink())
+    tracemalloc.start()
+    try:
+        count = sum(1 for _ in checked(samples, [port]))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert count == 300
+    assert peak < 10 * 100 * 100 * 4

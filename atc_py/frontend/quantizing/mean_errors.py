@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+from atc_py.calibration.weights import dequantized_weights
 from atc_py.system.atomic_files import atomic_write
 
 if TYPE_CHECKING:
@@ -104,19 +105,16 @@ class _ErrorWriter:
         zero = self._constant("offset", np.array(form.data.offset, np.int8))
         codes = self._op("QuantizeLinear", [node.input[0], scale, zero], "codes")
         data = self._op("DequantizeLinear", [codes, scale, zero], "data")
-        stored = [
-            self._constant("weight_codes", form.codes),
-            self._constant("weight_scale", np.asarray(form.scale, np.float32)),
-        ]
-        axis: dict[str, Any] = {"axis": form.layer.axis} if np.ndim(form.scale) else {}
-        weights = self._op("DequantizeLinear", stored, "weights", **axis)
+        # Weights are dequantized here, once, and not in each run.
+        axis = form.layer.axis if np.ndim(form.scale) else None
+        weights = self._constant("weights", dequantized_weights(form.codes, form.scale, axis))
         made = onnx.NodeProto()
         made.CopyFrom(node)
         made.name = f"{self._base}/layer"
         made.input[0], made.input[1] = data, weights
         made.output[0] = f"{self._base}/result"
         self._graph.node.append(made)
-        return made.output[0]
+        return str(made.output[0])
 
     def _mean(self, name: str, axes: list[int], output: str) -> str:
         """Write the mean over `axes`."""

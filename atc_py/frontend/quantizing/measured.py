@@ -119,12 +119,13 @@ class _FormWriter:
         base, value = f"{_OWN}/{at}", node.output[0]
         plain = onnx.NodeProto()
         plain.CopyFrom(node)
-        plain.output[0] = f"{base}/float"
+        plain.output[0] = plain.name = f"{base}/float"
         self._graph.node.append(plain)
         result = self._form(node, base, form)
         index = self._constant(f"{base}/at", np.array(at, np.int64))
         on = self._op("Gather", [SWITCHES, index], f"{base}/on")
-        self._op("Where", [on, result, plain.output[0]], value)
+        inputs = [on, result, plain.output[0]]
+        self._graph.node.append(helper.make_node("Where", inputs, [value], f"{base}/switch"))
 
     def _form(self, node: onnx.NodeProto, base: str, form: Int8Layer) -> str:
         """Write one int8 form of a layer; return its result."""

@@ -22,6 +22,7 @@ _HEADINGS = (
     "scale>",
     "offset>",
     "weights dB>",
+    "bias gain dB>",
 )
 
 
@@ -33,14 +34,24 @@ def float_quantization_tables(done: FloatQuantization) -> list[Table]:
         ("executor", done.executor),
         ("calibrator", done.calibrator),
         ("seconds", f"{done.seconds:.1f}"),
+        *([("normalizations folded", str(done.folded_norms))] if done.folded_norms else []),
         *([("record", str(done.record))] if done.record is not None else []),
     )
     measured = proof_tables(done)
     return [
         *(measured or [Table("Layers on int8", _HEADINGS, tuple(map(_row, layers)))]),
+        *([_balanced(done)] if done.balanced else []),
         Table("Calibration", ("", ""), rows),
         *(table for each in done.written for table in quantization_tables(each)),
     ]
+
+
+def _balanced(done: FloatQuantization) -> Table:
+    """Return the table of tensors whose channels were balanced."""
+    rows = tuple(
+        (each.tensor, f"{each.gain:.1f}", f"{each.strength:.1f}") for each in done.balanced
+    )
+    return Table("Channels balanced", ("tensor", "gain dB>", "strength>"), rows)
 
 
 def _row(layer: QuantizedLayerFacts) -> tuple[str, ...]:
@@ -54,6 +65,7 @@ def _row(layer: QuantizedLayerFacts) -> tuple[str, ...]:
         "" if layer.scale is None else f"{layer.scale:.5g}",
         "" if layer.offset is None else str(layer.offset),
         "" if layer.weight_sqnr is None else f"{layer.weight_sqnr:.1f}",
+        "" if layer.bias_gain is None else f"{layer.bias_gain:.2f}",
     )
 
 
