@@ -131,7 +131,7 @@ def compare(  # noqa: PLR0913  (one parameter an option)
         )  # fmt: skip
     written = _suggestion_line(done, keep)
     findings = [*missed_targets(done, least), *missed_by_all(done)]
-    text = _rendered(form, done, findings, compiled, input_shape)
+    text = _rendered(form, done, findings, compiled)
     _report(done, text, form, path, as_json=as_json)
     if not as_json:
         _close(written if form == "text" or path is not None else "", (*done.warnings, *findings))
@@ -228,7 +228,6 @@ def _rendered(
     done: LayerComparison,
     findings: Iterable[Diagnostic],
     compiled: list[CompiledModel] | None,
-    shapes: str,
 ) -> str:
     """Return the report in the form of that name; the page draws both graphs."""
     from atc_py.pipeline.outline import outline_for
@@ -236,7 +235,7 @@ def _rendered(
 
     if not compiled:
         return render_layers(form, done, findings)
-    return render_layers(form, done, findings, outline_for(done.model, shapes), compiled[0])
+    return render_layers(form, done, findings, outline_for(done.model, compiled[0]), compiled[0])
 
 
 def _report(

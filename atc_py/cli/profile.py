@@ -105,8 +105,7 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     found = profile_model(model, socs, fit, done, gear, compiled, **compiling)
     if traced is not None:
         _write_trace(found, traced)
-    shapes = compiling["input_shape"]
-    _show_report(found, form, report, partial(_rendered, form, found, compiled, shapes), as_json)
+    _show_report(found, form, report, partial(_rendered, form, found, compiled), as_json)
 
 
 def _outputs(
@@ -170,15 +169,13 @@ def _write_trace(done: Profile, path: Path) -> None:
         file.write(trace_json(done.costs[0]).encode())
 
 
-def _rendered(form: str, done: Profile, compiled: list[CompiledModel] | None, shapes: str) -> str:
-    """Return the report in the form of that name."""
-    if form == "html":
+def _rendered(form: str, done: Profile, compiled: list[CompiledModel] | None) -> str:
+    """Return the report in the form of that name; the page draws both graphs."""
+    if compiled:
         from atc_py.pipeline.outline import outline_for
         from atc_py.report.overview.pages import profile_html
 
-        return profile_html(
-            done, outline_for(done.model, shapes), compiled[0] if compiled else None
-        )
+        return profile_html(done, outline_for(done.model, compiled[0]), compiled[0])
     from atc_py.report.profile.formats import render_profile
 
     return render_profile(form, done)

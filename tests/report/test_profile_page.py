@@ -43,7 +43,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     onnx.save(model, path)
     compiled: list[CompiledModel] = []
     found = profile_model(path, ["sim", "Ascend910B4"], compiled=compiled)
-    return profile_html(found, outline_for(path, ""), compiled[0])
+    return profile_html(found, outline_for(path, compiled[0]), compiled[0])
 
 
 def test_page_has_kernels_roofs_and_memory_of_each_soc(page: str) -> None:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from onnx import AttributeProto
 
-from atc_py.frontend.folding.survey import survey
 from atc_py.frontend.reading.read import read_model
 from atc_py.frontend.reading.tensors import dtype_of_element
 from atc_py.source.outline import ModelOutline, OutlineNode, OutlineValue
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from atc_py.frontend.folding.graph import WorkNode
     from atc_py.frontend.reading.onnx_file import OnnxFile
     from atc_py.source import SourceModel, SourceTensor
-    from atc_py.tensor.shapes import Shape
+    from atc_py.tensor.shapes import Dims
 
 __all__ = ["outline_of", "read_outline"]
 
@@ -29,23 +28,31 @@ _MOST_ITEMS, _MOST_TEXT = 16, 200
 """Items of a list and characters of a text that an attribute shows."""
 
 
-def read_outline(path: Path, shapes: Mapping[str, Shape]) -> ModelOutline:
-    """Return the outline of the model in a file.
+def read_outline(path: Path, dims: Mapping[str, Dims]) -> ModelOutline:
+    """Return the outline of the model in a file, which is not surveyed for it.
 
     Args:
         path: the file.
-        shapes: dims of inputs that the model leaves open, by name.
+        dims: dims that are known of its values, by name.
 
     Raises:
-        AtcError: the file cannot be read, or the shapes fit no input.
+        AtcError: the file cannot be read.
     """
-    file = read_model(path, lenient=True)
-    return outline_of(file, survey(file, shapes))
+    return outline_of(read_model(path, lenient=True), None, dims)
 
 
-def outline_of(file: OnnxFile, model: SourceModel) -> ModelOutline:
-    """Return the outline of a file and the survey of its model."""
-    values = dict(_values(file, model))
+def outline_of(
+    file: OnnxFile, model: SourceModel | None, dims: Mapping[str, Dims] | None = None
+) -> ModelOutline:
+    """Return the outline of a file.
+
+    Args:
+        file: the file.
+        model: the survey of its model, if there is one.
+        dims: dims that are known beside it, by name.
+    """
+    values = {name: OutlineValue("", known) for name, known in (dims or {}).items()}
+    values |= _values(file, model)
     constants = [each for each in file.contents.names if each in values]
     sizes = (values[name].dims for name in constants)
     proto = file.proto
@@ -76,18 +83,21 @@ def _node(node: WorkNode) -> OutlineNode:
     )
 
 
-def _values(file: OnnxFile, model: SourceModel) -> Iterator[tuple[str, OutlineValue]]:
+def _values(file: OnnxFile, model: SourceModel | None) -> Iterator[tuple[str, OutlineValue]]:
     """Yield values with what is known of them: as declared, as inferred, and constants."""
     for name, known in file.declared.items():
         yield name, OutlineValue(_element(known.element), known.dims)
-    for node in model.all_nodes:
-        for tensor in (*node.inputs, *node.outputs):
-            if tensor is not None:
-                yield tensor.name, _inferred(tensor)
-    for tensor in (*model.inputs, *model.outputs):
+    for tensor in () if model is None else _tensors(model):
         yield tensor.name, _inferred(tensor)
     for proto in file.proto.graph.initializer:
         yield _text(proto.name), _constant(proto)
+
+
+def _tensors(model: SourceModel) -> Iterator[SourceTensor]:
+    """Yield the values of a survey."""
+    for node in model.all_nodes:
+        yield from (tensor for tensor in (*node.inputs, *node.outputs) if tensor is not None)
+    yield from (*model.inputs, *model.outputs)
 
 
 def _inferred(tensor: SourceTensor) -> OutlineValue:

@@ -261,9 +261,12 @@ class GraphView {
   }
 
   outline(pen, boxes) {
-    pen.lineWidth = Math.max(3, 3 / this.scale);
+    for (const [color, width] of [["--text", 6], ["--mark", 3]]) { // seen on any color around it
+      pen.lineWidth = Math.max(width, width / this.scale);
+      pen.strokeStyle = css(color);
+      for (const box of boxes) pen.strokeRect(box.x - box.w / 2 - 4, box.y - box.h / 2 - 4, box.w + 8, box.h + 8);
+    }
     pen.strokeStyle = css("--mark");
-    for (const box of boxes) pen.strokeRect(box.x - box.w / 2 - 3, box.y - box.h / 2 - 3, box.w + 6, box.h + 6);
     if (!this.app.found) return;
     pen.lineWidth = Math.max(2, 2 / this.scale);
     for (const node of this.app.found) {

@@ -21,7 +21,7 @@ class Panel {
         [t("name"), title(node).length > 160 ? el("div", { class: "long" }, bdi(title(node))) : ""],
         [t("operator"), node.end ? t(node.end === "in" ? "input" : "output") : node.op], [t("position"), node.index >= 0 ? String(node.index) : ""],
         [t("engine"), node.engine || ""], [t("kernel"), node.kernel || ""], [t("dtype_reason"), node.reason || ""],
-        [t("show"), node.side === "s" ? t("source") : t("compiled")],
+        [t("graph"), node.side === "s" ? t("source") : t("compiled")],
       ]),
       ...this.findings(node), ...this.errors(node), ...this.estimates(node), ...this.links(node), ...this.values(node, graph),
       ...this.attributes(node), ...this.stub(node),
