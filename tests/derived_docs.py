@@ -80,7 +80,9 @@ def diagnostics_page() -> Iterator[str]:
         yield ""
         yield f"**What to do:** {row.remedy}"
         example = examples().get(row.id)
-        for side in ("before", "after") if example else ():
+        if example is None:
+            continue
+        for side in ("before", "after"):
             yield ""
             yield f"{side.capitalize()}:"
             yield ""
