@@ -78,7 +78,7 @@ def test_blocks_run_and_print_what_the_readme_shows(shell: Shell, tmp_path: Path
             assert block["kind"] == "sh"
             assert_targets_are_made(block["text"])
     assert kinds.count("sh") == 1
-    assert kinds.count("python") == 3
+    assert kinds.count("python") == 4
     assert kinds.count("console") >= 7
     scores = np.load(tmp_path / "work" / "results" / "scores.npy")
     assert scores.shape == (1, 4)
