@@ -105,8 +105,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
         histograms: also sample every layer's values, for histograms of the worst ones.
         device: what runs the compiled model: `sim`, or `ort`, which is faster.
         aipp_settings: file with the settings of dynamic AIPP; random pictures are taken whole without.
-        reference: ONNX file that runs in place of the model, such as the float model of one on
-            int8: values of equal names are compared.
+        reference: ONNX file, such as the float model of one on int8, that runs in its place.
         compiled: takes the compiled model.
         on_stage: called with the name of each stage as it begins.
         **precision: ATC's finer controls, and rules that fix the model; see `CompareChoice`.
@@ -116,11 +115,10 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     """
     _check_options(samples, suggest, suggest_trials, precision, input_shape)
     chosen = cast("ConvertChoice", {"precision_mode": precision_mode, **precision})
-    other = optional_path(reference)
+    data, other = (inputs, optional_path(aipp_settings)), optional_path(reference)
     compilation = Compilation(Path(model), soc, input_shape, op_specs, chosen, other)
-    data, draws = (inputs, optional_path(aipp_settings)), (samples, seed)
     shown = histograms, device, targets or {}, compiled
-    return _compared(compilation, data, draws, shown, (suggest, suggest_trials), on_stage)
+    return _compared(compilation, data, (samples, seed), shown, (suggest, suggest_trials), on_stage)
 
 
 def _compared(

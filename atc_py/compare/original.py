@@ -68,7 +68,7 @@ def _refuse_other_ports(model: ReferenceModel, reference: ReferenceModel) -> Non
     unknown = [name for name in reference.inputs if name not in model.inputs]
     if unknown:
         raise BAD_OPTION.error(
-            f"the reference takes {', '.join(unknown)}, which is no input of {model.path}",
+            f"the reference takes {', '.join(unknown)}, but {model.path} has no such input",
             place=place,
             help=f"give a model that takes {', '.join(model.inputs)}",
         )

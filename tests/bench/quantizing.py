@@ -65,9 +65,9 @@ def quantizing() -> None:
         better = "yes" if row.ours >= row.best else "no"
         own = _cell((row.ours, row.seconds))
         say(f"  {network.name:32}{own}{cells} {better:>5} {row.time_ratio:6.2f}")
-    better = sum(row.ours >= row.best for row in rows)
+    count = sum(row.ours >= row.best for row in rows)
     times = math.exp(sum(math.log(row.time_ratio) for row in rows) / max(len(rows), 1))
-    say(f"  at most the error of the best peer: {better} of {len(rows)}; its time x {times:.2f}")
+    say(f"  at most the error of the best peer: {count} of {len(rows)}; its time x {times:.2f}")
 
 
 def _cell(figures: tuple[float, float] | None) -> str:
