@@ -65,9 +65,12 @@ def fall_back(
     """
     search = _Search(trials, target, order, tell)
     floats = [] if search.try_floats(()).reached else search.fewest_first()
-    reached = search.try_floats(floats).reached and len(floats) < len(order)
-    floats = search.thinned(floats) if reached else floats
     search.draw_curve()
+    # Shares of rows do not rise with every layer in floats: bisection may pass over what reaches.
+    reaching = [each.floats for each in search.curve() if each.reached and each.int8]
+    reached = bool(reaching)
+    floats = list(reaching[0]) if reached else floats
+    floats = search.thinned(floats) if reached else floats
     return FallBack(
         target=dict(target),
         reached=reached,

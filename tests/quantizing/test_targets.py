@@ -83,6 +83,20 @@ def test_nothing_goes_back_where_the_target_is_reached() -> None:
     assert (found.reached, found.floats) == (True, ())
 
 
+def test_set_that_bisection_passes_over_is_found() -> None:
+    """A figure that falls again as more layers go back: one pair alone cancels out."""
+
+    class _Uneven(_Priced):
+        def errors(self, on: Collection[str], count: int | None = None) -> dict[str, ErrorSums]:
+            kept = set(on)
+            if len(kept) == 7 and "a" not in kept:
+                kept = set()
+            return super().errors(kept, count)
+
+    found = searched(_Uneven({name: 8.0 - at for at, name in enumerate("abcdefgh")}), 40)
+    assert (found.reached, found.floats) == (True, ("a",))
+
+
 def test_target_out_of_reach_is_said() -> None:
     found = searched(_Priced({"a": 1.0, "b": 2.0}), 90)
     assert not found.reached
