@@ -57,7 +57,7 @@ $(VENV)/.browser: pyproject.toml | $(VENV)/bin/python
 	@touch $@
 
 test-browser: $(VENV)/.browser $(OUT)/axe.min.js ## Open pages of reports in Chromium, which must be installed
-	OPENBLAS_NUM_THREADS=1 ATC_PY_AXE=$(OUT)/axe.min.js $(BIN)/python -m pytest -m browser tests/browser
+	OPENBLAS_NUM_THREADS=1 ATC_PY_AXE=$(OUT)/axe.min.js $(BIN)/python -m pytest tests/browser
 
 DAGRE_VERSION := 3.1.3
 VENDOR := templates/report/overview/vendor

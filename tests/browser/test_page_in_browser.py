@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     Show = Callable[..., Opened]
 
-pytestmark = pytest.mark.browser
-
 NETWORKS = ("resnet50", "swin_t", "quantized", "refused", "hostile")
 AXE = os.environ.get("ATC_PY_AXE", "")
 """The file `axe.min.js` of axe-core, which `make test-browser` gets."""
@@ -218,6 +216,7 @@ def test_contrast_and_labels(show: Show, name: str, theme: str) -> None:
     assert [(each["id"], each["nodes"][0]["html"][:200]) for each in found] == []
 
 
+@pytest.mark.usefixtures("browser")
 @pytest.mark.parametrize(("name", "most"), [("resnet50", 1_500_000), ("swin_t", 8_000_000)])
 def test_page_is_small(pages: Callable[[str], Path], name: str, most: int) -> None:
     assert pages(name).stat().st_size <= most
