@@ -4,6 +4,7 @@ What there is, each with a page of its own, such as `help(atc_py.convert)`:
 
     check_models     find what the operator list refuses in ONNX files, before anything is compiled
     fix_model        write an equivalent ONNX file that the list takes
+    quantize         run a float ONNX model over samples, and write it with its layers on int8
     quantize_model   write a quantized ONNX file in the form of Ascend's toolkit, or in QDQ form
     convert          compile an ONNX file to an offline model, `.om`
     load             open an offline model on the simulated NPU

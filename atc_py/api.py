@@ -95,10 +95,9 @@ def check_models(  # noqa: PLR0913  (keywords, each of them an option)
 
     reject_unknown("check_models", precision, PrecisionChoice)
     options = _check_options(soc, input_shape, op_specs, precision)
-    paths = [models] if isinstance(models, str | os.PathLike) else models
-    return check_files(
-        [Path(path) for path in paths], options, processes, on_stage, outlines=outlines
-    )
+    given = [models] if isinstance(models, str | os.PathLike) else models
+    paths = [Path(path) for path in given]
+    return check_files(paths, options, processes, on_stage, outlines=outlines)
 
 
 def quantize_model(  # noqa: PLR0913  (keywords, each of them an option)
@@ -177,6 +176,13 @@ def quantize(
         TypeError: a keyword is unknown.
         AtcError: samples do not fit the model, have NaN or never reach a layer, the model is
             quantized already, or a file cannot be written. Nothing is written then.
+
+    Example:
+        >>> import atc_py, numpy as np
+        >>> images = [{"x": np.full((1, 3, 8, 8), n, np.float32)} for n in (-1, 0, 2)]
+        >>> done = atc_py.quantize("model.onnx", "int8.onnx", data=images)
+        >>> done.samples
+        3
     """
     from atc_py.quantizing.choices import QuantizeChoice, float_request
     from atc_py.quantizing.quantize_float import quantize_float

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -93,7 +93,6 @@ def check(  # noqa: PLR0913  (one parameter an option)
     was called wrongly, 3 a file cannot be read or written; with several models, the worst.
     """
     import_numpy()
-    from atc_py import api
     from atc_py.check.findings import Standing
     from atc_py.options.model_paths import model_paths
     from atc_py.report.check.baseline import read_baseline
@@ -104,12 +103,8 @@ def check(  # noqa: PLR0913  (one parameter an option)
     paths = model_paths(models)
     files = _files(output, check_report, paths)
     known = None if baseline is None else read_baseline(baseline)
-    outlines: dict[str, ModelOutline] | None = {} if form == "html" else None
-    with progress(quiet=False) as on_stage:
-        found = api.check_models(
-            paths, soc=soc, input_shape=input_shape, op_specs=op_specs, processes=None,
-            on_stage=on_stage, outlines=outlines, **precision,
-        )  # fmt: skip
+    given = {"soc": soc, "input_shape": input_shape, "op_specs": op_specs, **precision}
+    found, outlines = _checked(paths, given, outlined=form == "html")
     document = check_document(found, lang, known)
     limit = Standing(fail_on)
     rendered = partial(_rendered, form, document, limit, found, outlines)
@@ -121,6 +116,20 @@ def check(  # noqa: PLR0913  (one parameter an option)
     else:
         print_bytes(rendered().encode("utf-8"))
     context.exit(exit_status(document, limit))
+
+
+def _checked(
+    models: list[Path], given: dict[str, Any], *, outlined: bool
+) -> tuple[CheckReport, dict[str, ModelOutline] | None]:
+    """Check the models by the options that are `given`, and outline them; show the progress."""
+    from atc_py import api
+
+    outlines: dict[str, ModelOutline] | None = {} if outlined else None
+    with progress(quiet=False) as on_stage:
+        found = api.check_models(
+            models, processes=None, on_stage=on_stage, outlines=outlines, **given
+        )
+    return found, outlines
 
 
 def _files(output: str | None, check_report: str | None, models: list[Path]) -> dict[str, Path]:

@@ -113,11 +113,12 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     Raises:
         AtcError: from `convert`, for data that do not fit, REFERENCE_FAILED, DEVICE_FAILED.
     """
-    _check_options(samples, suggest, suggest_trials, precision, input_shape)
-    chosen = cast("ConvertChoice", {"precision_mode": precision_mode, **precision})
-    data, other = (inputs, optional_path(aipp_settings)), optional_path(reference)
+    chosen, other = (
+        _checked_choice(precision_mode, precision, input_shape),
+        optional_path(reference),
+    )
     compilation = Compilation(Path(model), soc, input_shape, op_specs, chosen, other)
-    shown = histograms, device, targets or {}, compiled
+    data, shown = (inputs, optional_path(aipp_settings)), (histograms, device, targets, compiled)
     return _compared(compilation, data, (samples, seed), shown, (suggest, suggest_trials), on_stage)
 
 
@@ -125,7 +126,7 @@ def _compared(
     compilation: Compilation,
     data: tuple[Mapping[str, Array] | Iterable[str], Path | None],
     draws: tuple[int, int],
-    shown: tuple[bool, str, Mapping[str, float], list[CompiledModel] | None],
+    shown: tuple[bool, str, Mapping[str, float] | None, list[CompiledModel] | None],
     search: tuple[Mapping[str, float] | None, int],
     on_stage: Callable[[str], None] | None,
 ) -> LayerComparison:
@@ -133,25 +134,28 @@ def _compared(
 
     Returns every layer, up to the kernel that invalid data stopped, and what has no counterpart.
     """
+    _check_search(draws[0], *search)
     with work_folder() as folder, _compiled_model(compilation, folder, on_stage) as package:
         session = _Session(compilation, package, folder, data, draws)
-        session.histograms, session.device, session.targets, kept = shown
+        session.histograms, session.device, targets, kept = shown
+        session.targets = targets or {}
         session.on_stage = on_stage
         if kept is not None:
             kept.append(compiled_model(package))
         return session.suggested(*search, on_stage)
 
 
-def _check_options(
-    samples: int,
-    targets: Mapping[str, float] | None,
-    trials: int,
-    precision: Mapping[str, object],
-    shapes: str | Mapping[str, Sequence[int]],
-) -> None:
-    """Reject unknown keywords, counts and targets that are out of range, and ranges of dims."""
+def _checked_choice(
+    mode: str | None, precision: Mapping[str, object], shapes: str | Mapping[str, Sequence[int]]
+) -> ConvertChoice:
+    """Return the mode and the finer controls; reject unknown keywords, and ranges of dims."""
     refuse_ranges(shapes_and_ranges(shapes)[1], "a comparison runs one shape")
     reject_unknown("compare_model", precision, CompareChoice)
+    return cast("ConvertChoice", {"precision_mode": mode, **precision})
+
+
+def _check_search(samples: int, targets: Mapping[str, float] | None, trials: int) -> None:
+    """Reject counts and targets that are out of range."""
     if samples < 1:
         raise BAD_OPTION.error(f"samples must be 1 or more, found {samples}")
     if targets is not None and trials < LEAST_TRIALS:

@@ -64,9 +64,8 @@ def check_files(
 
     Raises:
         AtcError: UNKNOWN_SOC, NO_BFLOAT16; BAD_INPUT_SHAPE for shapes that fit no input of any
-            model, or none of the only one; NOT_IN_MODEL likewise for names that the finer controls
-            of precision use, and what else is wrong with these; BAD_SPEC and file errors of the
-            user's specifications.
+            model, or none of the only one; NOT_IN_MODEL likewise for names in finer controls, and
+            what else is wrong with these; BAD_SPEC and file errors of the user's specifications.
     """
     soc = find_soc(options.soc)
     check_soc(options.precision_mode, soc)
@@ -74,11 +73,10 @@ def check_files(
     unused = set(options.input_shapes)
     unmatched = _UnknownNames()
     checks: list[ModelCheck] = []
-    several = len(models) > 1
     check = partial(checked_file, outlined=outlines is not None)
     for path, done in zip(models, checked_files(models, options, check, processes), strict=True):
         checks.append(done.check)
-        if on_stage is not None and several:
+        if on_stage is not None and len(models) > 1:
             on_stage(f"{len(checks)} of {len(models)} models")
         if done.names is not None:
             unused -= done.names

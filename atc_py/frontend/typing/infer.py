@@ -1,4 +1,7 @@
-"""Shape inference by onnx, on a graph that holds types and small constants but no weights."""
+"""Shape inference by onnx, on a graph that holds types and small constants but no weights.
+
+It has more than 400 lines: runs over the whole graph and runs node by node, which share most.
+"""
 
 from __future__ import annotations
 
