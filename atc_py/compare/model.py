@@ -113,10 +113,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     Raises:
         AtcError: from `convert`, for data that do not fit, REFERENCE_FAILED, DEVICE_FAILED.
     """
-    chosen, other = (
-        _checked_choice(precision_mode, precision, input_shape),
-        optional_path(reference),
-    )
+    chosen, other = _choice(precision_mode, precision, input_shape), optional_path(reference)
     compilation = Compilation(Path(model), soc, input_shape, op_specs, chosen, other)
     data, shown = (inputs, optional_path(aipp_settings)), (histograms, device, targets, compiled)
     return _compared(compilation, data, (samples, seed), shown, (suggest, suggest_trials), on_stage)
@@ -145,7 +142,7 @@ def _compared(
         return session.suggested(*search, on_stage)
 
 
-def _checked_choice(
+def _choice(
     mode: str | None, precision: Mapping[str, object], shapes: str | Mapping[str, Sequence[int]]
 ) -> ConvertChoice:
     """Return the mode and the finer controls; reject unknown keywords, and ranges of dims."""
