@@ -16,7 +16,7 @@ from tests.message_templates import message_templates
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MOST_LACKING = 216
+MOST_LACKING = 110
 """Templates of messages without Chinese; lower it as they get theirs, and never raise it."""
 
 PLACE = re.compile(r"\{\d+\}")
