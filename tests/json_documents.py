@@ -17,7 +17,7 @@ DOCUMENTS: dict[str, str] = {
     "estimated_time, gears",
     "convert --passes": "[name, optional, summary, atc_names, in_atc]",
     "fix": "model, output, operator_list, opset, errors, verdicts, bound, ranges, rewrites, deciding, left, proof, target, changes, diagnostics",
-    "explain": "[code, name, severity, exit, meaning, remedy]",
+    "explain": "[code, name, severity, exit, meaning, remedy, example]",
     "export": "model, output, data, soc, options, opset, operators, functions, nodes, bytes",
     "info": "name, producer, format_version, soc, options, inputs, outputs, aipp, gears, operators, members, "
     "file_bytes, memory, report",
@@ -39,6 +39,7 @@ DOCUMENTS: dict[str, str] = {
     "quantize": "model, output, data, format, opset, operator_list, layers, nodes, bytes_before, bytes_after, "
     "quant_bias",
     "quantize --random": "model, written, calibration, folded_norms, balanced, record, layers, proof, warnings",
+    "report": "model, verdict, report, diagnostics",
     "aipp": "config, picture, settings, steps, dtype, shape, output, warnings",
     "socs": "[name, family, arch, ai_cores, vector_cores, ai_cpus, mhz, l2_bytes, memory_bytes, "
     "cube_dtypes, hf32]",

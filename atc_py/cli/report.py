@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from atc_py.cli import options
-from atc_py.cli.console import print_diagnostics, print_line, progress
+from atc_py.cli.console import print_diagnostics, print_json, print_line, progress
 from atc_py.options.compile_options import PrecisionMode
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ _RUNNING = ("inputs", "samples", "seed", "device")
     "--no-compare", is_flag=True, help="Leave out the comparison, which runs the model twice."
 )
 @options.LANG
+@options.AS_JSON
 @click.pass_context
 def report(  # noqa: PLR0913  (one parameter an option)
     context: click.Context,
@@ -77,6 +78,7 @@ def report(  # noqa: PLR0913  (one parameter an option)
     factors: Path | None,
     no_compare: bool,
     lang: str,
+    as_json: bool,
     **settings: Any,
 ) -> None:
     """Write one page about MODEL, an ONNX file or an offline model: all that atc-py finds out.
@@ -108,14 +110,14 @@ def report(  # noqa: PLR0913  (one parameter an option)
     with progress(quiet=False) as on_stage:
         done = overview_of(model, chosen, on_stage)
     _write(done, path, lang)
-    context.exit(_close(done, path))
+    context.exit(_close(done, path, as_json=as_json))
 
 
 def _given(context: click.Context) -> dict[str, tuple[str, ...]]:
     """Return the options on the command line that concern the model, as they are spelled."""
     from click.core import ParameterSource
 
-    left_out = {"model", "output", "lang", "no_compare", "max_memory"}
+    left_out = {"model", "output", "lang", "no_compare", "max_memory", "as_json"}
     found = {}
     for parameter in context.command.params:
         name = parameter.name or ""
@@ -149,18 +151,25 @@ def _write(done: Overview, path: Path, language: str) -> None:
         file.write(data)
 
 
-def _close(done: Overview, path: Path) -> int:
+def _close(done: Overview, path: Path, *, as_json: bool) -> int:
     """Print the verdict and where the page is; return the exit status."""
     from atc_py.check.findings import Standing
     from atc_py.diag import ExitCode
+    from atc_py.diag.language import spoken_diagnostic
     from atc_py.report.escape import visible
 
     broken = done.check is not None and done.check.standing is Standing.ERROR
     refused = done.compiled is None and (broken or bool(done.refusals))
     found = (*done.refusals, *done.not_compared, *done.missed)
-    print_diagnostics(found, as_json=False)
-    print_line(visible(f"{done.model.name}: {'does not compile' if refused else 'compiles'}"))
-    print_line(visible(f"report: {path}"))
+    verdict = "does not compile" if refused else "compiles"
+    if as_json:
+        findings = [spoken_diagnostic(each).as_json() for each in found]
+        facts = {"model": str(done.model), "verdict": verdict, "report": str(path)}
+        print_json({**facts, "diagnostics": findings})
+    else:
+        print_diagnostics(found, as_json=False)
+        print_line(visible(f"{done.model.name}: {verdict}"))
+        print_line(visible(f"report: {path}"))
     if refused:
         return int(ExitCode.MODEL)
     late = (*done.not_compared, *done.missed)

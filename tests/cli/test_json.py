@@ -51,6 +51,7 @@ GOOD: dict[str, Line] = {
     "profile --calibrate": ("profile", "--calibrate", "cal.csv"),
     "quantize": ("quantize", "int8.onnx"),
     "quantize --random": ("quantize", "small.onnx", "--random", "2"),
+    "report": ("report", "small.onnx", "--no-compare"),
     "aipp": ("aipp", "aipp.cfg", "picture.npy"),
     "socs": ("socs",),
     "run": ("run", "old.om", "--random", "0", "--profile"),
@@ -83,6 +84,7 @@ FAILING: dict[str, tuple[tuple[int, Line], ...]] = {
         (1, ("int8.onnx", "--random", "1")),
         (2, ("small.onnx", "--data", "gone")),
     ),
+    "report": ((3, ("gone.onnx",)), (3, ("small.onnx", "-o", "gone/x.html"))),
     "aipp": (
         (2, ("aipp.cfg", "picture.npy", "--size", "8")),
         (3, ("gone.cfg", "picture.npy")),

@@ -151,8 +151,8 @@ NOT_QUANTIZED = add_code(
     ExitCode.MODEL,
     "The model has no quantized nodes in the form to be rewritten: it is not quantized at all, "
     "or it is in the requested form already.",
-    "`atc-py check MODEL` lists the model's operators. To quantize a float model, use another "
-    "tool, such as onnxruntime's.",
+    "`atc-py check MODEL` lists the model's operators. To quantize a float model, give "
+    "samples: `atc-py quantize MODEL --data SAMPLES`.",
 )
 NO_QDQ_FORM = add_code(
     3012,
