@@ -562,7 +562,6 @@ MUTATIONS = (
         "if found:\n        return OPTIONS[found[0]]",
         "atc/test_tokens.py",
     ),
-    _('name = f"{path.name}{SUFFIX}"', "name = path.name", "atc/test_shapes.py"),
     _("if int(dim) < 1 and not gears:", "if int(dim) < 0 and not gears:", "atc/test_shapes.py"),
     _(
         "if len({each.index is None for each in found}) > 1:",

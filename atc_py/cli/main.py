@@ -42,7 +42,7 @@ _SUMMARIES = {
     "ops": "Look up the operators that atc-py knows.",
     "profile": "Estimate the time and memory of MODEL, an ONNX file or an offline model.",
     "report": "Write one page about MODEL, an ONNX file or an offline model: all that atc-py finds out.",
-    "quantize": "Write MODEL, a quantized ONNX file, in another form.",
+    "quantize": "Quantize MODEL, a float ONNX file, or write a quantized one in another form.",
     "run": "Run MODEL, an offline model, on the simulated NPU.",
     "socs": "List the SoCs that --soc takes: family, cores, clock, memory, dtypes of the cube.",
 }

@@ -119,10 +119,14 @@ def _infer_whole(graph: WorkGraph, fold: Callable[[], bool] | None) -> list[Diag
     """
     pinned = dict(graph.pinned)
     hints = _hints(graph)
+    left = len(graph.nodes) + 1  # each run settles a node at least, or nothing more settles
     while graph.may_run:
         graph.runs += 1
+        left -= 1
         graph.types = _inferred(graph, pinned, hints)
         overrides, refinements = _corrected_types(graph)
+        if not left:
+            return _contradictions(graph)
         if overrides:
             pinned.update(overrides)
             continue
@@ -132,18 +136,24 @@ def _infer_whole(graph: WorkGraph, fold: Callable[[], bool] | None) -> list[Diag
         if fold is not None and fold():
             pinned, hints = dict(graph.pinned), _hints(graph)
             hints.release()  # what is known of inputs still holds
+            left = len(graph.nodes) + 1
             continue
         if refinements:
             pinned.update(refinements)
             continue
         hints.release()
-        # A rank that was found without dims, after one of these, may be found with them now.
+        # What was found in part, after one of these, may be found whole now.
         pinned = {
             name: known
             for name, known in pinned.items()
-            if known.dims is not None or name in graph.pinned
+            if name in graph.pinned or not _is_partial(known)
         }
     return None
+
+
+def _is_partial(known: ValueType) -> bool:
+    """Return True for a type without a rank, or with some open dims among known ones."""
+    return known.dims is None or len({dim is None for dim in known.dims}) > 1
 
 
 def _contradictions(graph: WorkGraph) -> list[Diagnostic]:
