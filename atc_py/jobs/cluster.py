@@ -20,14 +20,17 @@ from atc_py.diag.codes import CLUSTER_FAILED, NO_DISTRIBUTED, WORKER_VERSION
 from atc_py.jobs.executor import TaskExecutor
 from atc_py.jobs.lane import Lane, TaskLimits
 from atc_py.jobs.outcomes import TaskFailure, TaskFailureKind
+from atc_py.jobs.sent_files import forget_files, has_files, store_files
 from atc_py.jobs.worker import TaskAnswer
 from atc_py.system.memory_limit import memory_limit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from concurrent.futures import Future
 
     from distributed import Client
+
+    from atc_py.jobs.sent_files import FileBundle
 
 __all__ = ["open_cluster"]
 
@@ -70,20 +73,56 @@ def open_cluster(address: str, memory: int | None) -> TaskExecutor:
 class _Cluster(TaskExecutor):
     """Tasks on the workers of a Dask cluster."""
 
+    elsewhere = True
+
     def __init__(self, client: Client, address: str, memory: int | None) -> None:
         self._client = client
         self._address = address
         self._memory = memory
         self._executor = client.get_executor(pure=False)
+        self._sent: set[str] = set()
 
     @property
     def jobs(self) -> int:  # type: ignore[override]  # workers come and go
-        """Tasks that the workers can run at once."""
-        return sum(self._client.nthreads().values()) or 1
+        """Tasks that the workers can run at once.
+
+        Raises:
+            AtcError: CLUSTER_FAILED; the scheduler is gone.
+        """
+        try:
+            return sum(self._client.nthreads().values()) or 1
+        except OSError as error:
+            raise _failed(self._address, f"was lost: {_reason(error)}") from error
+
+    def share(self, bundles: Iterable[FileBundle]) -> set[str]:
+        """Send files to workers that do not have them by the same path, and to those that come.
+
+        Raises:
+            AtcError: a file cannot be read, or a worker cannot keep it.
+        """
+        for each in bundles:
+            if each.digest in self._sent or self._is_shared(each):
+                continue
+            names = zip(each.names(), each.files, strict=True)
+            contents = {name: path.read_bytes() for name, path in names if path.is_file()}
+            self._client.register_plugin(_sending(each.digest, contents), name=each.digest)
+            self._sent.add(each.digest)
+        return self._sent
+
+    def _is_shared(self, bundle: FileBundle) -> bool:
+        """Return True if each worker finds the files of a bundle by their paths."""
+        try:
+            facts = [(str(each.absolute()), each.stat()) for each in bundle.files]
+        except OSError:
+            return True  # it cannot be read here, which its tasks will say
+        known = [(path, found.st_size, found.st_mtime_ns) for path, found in facts]
+        return all(self._client.run(has_files, known).values())
 
     def close(self) -> None:
         """End the processes of the workers, and leave the cluster."""
         with suppress(Exception):  # a cluster that is gone has no processes
+            for digest in self._sent:
+                self._client.unregister_worker_plugin(digest)
             self._client.run(_release, on_error="ignore", wait=True)
         self._executor.shutdown(wait=False)
         self._client.close(timeout=_PATIENCE)
@@ -113,6 +152,24 @@ class _Cluster(TaskExecutor):
             return TaskAnswer(failure=TaskFailure(TaskFailureKind.CRASHED, text))
         except (Exception, CancelledError) as error:
             raise _failed(self._address, f"was lost: {_reason(error)}") from error
+
+
+def _sending(digest: str, contents: dict[str, bytes]) -> Any:
+    """Return a plugin of workers: each keeps the files while it has the plugin."""
+    from distributed import WorkerPlugin
+
+    class Sent(WorkerPlugin):  # type: ignore[misc]  # a library without types
+        """Files that each worker keeps."""
+
+        def setup(self, worker: object) -> None:
+            """Keep the files on a worker."""
+            store_files(digest, contents)
+
+        def teardown(self, worker: object) -> None:
+            """Remove them."""
+            forget_files([digest])
+
+    return Sent()
 
 
 _LANES = threading.local()

@@ -19,6 +19,8 @@ from atc_py.system.one_thread import usable_cores
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from atc_py.jobs.sent_files import FileBundle
+
 __all__ = ["TaskExecutor", "open_executor"]
 
 T = TypeVar("T")
@@ -36,9 +38,11 @@ class TaskExecutor(ABC):
 
     Attributes:
         jobs: how many run at once.
+        elsewhere: True if tasks may run on other machines, with another current folder.
     """
 
     jobs: int
+    elsewhere = False
 
     def map_unordered(
         self, function: Callable[[T], R], tasks: Iterable[T], *, seconds: float | None = None
@@ -74,6 +78,14 @@ class TaskExecutor(ABC):
                     yield TaskOutcome(index, task, answer.value, answer.failure)
         finally:
             self._abandon(waiting)
+
+    def share(self, bundles: Iterable[FileBundle]) -> set[str]:
+        """Let tasks find files: send those that are not where all workers find them.
+
+        Returns:
+            The digests of those that were sent; `sent_file` finds them.
+        """
+        return set()
 
     @abstractmethod
     def close(self) -> None:

@@ -32,7 +32,7 @@ BEGUN = b""
 
 
 class TaskAnswer(NamedTuple):
-    """What came of a task: a value or a failure."""
+    """Answer of a process to a task: a value or a failure."""
 
     value: Any = None
     failure: TaskFailure | None = None

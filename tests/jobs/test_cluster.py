@@ -69,7 +69,7 @@ def test_worker_that_comes_later_is_refused_too(
 def test_lost_scheduler_ends_the_run() -> None:
     distributed = pytest.importorskip("distributed")
     found = distributed.LocalCluster(
-        n_workers=1, processes=False, host="127.0.0.1", protocol="tcp://", dashboard_address=None
+        n_workers=1, processes=False, host="127.0.0.1", protocol="tcp://", dashboard_address="127.0.0.1:0"
     )
     with open_executor(dask=found.scheduler_address) as executor:
         outcomes = executor.map_unordered(square, range(1000))
@@ -96,7 +96,7 @@ def test_cluster_without_workers_is_an_error(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(on_cluster, "_PATIENCE", 1.0)
     with (
         distributed.LocalCluster(
-            n_workers=0, host="127.0.0.1", protocol="tcp://", dashboard_address=None
+            n_workers=0, host="127.0.0.1", protocol="tcp://", dashboard_address="127.0.0.1:0"
         ) as empty,
         pytest.raises(AtcError, match=r"ATC7070: the Dask scheduler at .* has no workers"),
         open_executor(dask=empty.scheduler_address),

@@ -7,7 +7,10 @@ from atc_py.diag.diagnostic import ExitCode
 
 __all__ = [
     "CLUSTER_FAILED",
+    "DUPLICATE_MODEL",
     "NO_DISTRIBUTED",
+    "NO_PYARROW",
+    "ROW_FAILED",
     "TASK_FAILED",
     "WORKER_VERSION",
 ]
@@ -42,4 +45,28 @@ TASK_FAILED = add_code(
     "A part of the work that had a process of its own crashed, did not end within its time, or took "
     "more memory than it may.",
     "Give it more time or memory; if it crashes every time, report the model.",
+)
+DUPLICATE_MODEL = add_code(
+    1091,
+    "duplicate-model",
+    ExitCode.USAGE,
+    "Two models of a sweep have the same name, so that their rows and reports could not be told "
+    "apart. The name is the file's, or its path in the folder that was given, without the suffix.",
+    "Name each file once; of files with one name give the folder above them.",
+)
+NO_PYARROW = add_code(
+    1092,
+    "pyarrow-missing",
+    ExitCode.USAGE,
+    "--parquet was given and `pyarrow`, which writes such files, is not installed.",
+    'Install it with `pip install "atc-py[parquet]"`, or leave --parquet out: the CSV file has the '
+    "same columns.",
+)
+ROW_FAILED = add_code(
+    7073,
+    "sweep-row-failed",
+    ExitCode.DEVICE,
+    "A row of a sweep crashed, did not end within --seconds, took more memory than --max-memory, or "
+    "met a bug. The row says so, and the others are complete.",
+    "The message names the row; --retry runs such rows again.",
 )
