@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import pickle
 import threading
+import time
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from importlib import metadata
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 __all__ = ["open_cluster"]
 
 T = TypeVar("T")
+
+_PERIOD = 1.0
+"""Seconds for which the number of workers is believed."""
 
 _PATIENCE = 5.0
 """Seconds in which a scheduler must answer, and then have a worker."""
@@ -81,6 +85,7 @@ class _Cluster(TaskExecutor):
         self._memory = memory
         self._executor = client.get_executor(pure=False)
         self._sent: set[str] = set()
+        self._threads, self._asked = 1, float("-inf")
 
     @property
     def jobs(self) -> int:  # type: ignore[override]  # workers come and go
@@ -89,10 +94,13 @@ class _Cluster(TaskExecutor):
         Raises:
             AtcError: CLUSTER_FAILED; the scheduler is gone.
         """
-        try:
-            return sum(self._client.nthreads().values()) or 1
-        except OSError as error:
-            raise _failed(self._address, f"was lost: {_reason(error)}") from error
+        if time.monotonic() >= self._asked + _PERIOD:
+            try:
+                self._threads = sum(self._client.nthreads().values()) or 1
+            except OSError as error:
+                raise _failed(self._address, f"was lost: {_reason(error)}") from error
+            self._asked = time.monotonic()
+        return self._threads
 
     def share(self, bundles: Iterable[FileBundle]) -> set[str]:
         """Send files to workers that do not have them by the same path, and to those that come.

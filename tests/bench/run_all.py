@@ -27,6 +27,7 @@ from tests.bench.networks import networks
 from tests.bench.one_core import one_core
 from tests.bench.planning import planning
 from tests.bench.quantizing import quantizing
+from tests.bench.sweeping import sweeping
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,6 +52,7 @@ def main() -> None:
     growing()
     emitting()
     quantizing()
+    sweeping()
 
 
 def inference(path: Path) -> None:
