@@ -129,7 +129,7 @@ class FloatModel:
         Raises:
             AtcError: CANNOT_WRITE.
         """
-        graph = self._with_qdq(numbers)
+        graph = self._with_qdq(numbers, pools=True)
         written = write_onnx(self.file, graph, output, external=external, final=final)
         opset, before = graph.opsets.get("", 0), bytes_read(self.file)
         return Rewritten((), written.data, opset, before, written.bytes)
@@ -183,10 +183,13 @@ class FloatModel:
                 return graph, tuple(sorted((*others, *refused.values()), key=lambda x: x.index))
             refused |= failed
 
-    def _with_qdq(self, numbers: Numbers) -> WorkGraph:
-        """Return the graph with QuantizeLinear and DequantizeLinear."""
+    def _with_qdq(self, numbers: Numbers, *, pools: bool = False) -> WorkGraph:
+        """Return the graph with QuantizeLinear and DequantizeLinear.
+
+        With `pools` MaxPool is between them. Ascend's has floats alone on most SoCs.
+        """
         graph = open_float(self.file)
-        put_qdq(graph, numbers(find_layers(graph)))
+        put_qdq(graph, numbers(find_layers(graph)), pools=pools)
         return graph
 
 
