@@ -14,7 +14,7 @@ from atc_py.report.explained.page import code_list, code_page
 from tests.example_faults import FAULTS
 from tests.explained_examples import run_example, stored_text
 
-MOST_WITHOUT_EXAMPLE = 74
+MOST_WITHOUT_EXAMPLE = 34
 """Codes without an example; lower it as they get theirs, and never raise it."""
 
 CODES = sorted(examples())
