@@ -69,7 +69,11 @@ def test_worker_that_comes_later_is_refused_too(
 def test_lost_scheduler_ends_the_run() -> None:
     distributed = pytest.importorskip("distributed")
     found = distributed.LocalCluster(
-        n_workers=1, processes=False, host="127.0.0.1", protocol="tcp://", dashboard_address="127.0.0.1:0"
+        n_workers=1,
+        processes=False,
+        host="127.0.0.1",
+        protocol="tcp://",
+        dashboard_address="127.0.0.1:0",
     )
     with open_executor(dask=found.scheduler_address) as executor:
         outcomes = executor.map_unordered(square, range(1000))
