@@ -27,6 +27,7 @@ from tests.bench.networks import networks
 from tests.bench.one_core import one_core
 from tests.bench.planning import planning
 from tests.bench.quantizing import quantizing
+from tests.bench.reporting import reporting
 from tests.bench.sweeping import sweeping
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def main() -> None:
     exporting()
     one_core()
     comparing()
+    reporting()
     integers()
     planning()
     growing()

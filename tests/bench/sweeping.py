@@ -67,7 +67,15 @@ def _line(where: str, folder: Path, options: list[str], rows: int, serial: float
     """Run a sweep and print its line; return its seconds."""
     output = folder / where.replace(" ", "_")
     command = [sys.executable, "-m", "atc_py", "sweep", str(folder / "models"), "-o", str(output)]
-    command += ["--soc", ",".join(SOCS), "--precision-mode", ",".join(MODES), "--profile", "--compare", "1"]
+    command += [
+        "--soc",
+        ",".join(SOCS),
+        "--precision-mode",
+        ",".join(MODES),
+        "--profile",
+        "--compare",
+        "1",
+    ]
     began = time.perf_counter()
     measure([*command, *options], status=(0, 1))
     seconds = time.perf_counter() - began
