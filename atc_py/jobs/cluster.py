@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from atc_py import __version__
 from atc_py.diag import AtcError
 from atc_py.diag.codes import CLUSTER_FAILED, NO_DISTRIBUTED, WORKER_VERSION
-from atc_py.jobs.executor import TaskExecutor
 from atc_py.jobs.lane import Lane, TaskLimits
 from atc_py.jobs.outcomes import TaskFailure, TaskFailureKind
 from atc_py.jobs.sent_files import forget_files, has_files, store_files
+from atc_py.jobs.task_executor import TaskExecutor
 from atc_py.jobs.worker import TaskAnswer
 from atc_py.system.memory_limit import memory_limit
 

@@ -31,7 +31,7 @@ _MEMORY = {MEMORY_LIMIT.id, DEVICE_MEMORY.id}
 
 @dataclass(frozen=True)
 class RowTask:
-    """What a process needs to make a row.
+    """Task of a process that makes a row.
 
     Attributes:
         combination: what the row is about.

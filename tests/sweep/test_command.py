@@ -265,7 +265,7 @@ def test_bad_input_is_a_coded_diagnostic(
     assert (done.status, said in done.err) == (status, True), done.err
 
 
-def test_failures_are_told_in_chinese(atc: Atc, zoo: Path) -> None:
+def test_failures_have_chinese_words(atc: Atc, zoo: Path) -> None:
     done = atc("sweep", zoo / "conv.onnx", "--seconds", 0.001, "-o", "out", "--lang", "zh")
     assert "这一行超时：任务未在 0.001 秒内结束，已被终止" in done.err
     done = atc("sweep", zoo / "conv.onnx", zoo / "inner" / "conv.onnx", "-o", "o", "--lang", "zh")
