@@ -93,7 +93,7 @@ FAILING: dict[str, tuple[tuple[int, Line], ...]] = {
         (3, ("aipp.cfg", "zeros.npy")),
     ),
     "socs": ((2, ("sim",)),),
-    "sweep": ((1, ("bad.onnx", "-o", "r")), (2, ("small.onnx",)), (3, (".", "-o", "small.onnx"))),
+    "sweep": ((2, ("small.onnx",)), (3, (".", "-o", "small.onnx"))),
     "run": (
         (2, ("old.om",)),
         (3, ("gone.om",)),

@@ -27,7 +27,7 @@ PAGE = (ROOT / "docs" / "sweeping.md").read_text(encoding="utf-8")
 def test_commands_of_the_page_run(
     atc: Callable[..., Result], zoo: Path, tmp_path: Path, line: str
 ) -> None:
-    """The folder has two sound models, one that the list refuses, and one that is no model."""
+    """The folder has two sound models, one that the list refuses, and one that cannot be read."""
     zoo.rename(tmp_path / "models")
     (tmp_path / "samples").mkdir()
     np.save(tmp_path / "samples" / "x.npy", np.ones((1, 3, 8, 8), np.float32))
@@ -42,6 +42,7 @@ def test_commands_of_the_page_run(
 
 
 def test_page_names_columns_and_verdicts() -> None:
-    named = set(re.findall(r"`([^`]+)`", PAGE))
+    text = re.sub(r"^```.*?^```", "", PAGE, flags=re.MULTILINE | re.DOTALL)
+    named = set(re.findall(r"`([^`]+)`", text))
     assert {*COLUMNS} - {"list"} <= named
     assert {verdict.value for verdict in SweepVerdict} <= named
