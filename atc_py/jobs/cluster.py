@@ -208,7 +208,7 @@ def _share() -> int:
 
     worker = get_worker()
     own = worker.memory_manager.memory_limit or memory_limit()
-    return int(min(own, memory_limit())) // worker.state.nthreads
+    return int(min(own, memory_limit()) // worker.state.nthreads)
 
 
 def _release() -> None:

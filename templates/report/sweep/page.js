@@ -1,11 +1,11 @@
 // The table of a sweep: what is chosen on each axis, which reason, and the rows that have both.
 Object.assign(WORDS, {
-  model_name: ["model", "模型"],
+  model_name: ["Model", "模型"],
   skip_rows: ["Skip to the rows", "跳到各行"], sweep: ["Sweep", "批量检查"], summary: ["Summary", "概要"], rows: ["Rows", "各行"],
-  soc: ["SoC", "SoC"], mode: ["precision mode", "精度模式"], list: ["operator list", "算子清单"], standing: ["check", "检查"],
-  all: ["all", "全部"], reasons: ["Reasons by code", "各诊断码"], message: ["first reason", "首要原因"], fixed: ["fixed", "已改写"],
-  file: ["offline model", "离线模型"], memory: ["device memory", "设备内存"], seconds: ["estimated time", "预估时间"], output: ["worst output", "最差输出"],
-  report: ["report", "报告"], open: ["Open", "打开"], yes: ["yes", "是"], no: ["no", "否"],
+  soc: ["SoC", "SoC"], mode: ["Precision mode", "精度模式"], list: ["Operator list", "算子清单"], standing: ["Check", "检查"],
+  all: ["all", "全部"], reasons: ["Reasons by code", "各诊断码"], message: ["First reason", "首要原因"], fixed: ["Fixed", "已改写"],
+  file: ["Offline model", "离线模型"], memory: ["Device memory", "设备内存"], seconds: ["Estimated time", "预估时间"], output: ["Worst output", "最差输出"],
+  report: ["Report", "报告"], open: ["Open", "打开"], yes: ["yes", "是"], no: ["no", "否"],
   n_models: ["models", "个模型"], n_rows: ["rows", "行"], n_compiles: ["compile", "可编译"], n_refused: ["do not compile", "不可编译"], n_failed: ["did not end", "未完成"],
   "compiles_": ["compiles", "可编译"], "does not compile": ["does not compile", "不可编译"], "cannot be read": ["cannot be read", "无法读取"],
   crashed: ["crashed", "崩溃"], "timed out": ["timed out", "超时"], "out of memory": ["out of memory", "内存不足"], failed: ["failed", "失败"],
@@ -113,7 +113,7 @@ const verdictText = (verdict) => t(verdict === "compiles" ? "compiles_" : verdic
 
 function reasonText(row) {
   const codes = Object.entries(row.reasons || {}).map(([code, count]) => (count > 1 ? `${code} ×${count}` : code)).join(" ");
-  return [codes, row.message ? clip(said(row.message), 300) : ""].filter(Boolean).join(": ");
+  return [codes, row.message ? clip(said(row.message), 200) : ""].filter(Boolean).join(": ");
 }
 
 window.atcSweep = new SweepApp();
