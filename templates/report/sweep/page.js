@@ -91,7 +91,7 @@ class SweepApp {
       { key: "fixed", head: t("fixed"), cell: (row) => (row.fixed === undefined ? "" : t(row.fixed ? "yes" : "no")) },
       { key: "seconds", head: t("seconds"), number: true, cell: (row) => (row.seconds === undefined ? "" : seconds(row.seconds)), sort: (row) => missing(row.seconds) },
       { key: "memory", head: t("memory"), number: true, cell: (row) => (row.memory === undefined ? "" : size(row.memory)), sort: (row) => missing(row.memory) },
-      { key: "file", head: t("file"), number: true, cell: (row) => (row.file === undefined ? "" : size(row.file)), sort: (row) => missing(row.file) },
+      { key: "file", head: t("file"), number: true, hidden: true, cell: (row) => (row.file === undefined ? "" : size(row.file)), sort: (row) => missing(row.file) },
       { key: "fits", head: t("fits"), hidden: true, cell: (row) => (row.fits === undefined ? "" : t(row.fits ? "yes" : "no")) },
       { key: "cosine", head: t("cosine"), number: true, cell: (row) => (row.cosine === undefined ? "" : row.cosine.toFixed(6)), sort: (row) => missing(row.cosine) },
       { key: "distance", head: t("distance"), number: true, cell: (row) => (row.distance === undefined ? "" : number(row.distance)), sort: (row) => missing(row.distance) },
