@@ -10,6 +10,7 @@ import click
 from atc_py.cli import options
 from atc_py.cli.console import print_bytes, print_diagnostics, print_line, progress
 from atc_py.cli.gear_options import compared_gears
+from atc_py.cli.sample_option import SAMPLES
 from atc_py.options.compile_options import PrecisionMode
 
 if TYPE_CHECKING:
@@ -34,10 +35,7 @@ _GEAR_FORMATS = ("text", "json")
     help="Data for an input: .npy, .npz, .pb (ONNX tensor) or raw .bin; the others get random "
     "data that fit their dtype and role.",
 )  # fmt: skip
-@click.option(
-    "--samples", type=click.IntRange(min=1), default=1, show_default=True,
-    help="Number of runs, each with different random data.",
-)  # fmt: skip
+@SAMPLES
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True,
     help="Seed of the random data.",
@@ -84,6 +82,11 @@ _GEAR_FORMATS = ("text", "json")
 @click.option(
     "--suggest-trials", type=click.IntRange(min=4), default=60, show_default=True,
     help="Largest number of compilations for --suggest.",
+)  # fmt: skip
+@click.option(
+    "--suggest-samples", type=click.IntRange(min=1),
+    help="Judge each of these compilations by at most so many of the samples, at even distances; by "
+    "default by all. What is suggested is measured on all.",
 )  # fmt: skip
 @options.REPORT_AS_JSON
 @click.pass_context
@@ -154,6 +157,9 @@ def _compare_gears(  # noqa: PLR0913  (the gears, and where the report goes)
     from atc_py.compare.targets import missed_targets
     from atc_py.report.layers.gears import gears_document, gears_text
 
+    del settings["suggest_samples"]
+    if not isinstance(settings["samples"], int):
+        raise click.UsageError("--samples with files is for one shape: give it with --input-shape")
     if form not in _GEAR_FORMATS or keep is not None:
         raise click.UsageError(
             "gears are compared as --format text or json, without --suggest: "

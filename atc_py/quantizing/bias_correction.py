@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
-    from atc_py.quantizing.samples import Samples
+    from atc_py.running.samples import Samples
 
 __all__ = ["with_corrected_biases"]
 
