@@ -28,6 +28,7 @@ from tests.bench.networks import networks
 from tests.bench.one_core import one_core
 from tests.bench.planning import planning
 from tests.bench.quantizing import quantizing
+from tests.bench.reporting import reporting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,6 +49,7 @@ def main() -> None:
     one_core()
     comparing()
     many_samples()
+    reporting()
     integers()
     planning()
     growing()
