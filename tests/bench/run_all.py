@@ -29,6 +29,7 @@ from tests.bench.one_core import one_core
 from tests.bench.planning import planning
 from tests.bench.quantizing import quantizing
 from tests.bench.reporting import reporting
+from tests.bench.sweeping import sweeping
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,6 +56,7 @@ def main() -> None:
     growing()
     emitting()
     quantizing()
+    sweeping()
 
 
 def inference(path: Path) -> None:
