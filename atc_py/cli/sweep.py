@@ -49,6 +49,10 @@ def _texts(_context: click.Context, _option: click.Parameter, given: str) -> tup
 )  # fmt: skip
 @options.fix_rules
 @options.semantics
+@click.option(
+    "--input-shape", "--input_shape", default="", metavar='"x:1,3,224,224;y:..."',
+    help="Dims of inputs that models leave open; each model takes those of its own inputs.",
+)  # fmt: skip
 @options.OP_SPECS
 @click.option(
     "--compare", "samples", metavar="SAMPLES",
@@ -179,6 +183,7 @@ def _least(option: str, values: tuple[str, ...]) -> tuple[str, ...]:
 
 def _options(given: dict[str, Any], lang: str) -> SweepOptions:
     """Return the options of the rows."""
+    from atc_py.options.choices import input_shapes
     from atc_py.options.compile_options import Semantics
     from atc_py.sweep.inputs import SweepOptions
     from atc_py.system.memory_limit import parse_size
@@ -193,6 +198,8 @@ def _options(given: dict[str, Any], lang: str) -> SweepOptions:
         compiling["fix"] = given["fix"]
     if specs is not None:
         compiling["op_specs"] = str(specs.absolute())
+    if given["input_shape"]:
+        compiling["input_shape"] = input_shapes(given["input_shape"])
     running = {"seed": given["seed"], "device": given["device"]}
     return SweepOptions(
         compiling=compiling,

@@ -132,8 +132,9 @@ class _Cluster(TaskExecutor):
             for digest in self._sent:
                 self._client.unregister_worker_plugin(digest)
             self._client.run(_release, on_error="ignore", wait=True)
-        self._executor.shutdown(wait=False)
-        self._client.close(timeout=_PATIENCE)
+        with suppress(Exception):
+            self._executor.shutdown(wait=False)
+            self._client.close(timeout=_PATIENCE)
 
     def _submit(
         self, function: Callable[[T], Any], task: T, seconds: float | None
@@ -142,6 +143,11 @@ class _Cluster(TaskExecutor):
         call, limits = pickle.dumps((function, task)), TaskLimits(seconds, self._memory)
         future: Future[TaskAnswer] = self._executor.submit(_run, call, limits, __version__)
         return future
+
+    def _abandon(self, futures: Iterable[Future[TaskAnswer]]) -> None:
+        """Cancel tasks that nobody waits for any more; a cluster that is gone has none."""
+        with suppress(Exception):
+            super()._abandon(futures)
 
     def _answer(self, future: Future[TaskAnswer]) -> TaskAnswer:
         """Return the answer of a task.

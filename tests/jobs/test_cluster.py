@@ -66,7 +66,8 @@ def test_worker_that_comes_later_is_refused_too(
             list(executor.map_unordered(square, range(3)))
 
 
-def test_lost_scheduler_ends_the_run() -> None:
+def test_lost_scheduler_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(on_cluster, "_PATIENCE", 1.0)
     distributed = pytest.importorskip("distributed")
     found = distributed.LocalCluster(
         n_workers=1,

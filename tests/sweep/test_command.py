@@ -107,6 +107,18 @@ def test_fix_and_json(atc: Atc, zoo: Path, tmp_path: Path) -> None:
     assert [row["fixed"] for row in rows_of(tmp_path / "out")] == [True, False]
 
 
+def test_each_model_takes_the_shapes_of_its_own_inputs(atc: Atc, zoo: Path, tmp_path: Path) -> None:
+    onnx.save(small_model(free=True), zoo / "open.onnx")
+    models = (zoo / "open.onnx", zoo / "conv.onnx")
+    assert atc("sweep", *models, "-o", "out").status == 1
+    other = small_model(free=True)
+    other.graph.input[0].name = other.graph.node[0].input[0] = "image"
+    onnx.save(other, zoo / "image.onnx")
+    shapes = "x:1,3,8,8;image:2,3,8,8"
+    done = atc("sweep", *models, zoo / "image.onnx", "--input-shape", shapes, "-o", "out")
+    assert done.status == 0, (tmp_path / "out" / "table.csv").read_text()
+
+
 def test_samples_of_each_model_have_its_name(atc: Atc, zoo: Path, tmp_path: Path) -> None:
     data = tmp_path / "data"
     (data / "inner" / "conv").mkdir(parents=True)
@@ -183,7 +195,10 @@ def test_row_that_exceeds_its_memory_says_so(atc: Atc, zoo: Path, tmp_path: Path
 
 
 @pytest.mark.usefixtures("zoo")
-def test_killed_sweep_goes_on_where_it_was(atc: Atc, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGKILL, -9), (signal.SIGTERM, 143)])
+def test_stopped_sweep_goes_on_where_it_was(
+    atc: Atc, tmp_path: Path, number: signal.Signals, status: int
+) -> None:
     args = ["sweep", "zoo", "--soc", "sim,Ascend310P3,Ascend910B4", "--jobs", "1", "-o"]
     atc(*args, "whole")
     process = subprocess.Popen(
@@ -197,8 +212,8 @@ def test_killed_sweep_goes_on_where_it_was(atc: Atc, tmp_path: Path) -> None:
     while not rows.exists() or len([*rows.glob("*.json")]) < 2:
         assert time.monotonic() < until
         time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    process.send_signal(number)
+    assert process.wait() == status
     assert not (tmp_path / "killed" / "index.html").exists()
     done = atc(*args, "killed", "--json")
     assert 2 <= done.json["kept"] <= 12
