@@ -39,7 +39,7 @@ DOCUMENTS: dict[str, str] = {
     "quantize": "model, output, data, format, opset, operator_list, layers, nodes, bytes_before, bytes_after, "
     "quant_bias",
     "quantize --random": "model, written, calibration, folded_norms, balanced, steps, ranges, record, layers, proof, warnings",
-    "report": "model, verdict, report, diagnostics",
+    "report": "model, verdict, outputs, gears, report, diagnostics",
     "aipp": "config, picture, settings, steps, dtype, shape, output, warnings",
     "socs": "[name, family, arch, ai_cores, vector_cores, ai_cpus, mhz, l2_bytes, memory_bytes, "
     "cube_dtypes, hf32]",

@@ -242,7 +242,7 @@ def _with_folded_norms(
 
     path = folder / "prepared.onnx"
     original.write(path, fold)
-    return FloatModel(path), folded
+    return FloatModel(path, original), folded
 
 
 def _balanced(
@@ -267,7 +267,7 @@ def _balanced(
 
     balanced = folder / "balanced.onnx"
     model.write(balanced, balance, scaled)
-    return Prepared(FloatModel(balanced), folded, tuple(balances))
+    return Prepared(FloatModel(balanced, model), folded, tuple(balances))
 
 
 def _statistics(

@@ -104,6 +104,18 @@ def test_layer_that_never_sees_data(tmp_path: Path) -> None:
     assert refused(net.save(tmp_path / "n.onnx", "y"), samples_of(2, 4, 8)) == [NO_VALUES]
 
 
+def test_finding_names_the_node_in_the_model_of_the_user(tmp_path: Path) -> None:
+    model = conv_network(tmp_path / "n.onnx")
+    samples = [{"x": np.full((1, 3, 16, 16), 0.5, np.float32)}] * 2
+    with pytest.raises(AtcError) as found:
+        atc_py.quantize(model, tmp_path / "out.onnx", data=samples)
+    (place,) = (each.place for each in found.value.diagnostics)
+    assert place is not None
+    assert place.file == str(model)
+    assert place.node is not None
+    assert onnx.load(model).graph.node[place.node].name == place.node_name
+
+
 def test_scale_that_no_operator_has(tmp_path: Path) -> None:
     model = single(tmp_path / "n.onnx", matrix(8, 3))
     samples = [{"x": matrix(4, 8) * 1e12}]

@@ -50,18 +50,27 @@ class FloatModel:
 
     Attributes:
         file: the file.
+        shown: the path of the user's file, which findings name.
         graph: its graph with constants folded; it is not changed.
         found: its layers.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, origin: FloatModel | None = None) -> None:
         """Read a model.
+
+        Args:
+            path: the file.
+            origin: the user's model, if the file is one that was made of it for a while: findings
+                name nodes of that one.
 
         Raises:
             AtcError: what `read_model` and `open_float` raise.
         """
         self.file: OnnxFile = read_model(path)
+        self.shown: Path = path if origin is None else origin.shown
         self.graph: WorkGraph = open_float(self.file)
+        if origin is not None:
+            _place_in(self.graph, origin)
         self.found: FoundLayers = find_layers(self.graph)
 
     def write(
@@ -155,14 +164,14 @@ class FloatModel:
             raise NO_QDQ_FORM.error(
                 f"scales for each channel need opset {_PER_CHANNEL}, the model has "
                 f"{self.graph.opsets.get('', 0)}, and onnx cannot convert it: {text}",
-                place=Place(str(self.file.path)),
+                place=Place(str(self.shown)),
                 help=f"export the model at opset {_PER_CHANNEL}, or use --format ascend",
             ) from error
         del proto.metadata_props[:]
         proto.metadata_props.extend(before.metadata_props)
         with atomic_write(path, durable=False) as file:
             file.write(proto.SerializeToString())
-        return FloatModel(path)
+        return FloatModel(path, self)
 
     def _copied(self) -> WorkGraph:
         """Return a graph that may be rewritten; its nodes are those of `graph`, which none changes."""
@@ -225,3 +234,14 @@ class _Rest:
         left = [each for each in self._numbers(found) if each.layer.node.index not in self._refused]
         self.indices = {each.layer.node.index for each in left}
         return left
+
+
+def _place_in(graph: WorkGraph, origin: FloatModel) -> None:
+    """Give the nodes of a graph their places in the model that it was made of.
+
+    A node that is not there under the same output, as rewrites may add, has the model's file alone.
+    """
+    places = {name: node.place for node in origin.graph.nodes for name in node.writes}
+    for node in graph.nodes:
+        known = next((places[name] for name in node.writes if name in places), None)
+        node.place = known or Place(str(origin.shown), None, node.name, node.op_type)
