@@ -28,7 +28,7 @@ LEVELS = {
             "compare kernels session",
             "quantizing",
             "api report exec",
-            "atc ais_bench",
+            "atc ais_bench sweep",
             "__init__ backend cli",
             "__main__",
         )
@@ -46,6 +46,7 @@ OWNERS = {
     },  # compare runs the original, backend subclasses
     "onnxruntime": {"compare", "device", "quantizing"},
     "distributed": {"jobs"},
+    "pyarrow": {"report"},
     "click": {"cli"},
     "rich": {"cli"},
 }

@@ -120,31 +120,50 @@ def sweep(  # noqa: PLR0913  (one parameter an option)
     limit), or the Dask cluster failed.
     """
     import_numpy()
-    from atc_py.jobs import open_executor
     from atc_py.options.output_paths import output_folder
     from atc_py.report.sweep.parquet import require_pyarrow
+
+    if jobs is not None and dask is not None:
+        raise click.UsageError("--jobs and --dask both say where rows are made: give one of them")
+    folder = output_folder("--output", output) or Path(output)
+    if parquet:
+        require_pyarrow()
+    axes = _least("--soc", socs), _least("--precision-mode", modes), _least("--list", lists)
+    done = _made(models, axes, _options(given, lang), (jobs, dask, folder), quiet=as_json)
+    _write(done, folder, lang, parquet=parquet)
+    context.exit(_close(done, folder, as_json=as_json))
+
+
+def _made(
+    models: tuple[str, ...],
+    axes: tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]],
+    chosen: SweepOptions,
+    place: tuple[int | None, str | None, Path],
+    *,
+    quiet: bool,
+) -> SweepRun:
+    """Make the rows, and show the progress.
+
+    Args:
+        models: as they were given.
+        axes: SoCs, modes and lists.
+        chosen: options of the rows.
+        place: processes or the cluster that make them, and the folder of results.
+        quiet: show nothing.
+    """
+    from atc_py.jobs import open_executor
     from atc_py.sweep.grid import combinations_of, named_models
     from atc_py.sweep.kept import KeptRows
     from atc_py.sweep.run import run_sweep
 
-    if jobs is not None and dask is not None:
-        raise click.UsageError("--jobs and --dask both say where rows are made: give one of them")
-    folder = output_folder("--output", output)
-    if folder is None:
-        return
-    if parquet:
-        require_pyarrow()
-    chosen = _options(given, lang)
     named = named_models(models)
-    grid = combinations_of(named, _least("--soc", socs), _least("--precision-mode", modes), lists)
+    grid = combinations_of(named, *axes)
+    jobs, dask, folder = place
     with (
         open_executor(jobs, dask, chosen.memory, apart=True) as executor,
-        progress(quiet=as_json, lines=True) as on_stage,
+        progress(quiet=quiet, lines=True) as on_stage,
     ):
-        kept = KeptRows(folder)
-        done = run_sweep(grid, named, chosen, executor, kept, on_stage)
-    _write(done, folder, lang, parquet=parquet)
-    context.exit(_close(done, folder, as_json=as_json))
+        return run_sweep(grid, named, chosen, executor, KeptRows(folder), on_stage)
 
 
 def _least(option: str, values: tuple[str, ...]) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import pickle
 import threading
+import time
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from importlib import metadata
@@ -17,10 +18,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from atc_py import __version__
 from atc_py.diag import AtcError
 from atc_py.diag.codes import CLUSTER_FAILED, NO_DISTRIBUTED, WORKER_VERSION
-from atc_py.jobs.executor import TaskExecutor
 from atc_py.jobs.lane import Lane, TaskLimits
 from atc_py.jobs.outcomes import TaskFailure, TaskFailureKind
 from atc_py.jobs.sent_files import forget_files, has_files, store_files
+from atc_py.jobs.task_executor import TaskExecutor
 from atc_py.jobs.worker import TaskAnswer
 from atc_py.system.memory_limit import memory_limit
 
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 __all__ = ["open_cluster"]
 
 T = TypeVar("T")
+
+_PERIOD = 1.0
+"""Seconds for which the number of workers is believed."""
 
 _PATIENCE = 5.0
 """Seconds in which a scheduler must answer, and then have a worker."""
@@ -81,6 +85,7 @@ class _Cluster(TaskExecutor):
         self._memory = memory
         self._executor = client.get_executor(pure=False)
         self._sent: set[str] = set()
+        self._threads, self._asked = 1, float("-inf")
 
     @property
     def jobs(self) -> int:  # type: ignore[override]  # workers come and go
@@ -89,10 +94,13 @@ class _Cluster(TaskExecutor):
         Raises:
             AtcError: CLUSTER_FAILED; the scheduler is gone.
         """
-        try:
-            return sum(self._client.nthreads().values()) or 1
-        except OSError as error:
-            raise _failed(self._address, f"was lost: {_reason(error)}") from error
+        if time.monotonic() >= self._asked + _PERIOD:
+            try:
+                self._threads = sum(self._client.nthreads().values()) or 1
+            except OSError as error:
+                raise _failed(self._address, f"was lost: {_reason(error)}") from error
+            self._asked = time.monotonic()
+        return self._threads
 
     def share(self, bundles: Iterable[FileBundle]) -> set[str]:
         """Send files to workers that do not have them by the same path, and to those that come.

@@ -28,6 +28,7 @@ from tests.bench.one_core import one_core
 from tests.bench.planning import planning
 from tests.bench.quantizing import quantizing
 from tests.bench.reporting import reporting
+from tests.bench.sweeping import sweeping
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,6 +54,7 @@ def main() -> None:
     growing()
     emitting()
     quantizing()
+    sweeping()
 
 
 def inference(path: Path) -> None:

@@ -1,5 +1,6 @@
 // The table of a sweep: what is chosen on each axis, which reason, and the rows that have both.
 Object.assign(WORDS, {
+  model_name: ["model", "模型"],
   skip_rows: ["Skip to the rows", "跳到各行"], sweep: ["Sweep", "批量检查"], summary: ["Summary", "概要"], rows: ["Rows", "各行"],
   soc: ["SoC", "SoC"], mode: ["precision mode", "精度模式"], list: ["operator list", "算子清单"], standing: ["check", "检查"],
   all: ["all", "全部"], reasons: ["Reasons by code", "各诊断码"], message: ["first reason", "首要原因"], fixed: ["fixed", "已改写"],
@@ -80,7 +81,7 @@ class SweepApp {
     const before = this.table;
     const has = (key) => this.document.rows.some((row) => row[key] !== undefined);
     const columns = [
-      { key: "model", head: t("model"), cell: (row) => row.model },
+      { key: "model", head: t("model_name"), cell: (row) => row.model },
       { key: "verdict", head: t("verdict_col"), cell: (row) => el("span", { class: `badge ${row.level}` }, verdictText(row.verdict)), sort: (row) => row.verdict },
       { key: "report", head: t("report"), cell: (row) => (row.report ? el("a", { href: row.report }, t("open")) : ""), sort: (row) => row.report || "" },
       { key: "soc", head: t("soc"), cell: (row) => row.soc },
