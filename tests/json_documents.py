@@ -34,6 +34,8 @@ DOCUMENTS: dict[str, str] = {
     "ops show": "op, group, opsets, summary, custom, file, inputs, outputs, attributes, rules, "
     "constraints, deviations, quantized, restated_since, versions, example, notes, kept, special_case",
     "ops validate": "specifications, diagnostics",
+    "plan": "model, soc, target, reached, samples, chosen, float16, float32, suggested, curve, nodes, "
+    "keep_dtype, customize_dtypes, candidates, excluded, trials, exhaustive, warnings, diagnostics",
     "profile": "model, semantics, calibration, socs, gears",
     "profile --calibrate": "soc, measurements, factors, error_before, error_after, operators",
     "quantize": "model, output, data, format, opset, operator_list, layers, nodes, bytes_before, bytes_after, "

@@ -27,6 +27,7 @@ LEVELS = {
             "pipeline running",
             "compare kernels session",
             "quantizing",
+            "planning",
             "api report exec",
             "atc ais_bench sweep",
             "__init__ backend cli",

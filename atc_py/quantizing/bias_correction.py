@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from atc_py.frontend.quantizing.qdq_nodes import Int8Layer
     from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
-    from atc_py.quantizing.samples import Samples
+    from atc_py.running.samples import Samples
 
 __all__ = ["CORRECT_BIAS", "with_corrected_biases"]
 

@@ -22,6 +22,7 @@ from tests.bench.emitting import emitting
 from tests.bench.exporting import exporting
 from tests.bench.growing import growing
 from tests.bench.integers import integers
+from tests.bench.many_samples import many_samples
 from tests.bench.measuring import say
 from tests.bench.networks import networks
 from tests.bench.one_core import one_core
@@ -48,6 +49,7 @@ def main() -> None:
     exporting()
     one_core()
     comparing()
+    many_samples()
     reporting()
     integers()
     planning()

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from atc_py.diag.words import COMMA, SEMICOLON, Words
+from atc_py.report.layers.spreads import spreads_table
 from atc_py.report.layers.suggestion import suggestion_lines
 from atc_py.report.model.semantics import semantics_line
 from atc_py.report.tables import Table, format_bytes, format_seconds, plain_lines
@@ -55,7 +56,7 @@ def layers_text(done: LayerComparison) -> str:
 
 def layer_lines(done: LayerComparison) -> list[str]:
     """Return the report's lines: verdict, outputs, worst layers, unmatched nodes, cost."""
-    tables = [outputs_table(done), _worst_layers(done), _unmatched_table(done)]
+    tables = [outputs_table(done), spreads_table(done), _worst_layers(done), _unmatched_table(done)]
     lines = _verdict(done)
     for table in tables:
         if table.rows:
