@@ -190,6 +190,15 @@ class GraphView {
     this.redraw();
   }
 
+  // The whole graph is printed, drawn at once: frames stop while a page is printed.
+  onPaper(starts) {
+    if (starts) this.onScreen = [this.x, this.y, this.scale];
+    this.resized();
+    if (starts) this.fit();
+    else if (this.onScreen) [this.x, this.y, this.scale] = this.onScreen;
+    this.draw();
+  }
+
   zoom(factor, px = this.w / 2, py = this.h / 2) {
     const scale = Math.max(0.01, Math.min(4, this.scale * factor));
     this.x = px - ((px - this.x) * scale) / this.scale;
