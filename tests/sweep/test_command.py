@@ -80,7 +80,7 @@ def test_grid_has_a_row_for_each_combination(atc: Atc, zoo: Path, tmp_path: Path
         page = (tmp_path / "out" / row["report"]).read_text(encoding="utf-8")
         assert page.startswith("<!DOCTYPE html>")
         assert row["path"] in page
-    assert "16 rows: 8 compiles, 4 cannot be read, 4 does not compile\n" in done.out
+    assert "16 rows: 8 compile, 4 cannot be read, 4 do not compile\n" in done.out
     assert "table: out/index.html" in done.out
 
 
@@ -285,6 +285,10 @@ def test_failures_have_chinese_words(atc: Atc, zoo: Path) -> None:
     assert "这一行超时：任务未在 0.001 秒内结束，已被终止" in done.err
     done = atc("sweep", zoo / "conv.onnx", zoo / "inner" / "conv.onnx", "-o", "o", "--lang", "zh")
     assert "两个模型都名为 'conv'" in done.err
+    done = atc("sweep", zoo / "norm.onnx", zoo / "junk.onnx", "-o", "n", "--lang", "zh")
+    assert "2 行：" in done.out.replace(": ", "：")
+    assert "1 不可编译" in done.out
+    assert "表格：n/index.html" in done.out
 
 
 def test_progress_has_rate_and_time_left() -> None:
