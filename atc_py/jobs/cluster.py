@@ -41,7 +41,10 @@ _PERIOD = 1.0
 """Seconds for which the number of workers is believed."""
 
 _PATIENCE = 5.0
-"""Seconds in which a scheduler must answer, and then have a worker."""
+"""Seconds in which a scheduler must answer."""
+
+_GATHERING = 10.0
+"""Seconds in which it must have a worker; one that died is started again meanwhile."""
 
 
 def open_cluster(address: str, memory: int | None) -> TaskExecutor:
@@ -64,7 +67,7 @@ def open_cluster(address: str, memory: int | None) -> TaskExecutor:
     except (OSError, ValueError, TypeError) as error:
         raise _failed(address, f"does not answer: {_reason(error)}") from error
     try:
-        client.wait_for_workers(1, timeout=_PATIENCE)
+        client.wait_for_workers(1, timeout=_GATHERING)
         _check_versions(client)
     except BaseException as error:
         client.close(timeout=_PATIENCE)

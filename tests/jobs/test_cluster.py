@@ -98,7 +98,7 @@ def test_scheduler_that_does_not_answer_is_an_error_within_seconds(
 
 def test_cluster_without_workers_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     distributed = pytest.importorskip("distributed")
-    monkeypatch.setattr(on_cluster, "_PATIENCE", 1.0)
+    monkeypatch.setattr(on_cluster, "_GATHERING", 1.0)
     with (
         distributed.LocalCluster(
             n_workers=0, host="127.0.0.1", protocol="tcp://", dashboard_address="127.0.0.1:0"

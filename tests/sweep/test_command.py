@@ -20,6 +20,7 @@ import pytest
 
 from atc_py.system import atomic_files
 from tests.cli.conftest import small_model
+from tests.sampling import sampled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -195,7 +196,9 @@ def test_row_that_exceeds_its_memory_says_so(atc: Atc, zoo: Path, tmp_path: Path
 
 
 @pytest.mark.usefixtures("zoo")
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGKILL, -9), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "status"), sampled([(signal.SIGKILL, -9)], [(signal.SIGTERM, 143)])
+)
 def test_stopped_sweep_goes_on_where_it_was(
     atc: Atc, tmp_path: Path, number: signal.Signals, status: int
 ) -> None:

@@ -1,6 +1,7 @@
 // The table of a sweep: what is chosen on each axis, which reason, and the rows that have both.
 Object.assign(WORDS, {
   model_name: ["Model", "模型"],
+  table_of: ["Table of the rows", "各行的表格"],
   skip_rows: ["Skip to the rows", "跳到各行"], sweep: ["Sweep", "批量检查"], summary: ["Summary", "概要"], rows: ["Rows", "各行"],
   soc: ["SoC", "SoC"], mode: ["Precision mode", "精度模式"], list: ["Operator list", "算子清单"], standing: ["Check", "检查"],
   all: ["all", "全部"], reasons: ["Reasons by code", "各诊断码"], message: ["First reason", "首要原因"], fixed: ["Fixed", "已改写"],
@@ -101,7 +102,7 @@ class SweepApp {
     if (before) columns.forEach((column) => { column.hidden = !before.visible.has(column.key); });
     $("table").replaceChildren();
     this.table = new Table($("table"), {
-      name: t("rows"), columns, rows, app: this, sorted: before ? before.sorted : null,
+      name: t("table_of"), columns, rows, app: this, sorted: before ? before.sorted : null,
       failing: (row) => row.level !== "good", filter: (row) => `${row.model} ${row.soc} ${row.mode} ${row.list} ${verdictText(row.verdict)} ${reasonText(row)}`,
     });
     if (before) { this.table.sign = before.sign; this.table.render(); }
