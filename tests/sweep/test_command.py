@@ -151,10 +151,21 @@ def test_finished_rows_are_kept_by_what_they_follow_from(
     assert atc(*args, "--json").json["kept"] == 3
     assert atc(*args, "--profile", "--json").json["kept"] == 0
     assert atc(*args, "--json").json["kept"] == 4  # those without --profile are still there
+    pages = [row["report"] for row in rows_of(tmp_path / "out") if row["report"]]
+    assert len(set(pages)) == 3
+    assert len([*(tmp_path / "out" / "reports").iterdir()]) == 3 + 1 + 3  # each has its own page
     damaged = sorted((tmp_path / "out" / "rows").iterdir())
     for each in damaged:
         each.write_bytes(each.read_bytes()[:40])
     assert atc(*args, "--json").json["kept"] == 0
+
+
+def test_pipe_and_device_are_rows_that_cannot_be_read(atc: Atc, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.onnx")
+    (tmp_path / "zero.onnx").symlink_to("/dev/zero")
+    done = atc("sweep", "pipe.onnx", "zero.onnx", "--jobs", 1, "--seconds", 60, "-o", "out")
+    assert done.status == 1
+    assert [row["verdict"] for row in rows_of(tmp_path / "out")] == ["cannot be read"] * 2
 
 
 def test_weights_beside_a_model_count(atc: Atc, tmp_path: Path) -> None:
