@@ -23,7 +23,7 @@ __all__ = ["EXAMPLES", "FILE", "Example", "run_example", "stored_text"]
 ROOT = Path(__file__).resolve().parent.parent
 FILE = ROOT / "atc_py" / "report" / "explained" / "examples.json"
 
-_TIME = re.compile(r"after \d+(\.\d+)? (µs|ms|s)\b|, \d+(\.\d+)? (µs|ms|s) 后")
+_TIME = re.compile(r"after \d+(\.\d+)? (µs|ms|s)\b|耗时 \d+(\.\d+)? (µs|ms|s)\b")
 
 _HEAD = '<ir_version: 8, opset_import: ["" : 13]>'
 MODELS = {

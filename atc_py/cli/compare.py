@@ -10,6 +10,7 @@ import click
 from atc_py.cli import options
 from atc_py.cli.console import print_bytes, print_diagnostics, print_line, progress
 from atc_py.cli.gear_options import compared_gears
+from atc_py.diag.language import spoken
 from atc_py.options.compile_options import PrecisionMode
 
 if TYPE_CHECKING:
@@ -203,8 +204,8 @@ def _suggestion_line(done: LayerComparison, keep: Path | None) -> str:
         return ""
     if not _write_suggestion(done, keep):
         before = f"; the existing {keep} is unchanged" if keep.exists() else ""
-        return visible(f"no file written{before}")
-    return visible(f"written: {keep}; convert with --keep-dtype {keep}")
+        return spoken(visible(f"no file written{before}"))
+    return spoken(visible(f"written: {keep}; convert with --keep-dtype {keep}"))
 
 
 def _write_suggestion(done: LayerComparison, path: Path) -> bool:
@@ -259,5 +260,5 @@ def _print_lines(done: LayerComparison, path: Path) -> None:
     from atc_py.report.layers.text import layer_lines
 
     lines = layer_lines(done)
-    for line in [*lines[: lines.index("")], visible(f"report: {path}")]:
+    for line in [*lines[: lines.index("")], spoken(visible(f"report: {path}"))]:
         print_line(line)

@@ -13,7 +13,7 @@ import click
 
 from atc_py.cli.color import colored
 from atc_py.diag import ExitCode
-from atc_py.diag.language import spoken, spoken_diagnostic
+from atc_py.diag.language import spoken, spoken_diagnostic, spoken_parts
 from atc_py.report.tables import plain_lines
 from atc_py.system.json_text import escaped, finite
 
@@ -140,7 +140,7 @@ def _paced_printer(clock: Callable[[], float]) -> Callable[[str], None]:
         nonlocal last
         if clock() - last >= PACE:
             last = clock()
-            print_error(stage)
+            print_error(spoken_parts(stage))
 
     return show
 
@@ -162,7 +162,7 @@ def _print_table(table: Table, *, err: bool) -> None:
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    table = table.visible()
+    table = table.spoken().visible()
     headings = table.headings()
     named = any(name for name, _ in headings)
     title = Text(table.title, style="bold")

@@ -11,6 +11,7 @@ import click
 from atc_py.cli import options
 from atc_py.cli.console import print_bytes, print_json, print_line, print_tables
 from atc_py.cli.gear_options import gear_choice
+from atc_py.diag.language import spoken
 from atc_py.options.compile_options import PrecisionMode
 
 if TYPE_CHECKING:
@@ -207,4 +208,4 @@ def _show_report(
         print_tables([comparison_table(done)])
     else:
         print_line(visible(f"{done.costs[0].soc.name}: {time_text(done.costs[0].time)}"))
-    print_line(visible(f"report: {path}"))
+    print_line(spoken(visible(f"report: {path}")))

@@ -9,6 +9,7 @@ import click
 
 from atc_py.cli import options
 from atc_py.cli.console import print_diagnostics, print_json, print_line, progress
+from atc_py.diag.language import spoken
 from atc_py.options.compile_options import PrecisionMode
 
 if TYPE_CHECKING:
@@ -168,8 +169,8 @@ def _close(done: Overview, path: Path, *, as_json: bool) -> int:
         print_json({**facts, "diagnostics": findings})
     else:
         print_diagnostics(found, as_json=False)
-        print_line(visible(f"{done.model.name}: {verdict}"))
-        print_line(visible(f"report: {path}"))
+        print_line(spoken(visible(f"{done.model.name}: {verdict}")))
+        print_line(spoken(visible(f"report: {path}")))
     if refused:
         return int(ExitCode.MODEL)
     late = (*done.not_compared, *done.missed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from atc_py.diag.language import spoken, spoken_line
 from atc_py.report.layers.suggestion import suggestion_lines
 from atc_py.report.model.semantics import semantics_line
 from atc_py.report.tables import Table, format_bytes, format_seconds, plain_lines
@@ -40,13 +41,13 @@ def layers_text(done: LayerComparison) -> str:
 def layer_lines(done: LayerComparison) -> list[str]:
     """Return the report's lines: verdict, outputs, worst layers, unmatched nodes, cost."""
     tables = [outputs_table(done), _worst_layers(done), _unmatched_table(done)]
-    lines = _verdict(done)
+    lines = list(map(spoken_line, _verdict(done)))
     for table in tables:
         if table.rows:
             lines += ["", *plain_lines(table)]
     if done.suggestion is not None:
         lines += ["", *suggestion_lines(done.suggestion)]
-    return [*lines, "", *_cost(done)]
+    return [*lines, "", *map(spoken, _cost(done))]
 
 
 def number_text(value: float) -> str:
@@ -95,7 +96,7 @@ def output_verdict(done: LayerComparison, name: str) -> str:
     parts = [
         f"{each.figure} below {each.least:g}" if each.figure else "not compared" for each in missed
     ]
-    return f"misses: {', '.join(parts)}" if parts else "passes"
+    return f"misses: {', '.join(parts)}" if parts else spoken("passes")
 
 
 def growth_text(done: LayerComparison, layer: Layer) -> str:
@@ -206,7 +207,9 @@ def outputs_table(done: LayerComparison) -> Table:
         verdict = (output_verdict(done, name),) if judged else ()
         rows.append((name, *figures, *ranking, *verdict, origin))
     verdicts = ("target",) if judged else ()
-    return Table("Outputs", (*columns, *verdicts, "error"), tuple(rows))
+    heads = (*columns, *verdicts, "error")
+    said = tuple(range(len(heads) - 1 - len(verdicts), len(heads)))
+    return Table("Outputs", heads, tuple(rows), said)
 
 
 def _ranking(done: LayerComparison, name: str) -> tuple[str, str]:
@@ -223,7 +226,7 @@ def _worst_layers(done: LayerComparison) -> Table:
     rows = tuple(
         (
             layer.source,
-            f"{layer.source_op or 'input'} -> {layer.op}",
+            f"{layer.source_op or spoken('input')} -> {layer.op}",
             layer.dtype,
             *_figures(layer),
             origin_text(done, layer),
@@ -232,7 +235,8 @@ def _worst_layers(done: LayerComparison) -> Table:
         for layer in shown
     )
     title = f"Worst {len(shown)} of {len(done.layers)} layers"
-    return Table(title, (*_COLUMNS, "origin of the error", "faults"), rows)
+    heads = (*_COLUMNS, "origin of the error", "faults")
+    return Table(title, heads, rows, said=(len(heads) - 2, len(heads) - 1))
 
 
 def _figures(layer: Layer) -> tuple[str, ...]:
@@ -251,11 +255,13 @@ def _unmatched_table(done: LayerComparison) -> Table:
             key = (side, each.op, each.reason)
             counts[key] = counts.get(key, 0) + 1
     ranked = sorted(counts.items(), key=lambda item: -item[1])
-    rows = [(side, op, str(count), why) for (side, op, why), count in ranked[:_ALONE_SHOWN]]
+    rows = [(spoken(side), op, str(count), why) for (side, op, why), count in ranked[:_ALONE_SHOWN]]
     left = sum(count for _, count in ranked[_ALONE_SHOWN:])
     if left:
-        rows.append(("", "others", str(left), "--format json names them all"))
-    return Table("Without counterpart", ("side", "operator", "nodes>", "why"), tuple(rows))
+        rows.append(("", spoken("others"), str(left), "--format json names them all"))
+    return Table(
+        "Without counterpart", ("side", "operator", "nodes>", "why"), tuple(rows), said=(3,)
+    )
 
 
 def _cost(done: LayerComparison) -> list[str]:
