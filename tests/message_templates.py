@@ -154,10 +154,7 @@ class _Search:
             text = template(node)
             if any(each.isalpha() for each in text):
                 self.found.setdefault(text, module.path.relative_to(SOURCES).as_posix())
-            if self._with_parts and isinstance(node, ast.JoinedStr):
-                for value in node.values:
-                    if isinstance(value, ast.FormattedValue):
-                        self._follow(module, value.value)
+            self._follow_parts(module, node)
         elif isinstance(node, ast.IfExp):
             self._follow(module, node.body)
             self._follow(module, node.orelse)
@@ -171,6 +168,12 @@ class _Search:
                 self._follow(module, each)
         elif isinstance(node, ast.Call):
             self._follow_call(module, node)
+
+    def _follow_parts(self, module: _Module, node: ast.Constant | ast.JoinedStr) -> None:
+        """Collect what is put into a text, if parts are wanted."""
+        for value in node.values if self._with_parts and isinstance(node, ast.JoinedStr) else ():
+            if isinstance(value, ast.FormattedValue):
+                self._follow(module, value.value)
 
     def _follow_call(self, module: _Module, node: ast.Call) -> None:
         """Collect what a function returns, or the values of a table that is looked up."""

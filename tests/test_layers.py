@@ -18,7 +18,7 @@ LEVELS = {
     part: level
     for level, parts in enumerate(
         (
-            "aipp diag tensor system options",
+            "aipp diag tensor system options jobs",
             "spec ir target source calibration",
             "frontend check passes package",
             "cost",
@@ -45,6 +45,7 @@ OWNERS = {
         "export",
     },  # compare runs the original, backend subclasses
     "onnxruntime": {"compare", "device", "quantizing"},
+    "distributed": {"jobs"},
     "click": {"cli"},
     "rich": {"cli"},
 }
@@ -53,7 +54,16 @@ OWNERS = {
 STRANGERS = {"lowering": {"frontend"}}
 """Lower parts that a part does not import: lowering knows the source model, not its reader."""
 
-SIM = {"diag", "tensor", "system.memory_limit", "system.structs", "target", "package", "device"}
+SIM = {
+    "diag",
+    "tensor",
+    "system.memory_limit",
+    "system.structs",
+    "system.one_thread",
+    "target",
+    "package",
+    "device",
+}
 """Packages and modules the simulator imports: it is the oracle, shared code would share bugs."""
 
 

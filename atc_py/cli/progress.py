@@ -31,7 +31,7 @@ _STAGES = (
 
 _COUNTED = re.compile(
     r"(?P<kind>gear|trial) (?P<begun>\d+) of (?P<most>at most )?(?P<total>\d+)"
-    r"|(?P<done>\d+) of (?P<all>\d+) (?P<noun>kernels|layers|models)"
+    r"|(?P<done>\d+) of (?P<all>\d+) (?P<noun>kernels|layers|models|rows)"
 )
 """Counts in the names of stages: one that has begun, or those that are done."""
 
@@ -77,7 +77,7 @@ class Progress:
             return spoken_parts(self._stage)
         full = int(_WIDTH * share)
         bar = f"[{'#' * full}{'.' * (_WIDTH - full)}] {share:.0%}".replace("%", " %")
-        if not share:
+        if not share or self._stage.endswith(" left"):
             return f"{bar}: {spoken_parts(self._stage)}"
         left = (self._clock() - self._began) * (1 - share) / share
         time_left = Words(

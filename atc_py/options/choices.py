@@ -154,11 +154,19 @@ class CompareChoice(PrecisionSettings, total=False):
         fix: as in `ConvertChoice`, and so are the others.
         aipp: inputs that it is for take pictures; the original gets what AIPP makes of them.
         input_format: what the axes of inputs are.
+        out_nodes: results that become the outputs.
+        disable_pass: optional passes that do not run; the next four are as there, too.
     """
 
     fix: RuleChoice | None
     aipp: str | os.PathLike[str] | None
     input_format: str
+    out_nodes: str
+    disable_pass: Iterable[str]
+    fusion_switch_file: str | os.PathLike[str] | None
+    disable_reuse_memory: bool
+    enable_small_channel: bool
+    verify: bool
 
 
 class ConvertChoice(PrecisionChoice, total=False):

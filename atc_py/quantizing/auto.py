@@ -8,11 +8,12 @@ the least sum of relative errors of their results is taken.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from atc_py.calibration.ranges import CALIBRATORS
 from atc_py.calibration.scales import activation_scale
 from atc_py.quantizing.trial_model import form_errors
+from atc_py.results.step_gain import RangeTrial
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -58,15 +59,15 @@ def with_best_ranges(
     tell("choose ranges")
     settings = found.settings.ranges
     histograms = {each.tensor: each.histogram for each in found.layers}
-    ranges = {
+    proposed = {
         tensor: _proposed(histogram, settings)
         for tensor, histogram in histograms.items()
         if histogram is not None
     }
     tried = {
-        each.name: [numbers.with_range(each.layer, one) for one in ranges[each.tensor]]
+        each.name: [numbers.with_range(each.layer, one) for one in proposed[each.tensor].ranges]
         for each in found.layers
-        if len(ranges.get(each.tensor, ())) > 1
+        if each.tensor in proposed and len(proposed[each.tensor].ranges) > 1
     }
     if not tried:
         return found
@@ -83,7 +84,16 @@ def with_best_ranges(
             known = sums.setdefault(each.tensor, [0.0] * len(own))
             sums[each.tensor] = [a + b for a, b in zip(known, own, strict=True)]
     best = {tensor: each.index(min(each)) for tensor, each in sums.items()}
-    return found.with_layers([_at(tried, each, best.get(each.tensor, 0)) for each in found.layers])
+    trials = [
+        RangeTrial(
+            tensor,
+            next(name for name, at in proposed[tensor].places.items() if at == best[tensor]),
+            {name: each[at] for name, at in proposed[tensor].places.items()},
+        )
+        for tensor, each in sums.items()
+    ]
+    layers = [_at(tried, each, best.get(each.tensor, 0)) for each in found.layers]
+    return found.with_layers(layers).having(trials=trials)
 
 
 def _at(
@@ -95,13 +105,28 @@ def _at(
     return tried[layer.name][min(at, len(tried[layer.name]) - 1)]
 
 
-def _proposed(histogram: Histogram, settings: RangeSettings) -> list[Range]:
-    """Return the ranges that calibrators choose, those of equal scales once."""
+class _Proposed(NamedTuple):
+    """The ranges that calibrators choose for a tensor.
+
+    Attributes:
+        ranges: those of equal scales once.
+        places: where the range of each calibrator is among them.
+    """
+
+    ranges: list[Range]
+    places: dict[str, int]
+
+
+def _proposed(histogram: Histogram, settings: RangeSettings) -> _Proposed:
+    """Return the ranges that calibrators choose."""
     found: dict[tuple[float, int], Range] = {}
+    places: dict[str, int] = {}
     for name in _AMONG:
         chosen = CALIBRATORS[name].range_of(histogram, settings)
         if not math.isfinite(chosen.high - chosen.low):
             continue
         scale = activation_scale(chosen, symmetric=settings.symmetric)
-        found.setdefault((scale.scale, scale.offset), chosen)
-    return list(found.values())
+        key = (scale.scale, scale.offset)
+        found.setdefault(key, chosen)
+        places[name] = list(found).index(key)
+    return _Proposed(list(found.values()), places)

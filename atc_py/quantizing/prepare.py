@@ -19,7 +19,11 @@ from atc_py.quantizing.balancing import (
     balance_of_strength,
     chosen_balance,
 )
+from atc_py.quantizing.judged_balances import judged_balances
+from atc_py.quantizing.judging import JUDGED, JudgedSamples, judged_outputs
 from atc_py.quantizing.observe import run_samples
+from atc_py.quantizing.sample_choice import first_feeds
+from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
     from atc_py.frontend.quantizing.balance_sites import BalanceSite
     from atc_py.quantizing.samples import Feeds, Samples
     from atc_py.quantizing.settings import QuantizeSettings
+    from atc_py.results.step_gain import StepGain
 
 __all__ = ["FirstSamples", "Prepared", "prepare", "prepare_with_factors"]
 
@@ -46,11 +51,13 @@ class Prepared(msgspec.Struct, frozen=True, eq=False):
         model: the model.
         folded_norms: how many normalizations were folded.
         balances: the tensors whose channels were balanced.
+        steps: what kinds of balancing gained where that was judged.
     """
 
     model: FloatModel
     folded_norms: int
     balances: tuple[Balance, ...]
+    steps: tuple[StepGain, ...] = ()
 
 
 class FirstSamples:
@@ -104,7 +111,8 @@ def prepare(
     _refuse_strengths(model, asked, sites)
     if not sites:
         return Prepared(model, folded, ())
-    statistics = _statistics(model, sites, samples, settings, on_stage)
+    seen = JudgedSamples(judged_outputs(model))
+    statistics = _statistics(model, sites, samples, settings, on_stage, seen)
 
     def choose(constants: LayerConstants, site: BalanceSite) -> Balance | None:
         own = statistics.get(site.tensor)
@@ -115,7 +123,36 @@ def prepare(
             return balance_of_strength(constants, site, own, strengths[0])
         return chosen_balance(constants, site, own)
 
-    return _balanced(model, folder, folded, choose)
+    found = _candidates(model, choose)
+    named = [each for each in found if any(layer.name in asked for layer in each.site.readers)]
+    free = [each for each in found if each not in named]
+    if free and on_stage is not None:
+        on_stage("judge balances")
+    if free:
+        seen.feeds = first_feeds(model, samples, JUDGED)
+    kept, steps = judged_balances(model, free, statistics, seen, settings, skipped)
+    by_tensor = {each.site.tensor: each for each in (*named, *kept)}
+    if not by_tensor:
+        return Prepared(model, folded, (), steps)
+
+    def chosen(_constants: LayerConstants, site: BalanceSite) -> Balance | None:
+        known = by_tensor.get(site.tensor)
+        return None if known is None else replace(known, site=site)
+
+    return replace(_balanced(model, folder, folded, chosen), steps=steps)
+
+
+def _candidates(
+    model: FloatModel, choose: Callable[[LayerConstants, BalanceSite], Balance | None]
+) -> list[Balance]:
+    """Return the balances that `choose` returns, each after those before it were applied."""
+    constants, found = LayerConstants(model.graph), []
+    for site in balance_sites(model.graph, model.found):
+        balance = choose(constants, site)
+        if balance is not None:
+            apply_factors(constants, site, balance.factors)
+            found.append(balance)
+    return found
 
 
 def _strengths(
@@ -188,7 +225,7 @@ def _with_folded_norms(
 
     path = folder / "prepared.onnx"
     original.write(path, fold)
-    return FloatModel(path), folded
+    return FloatModel(path, original), folded
 
 
 def _balanced(
@@ -213,7 +250,7 @@ def _balanced(
 
     balanced = folder / "balanced.onnx"
     model.write(balanced, balance, scaled)
-    return Prepared(FloatModel(balanced), folded, tuple(balances))
+    return Prepared(FloatModel(balanced, model), folded, tuple(balances))
 
 
 def _statistics(
@@ -222,14 +259,20 @@ def _statistics(
     samples: Samples,
     settings: QuantizeSettings,
     on_stage: Callable[[str], None] | None,
+    seen: JudgedSamples,
 ) -> dict[str, ChannelStatistics]:
-    """Return what the channels of each site's tensor hold in the first samples."""
+    """Return what the channels of each site's tensor hold in the first samples.
+
+    `seen` takes in the outputs.
+    """
     found = {site.tensor: ChannelStatistics(site.axis) for site in sites}
 
     def see(_position: int, _label: str, values: Mapping[str, NDArray[Any]]) -> None:
-        for name, array in values.items():
-            found[name].add(array)
+        for name, statistics in found.items():
+            statistics.add(values[name])
+        seen.see(values)
 
     first = FirstSamples(samples)
-    run_samples(model, [*found], first, settings.executor, see, stage="balance", on_stage=on_stage)
+    names = [*dict.fromkeys((*found, *seen.outputs))]
+    run_samples(model, names, first, settings.executor, see, stage="balance", on_stage=on_stage)
     return found

@@ -27,6 +27,7 @@ from tests.bench.networks import networks
 from tests.bench.one_core import one_core
 from tests.bench.planning import planning
 from tests.bench.quantizing import quantizing
+from tests.bench.reporting import reporting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,6 +47,7 @@ def main() -> None:
     exporting()
     one_core()
     comparing()
+    reporting()
     integers()
     planning()
     growing()

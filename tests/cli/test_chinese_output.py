@@ -77,6 +77,8 @@ LINES: tuple[tuple[str, ...], ...] = (
     ("fix", "m2.onnx", "--diff"),
     ("fix", "m3.onnx"),
     ("report", "m1.onnx", *DIMS),
+    ("report", "m3.onnx", "--fail-under", "cosine=0.99"),
+    ("sweep", "m3.onnx", "m2.onnx", "-o", "swept", "--no-reports"),
     ("report", "m2.onnx"),
     ("quantize", "conv.onnx", "--data", "images.npy", "-o", "int8.onnx"),
     ("quantize", "conv.onnx", "--random", "2", "--target", "cosine=0.5", "-o", "int8b.onnx"),

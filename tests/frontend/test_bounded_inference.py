@@ -10,6 +10,9 @@ import pytest
 from onnx import TensorProto, helper, shape_inference
 
 from atc_py.diag.codes import BAD_MODEL, BAD_TENSOR
+from atc_py.frontend.folding.graph import ValueType
+from atc_py.frontend.typing import type_rules
+from atc_py.frontend.typing.type_rules import Override, Question, Refinement, type_rule
 from tests.frontend.onnx_files import FLOAT, INT64, fails, model, source
 
 if TYPE_CHECKING:
@@ -66,6 +69,39 @@ def test_chain_past_the_bound_is_inferred_node_by_node(
     proto = model(nodes, {"v0": (FLOAT, [1, 1, 9, 9])}, [f"v{COUNT}"], weights)
     assert source(proto, tmp_path).outputs[0].shape == (1, 1, 9, 9)
     assert len(runs) == 16
+
+
+@pytest.mark.parametrize("count", [1, COUNT])
+def test_types_that_never_settle_end_inference(
+    count: int, runs: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(type_rules._REGISTRY, "Sin", [])
+
+    @type_rule("Sin")
+    def _doubles(asked: Question) -> Override:
+        return Override(asked.outputs(ValueType(TensorProto.DOUBLE, (2, 3))))
+
+    @type_rule("Sin")
+    def _halves(asked: Question) -> Refinement:
+        return Refinement(asked.outputs(ValueType(TensorProto.FLOAT16, (2, 3))))
+
+    nodes = [node("Sin", [f"v{at}"], [f"v{at + 1}"]) for at in range(count)]
+    found = source(model(nodes, {"v0": (FLOAT, [2, 3])}, [f"v{count}"]), tmp_path)
+    assert found.outputs[0].shape == (2, 3)
+    assert len(runs) == count + 1  # a run settles a node, or nothing settles any more
+
+
+@pytest.mark.parametrize("count", range(3))
+def test_int8_by_float_weights_has_one_type_whatever_follows(
+    count: int, runs: list[int], tmp_path: Path
+) -> None:
+    nodes = [node("ConvTranspose", ["x", "w"], ["v0"], auto_pad="SAME_UPPER", strides=[2, 2])]
+    nodes += [node("Relu", [f"v{at}"], [f"v{at + 1}"]) for at in range(count)]
+    inputs: onnx_files.Ports = {"x": (TensorProto.INT8, [1, 3, 8, 8])}
+    weights = {"w": np.ones((3, 4, 2, 2), np.float32)}
+    found = source(model(nodes, inputs, [f"v{count}"], weights), tmp_path).outputs[0]
+    assert (found.shape, found.element) == ((1, 4, 16, 16), "float32")
+    assert len(runs) <= 2
 
 
 def test_branches_past_the_bound_carry_types_on(

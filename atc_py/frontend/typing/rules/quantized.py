@@ -28,6 +28,7 @@ __all__ = [
     "is_ascend",
     "is_integer_layer",
     "may_be_integer",
+    "sum_element",
 ]
 
 _LAYERS = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
@@ -109,7 +110,7 @@ def _layer_as_of_floats(asked: Question) -> Shown | None:
 @type_rule(*_LAYERS, when=lambda asked: not asked.alone)
 def _integer_sums(asked: Question) -> Refinement | None:
     """Return the dtype of a layer's sums where ONNX's rule, that of the data, is not right."""
-    element = _sum_element(asked)
+    element = sum_element(asked)
     if element is None:
         return None
     known = {name: asked.graph.types.get(name) for name in asked.node.writes}
@@ -118,7 +119,7 @@ def _integer_sums(asked: Question) -> Refinement | None:
     )
 
 
-def _sum_element(asked: Question) -> int | None:
+def sum_element(asked: Question) -> int | None:
     """Return the element type of a layer's result; None where ONNX's rule is right.
 
     int8 data by float weights is a fault, which is reported at the layer. So that it is not

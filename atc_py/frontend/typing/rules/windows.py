@@ -11,7 +11,7 @@ import numpy as np
 from onnx import TensorProto
 
 from atc_py.frontend.folding.graph import ValueType
-from atc_py.frontend.typing.rules.quantized import is_integer_layer
+from atc_py.frontend.typing.rules.quantized import sum_element
 from atc_py.frontend.typing.type_rules import Override, Withheld, type_rule
 from atc_py.tensor.shapes import window_count
 
@@ -120,8 +120,8 @@ def _conv_transpose(asked: Question) -> Override | None:
         return None
     channels = int(filter_[1] or 0) * group
     # Inferred node by node, the sums keep the dtype of the data.
-    sums = not asked.alone and is_integer_layer(asked.graph, asked.node)
-    element = TensorProto.INT32 if sums else x.element
+    sums = None if asked.alone else sum_element(asked)
+    element = x.element if sums is None else sums
     return Override(asked.outputs(ValueType(element, (x.dims[0], channels, *extents))))
 
 
