@@ -64,7 +64,7 @@ _LEVELS = ("error", "unknown", "parser", "rewrite", "aicpu", "accuracy")
 @options.CANN
 @options.MAX_MEMORY
 @options.LANG
-@click.option("--verbose", is_flag=True, help="Name every node, also in known findings.")
+@click.option("-v", "--verbose", is_flag=True, help="Name every node, also in known findings.")
 @options.REPORT_AS_JSON
 @click.pass_context
 def check(  # noqa: PLR0913  (one parameter an option)

@@ -42,7 +42,7 @@ _FORMATS = ("text", "json", "html")
     help="Write no model; show the differences between the two graphs, node by node.",
 )  # fmt: skip
 @click.option(
-    "--verbose", is_flag=True, help="Show every node, also those that are rewritten alike."
+    "-v", "--verbose", is_flag=True, help="Show every node, also those that are rewritten alike."
 )
 @click.option(
     "--seeds", type=click.IntRange(min=0), default=3, show_default=True,

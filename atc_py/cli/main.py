@@ -52,6 +52,13 @@ _SUMMARIES = {
 """The commands, each in the module of its name, as their own help begins; a test compares them."""
 
 
+_QUIETED = {
+    "aipp", "check", "compare", "export", "fix", "info", "kernels", "profile", "quantize", "report",
+    "run", "sweep",
+}  # fmt: skip
+"""Commands that get -q here; `convert` has its own."""
+
+
 class _Commands(SpokenGroup):
     """The group of commands, each of which is imported when it is called."""
 
@@ -64,8 +71,12 @@ class _Commands(SpokenGroup):
         if cmd_name in _SUMMARIES and cmd_name not in self.commands:
             # What answers failures is there before a command uses up files or memory.
             importlib.import_module("atc_py.cli.failures")
+            from atc_py.cli.options import quieting
+
             module = importlib.import_module(f"atc_py.cli.{cmd_name}")
             command = getattr(module, "program" if cmd_name == "exec" else cmd_name)
+            if cmd_name in _QUIETED:
+                quieting(command)
             self.add_command(_with_language(command))
         return super().get_command(ctx, cmd_name)
 

@@ -55,6 +55,9 @@ _FORMATS = ("text", "json", "csv", "html")
     help="File for a trace in Chrome's format, which ui.perfetto.dev opens.",
 )  # fmt: skip
 @options.REPORT_AS_JSON
+@click.option(
+    "-v", "--verbose", is_flag=True, help="List every kernel, not those alone that take longest."
+)
 @click.pass_context
 def profile(  # noqa: PLR0913  (one parameter an option)
     context: click.Context,
@@ -70,6 +73,7 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     trace: str | None,
     gear: GearChoice | None,
     as_json: bool,
+    verbose: bool,
     **compiling: Any,
 ) -> None:
     """Estimate the time and memory of MODEL, an ONNX file or an offline model.
@@ -102,7 +106,7 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     found = profile_model(model, socs, fit, done, gear, compiled, **compiling)
     if traced is not None:
         _write_trace(found, traced)
-    _show_report(found, form, report, partial(_rendered, form, found, compiled), as_json)
+    _show_report(found, form, report, partial(_rendered, form, found, compiled), as_json, verbose)
 
 
 def _outputs(
@@ -184,6 +188,7 @@ def _show_report(
     path: Path | None,
     rendered: Callable[[], str],
     as_json: bool,
+    verbose: bool,
 ) -> None:
     """Print the report, or write it and print where it is; as JSON it is printed in any case."""
     from atc_py.report.escape import visible
@@ -191,7 +196,7 @@ def _show_report(
     from atc_py.system.atomic_files import atomic_write
 
     if path is None and form == "text":
-        print_tables(profile_tables(done))
+        print_tables(profile_tables(done, whole=verbose))
         return
     data = rendered().encode("utf-8")
     if path is not None:

@@ -7,26 +7,26 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag.language import spoken, spoken_parts
 from atc_py.report.escape import visible
-from atc_py.report.tables import Table, plain_lines
+from atc_py.report.tables import Table
 
 if TYPE_CHECKING:
     from atc_py.results.layer_comparison import LayerComparison, Suggestion
 
-__all__ = ["outputs_with", "suggestion_lines", "suggestion_words"]
+__all__ = ["outputs_with", "suggestion_blocks", "suggestion_words"]
 
 _SHOWN = 20
 """Lines of the file in the text; the file has them all."""
 
 
-def suggestion_lines(found: Suggestion) -> list[str]:
-    """Return the suggestion line by line: a verdict, what to keep, errors before and after."""
-    lines = [spoken(visible(f"suggestion: {_verdict(found)}"))]
+def suggestion_blocks(found: Suggestion) -> list[str | Table]:
+    """Return the suggestion as lines and tables: a verdict, what to keep, errors before and after."""
+    lines: list[str | Table] = [spoken(visible(f"suggestion: {_verdict(found)}"))]
     lines += [f"  {spoken_parts(visible(line))}" for line in _remarks(found)]
     tables = [_file_lines(found)] if found.kept else []
     if found.kept or (found.out_of_reach and found.candidates):
         tables.append(outputs_with(found))
     for table in tables:
-        lines += ["", *plain_lines(table)]
+        lines += ["", table]
     return lines
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag.language import language, spoken, spoken_line
 from atc_py.diag.words import COMMA, SEMICOLON, Words
-from atc_py.report.layers.suggestion import suggestion_lines
+from atc_py.report.layers.suggestion import suggestion_blocks
 from atc_py.report.model.semantics import semantics_line
 from atc_py.report.tables import Table, format_bytes, format_seconds, plain_lines
 from atc_py.results.layer import FAILING_DISTANCE, FAILING_SHARE, INTRODUCED_FACTOR, ErrorOrigin
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "cause_text",
+    "cost_lines",
     "growth_text",
+    "layer_blocks",
     "layer_lines",
     "layers_text",
     "number_text",
@@ -27,6 +29,7 @@ __all__ = [
     "origin_words",
     "output_verdict",
     "outputs_table",
+    "verdict_lines",
 ]
 
 _NOTHING = Words("", "")
@@ -56,14 +59,27 @@ def layers_text(done: LayerComparison) -> str:
 
 def layer_lines(done: LayerComparison) -> list[str]:
     """Return the report's lines: verdict, outputs, worst layers, unmatched nodes, cost."""
-    tables = [outputs_table(done), _worst_layers(done), _unmatched_table(done)]
-    lines = list(map(spoken_line, _verdict(done)))
+    lines: list[str] = []
+    for block in layer_blocks(done):
+        lines += [block] if isinstance(block, str) else plain_lines(block)
+    return lines
+
+
+def layer_blocks(done: LayerComparison, *, whole: bool = False) -> list[str | Table]:
+    """Return the report's lines and tables, in their order.
+
+    Args:
+        done: the comparison.
+        whole: list every layer, not the worst alone.
+    """
+    tables = [outputs_table(done), _worst_layers(done, whole=whole), _unmatched_table(done)]
+    blocks: list[str | Table] = [*map(spoken_line, verdict_lines(done))]
     for table in tables:
         if table.rows:
-            lines += ["", *plain_lines(table)]
+            blocks += ["", table]
     if done.suggestion is not None:
-        lines += ["", *suggestion_lines(done.suggestion)]
-    return [*lines, "", *map(spoken, _cost(done))]
+        blocks += ["", *suggestion_blocks(done.suggestion)]
+    return [*blocks, "", *map(spoken, cost_lines(done))]
 
 
 def number_text(value: float) -> str:
@@ -153,7 +169,7 @@ def growth_text(done: LayerComparison, layer: Layer) -> str:
     )
 
 
-def _verdict(done: LayerComparison) -> list[str]:
+def verdict_lines(done: LayerComparison) -> list[str]:
     """Return the first lines: the first failing layer, and whether the targets are met."""
     stopped = [_escaped(f"the device stopped: {done.stopped}")] if done.stopped else []
     semantics = [] if done.semantics is None else [_escaped(semantics_line(done.semantics))]
@@ -261,9 +277,9 @@ def _ranking(done: LayerComparison, name: str) -> tuple[str, str]:
     return f"{found.top1:.2%}", "-" if found.top5 is None else f"{found.top5:.2%}"
 
 
-def _worst_layers(done: LayerComparison) -> Table:
-    """Return the layers with the largest errors."""
-    shown = done.worst()[:_SHOWN]
+def _worst_layers(done: LayerComparison, *, whole: bool) -> Table:
+    """Return the layers with the largest errors, or all of them."""
+    shown = done.worst()[: None if whole else _SHOWN]
     rows = tuple(
         (
             layer.source,
@@ -305,8 +321,8 @@ def _unmatched_table(done: LayerComparison) -> Table:
     )
 
 
-def _cost(done: LayerComparison) -> list[str]:
-    """Time and memory."""
+def cost_lines(done: LayerComparison) -> list[str]:
+    """Return time and memory in words."""
     engines = " and ".join(done.engines) or "nothing"
     engines += f" in its {done.original_form.upper()} form" if done.original_form else ""
     times = (

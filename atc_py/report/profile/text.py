@@ -63,8 +63,8 @@ def time_text(span: TimeRange) -> str:
     return f"{format_time(span.expected)} (between {low} and {high})"
 
 
-def profile_tables(done: Profile) -> list[Table]:
-    """Return everything that the text form shows."""
+def profile_tables(done: Profile, *, whole: bool = False) -> list[Table]:
+    """Return everything that the text form shows; with `whole`, every kernel."""
     tables = [] if done.calibration is None else calibration_tables(done.calibration)
     tables += semantics_tables(done.semantics)
     if len(done.socs) > 1:
@@ -85,7 +85,7 @@ def profile_tables(done: Profile) -> list[Table]:
                 tuple(operator_rows(cost)),
                 said=(4,),
             ),
-            _kernel_table(cost),
+            _kernel_table(cost, whole=whole),
         ]
     return tables
 
@@ -188,12 +188,12 @@ def operator_rows(cost: NetworkCost) -> list[tuple[str, ...]]:
     return rows
 
 
-def _kernel_table(cost: NetworkCost) -> Table:
-    """Return the kernels that take longest."""
+def _kernel_table(cost: NetworkCost, *, whole: bool) -> Table:
+    """Return the kernels that take longest, or all of them."""
     whole = cost.time.expected
     ranked = sorted(range(len(cost.kernels)), key=lambda at: (-cost.kernels[at].cost.expected, at))
     rows = []
-    for at in ranked[:SHOWN]:
+    for at in ranked[: None if whole else SHOWN]:
         kernel = cost.kernels[at]
         span = kernel.cost
         rows.append((
@@ -206,7 +206,7 @@ def _kernel_table(cost: NetworkCost) -> Table:
     left = len(cost.kernels) - len(rows)
     title = "Kernels that take longest" if left else "Kernels"
     if left:
-        title += f" ({left} more: --format csv or html has all)"
+        title += f" ({left} more: -v lists all)"
     head = (
         "#>", "kernel", "computes", "time>", "range>", "share>", "bound by", "use of peak>",
         "bytes>",
