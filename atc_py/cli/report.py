@@ -167,7 +167,7 @@ def _given(context: click.Context) -> dict[str, tuple[str, ...]]:
     from click.core import ParameterSource
 
     left_out = {"model", "output", "lang", "no_compare", "max_memory", "as_json", "suggest"}
-    found = {}
+    found: dict[str, tuple[str, ...]] = {}
     for parameter in context.command.params:
         name = parameter.name or ""
         source = context.get_parameter_source(name)
