@@ -54,6 +54,7 @@ from atc_py.source import form_of
 from atc_py.spec import specifications
 from atc_py.system.atomic_files import atomic_write
 from atc_py.system.collector import few_collections
+from atc_py.system.freed_memory import MANY_NODES, give_back
 from atc_py.system.structs import replace
 from atc_py.target import find_soc, is_view
 
@@ -104,19 +105,22 @@ def compile_model(
     ground = common_ground(options)
     compile_read = _compile_with_ranges if options.ranges else compile_graph
     compiled = compile_read(_read(model, read, options, clock), options, ground, clock)
+    check, facts, warnings = compiled.check, compiled.facts, compiled.warnings
     with clock.stage("package"):
         written = write_model(compiled.graph, output, compiled.contents)
+    compiled.graph.dissolve()  # estimates take the description alone
+    del compiled
     with clock.stage("estimate"):
         needs = memory_facts(written.description), network_time(written.description)
     return Conversion(
         model,
         output,
-        compiled.check,
-        compiled.facts,
+        check,
+        facts,
         clock.stages,
         written.weight_bytes,
         written.file_bytes,
-        compiled.warnings,
+        warnings,
         *needs,
     )
 
@@ -211,6 +215,8 @@ def compile_graph(
         context = _pass_context(check, soc, options, lowered.controls)
         context.sink.extend(lowered.doubts)
         passed = _run_passes(graph, context, options, ground.switches)
+        if len(graph.nodes) >= MANY_NODES:  # the source, and what passes took
+            give_back()
     with clock.stage("emit"):
         kernels = _emit(graph, soc, options, ground.sources)
     facts = _facts(lowered, kernels, passed, options)
