@@ -9,7 +9,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 .PHONY: help demo site test test-all test-browser vendor mutations check bench bench-large kernels fmt docs conformance networks trained deviations exports netron twin \
         fuzz agree clean exec-programs \
-        kill-sweep
+        kill-sweep text-lines
 
 help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -86,6 +86,10 @@ bench-large: $(VENV)/.dev ## Measure models with 6 and 10 GB of weights; takes 1
 kernels: $(VENV)/.dev ## Build the kernels of all operators and networks; hold them against the simulator
 	$(PYTEST) -m sweep tests/emit
 	$(BIN)/python -m tests.kernels_of_networks $(KERNELS)
+
+text-lines: $(VENV)/.dev ## Quantize an OCR line reader; read 200 lines on int8 and as in floats
+	$(BIN)/python -m tests.quantizing.text_lines
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -m "" tests/quantizing/test_text_lines.py
 
 kill-sweep: $(VENV)/.dev ## Stop conversions at 50 instants by each of three signals; look at what is left
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.faults.kill_sweep $(INSTANTS)

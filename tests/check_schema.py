@@ -8,13 +8,15 @@ from pathlib import Path
 from atc_py.report.check.json_document import check_json_schema
 from atc_py.report.exec.json_document import program_json_schema
 from atc_py.report.model.onnx_file import onnx_json_schema
+from atc_py.report.quantizing.document import quantization_json_schema
 
-__all__ = ["EXEC_SCHEMA", "INFO_SCHEMA", "SCHEMA"]
+__all__ = ["EXEC_SCHEMA", "INFO_SCHEMA", "QUANTIZE_SCHEMA", "SCHEMA"]
 
 _DOCS = Path(__file__).resolve().parent.parent / "docs"
 SCHEMA = _DOCS / "check-report.schema.json"
 EXEC_SCHEMA = _DOCS / "exec-report.schema.json"
 INFO_SCHEMA = _DOCS / "info-onnx.schema.json"
+QUANTIZE_SCHEMA = _DOCS / "quantize-report.schema.json"
 
 
 def main() -> None:
@@ -23,6 +25,7 @@ def main() -> None:
         SCHEMA: check_json_schema(),
         EXEC_SCHEMA: program_json_schema(),
         INFO_SCHEMA: onnx_json_schema(),
+        QUANTIZE_SCHEMA: quantization_json_schema(),
     }
     for file, text in texts.items():
         if "--write" in sys.argv[1:]:

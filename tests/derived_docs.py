@@ -12,7 +12,7 @@ from atc_py.cli.main import cli
 from atc_py.diag import ExitCode
 from atc_py.diag.codes import all_codes
 from atc_py.passes.manager import PIPELINE
-from atc_py.report.explained.page import examples
+from atc_py.report.explained.page import example_parts
 from atc_py.report.operators.list_diff import list_diff, list_diff_lines
 from atc_py.report.operators.lists import lists_json
 from atc_py.spec import compressed, library
@@ -79,16 +79,12 @@ def diagnostics_page() -> Iterator[str]:
         yield row.meaning
         yield ""
         yield f"**What to do:** {row.remedy}"
-        example = examples().get(row.id)
-        if example is None:
-            continue
-        for side in ("before", "after"):
+        for heading, lines in example_parts(row, "en"):
             yield ""
-            yield f"{side.capitalize()}:"
+            yield f"{heading}:"
             yield ""
             yield "```text"
-            yield f"$ {example['commands'][side]}"
-            yield from example["output"]["en"][side].splitlines()
+            yield from lines
             yield "```"
 
 

@@ -34,15 +34,18 @@ DOCUMENTS: dict[str, str] = {
     "ops show": "op, group, opsets, summary, custom, file, inputs, outputs, attributes, rules, "
     "constraints, deviations, quantized, restated_since, versions, example, notes, kept, special_case",
     "ops validate": "specifications, diagnostics",
+    "plan": "model, soc, target, reached, samples, chosen, float16, float32, suggested, curve, nodes, "
+    "keep_dtype, customize_dtypes, candidates, excluded, trials, exhaustive, warnings, diagnostics",
     "profile": "model, semantics, calibration, socs, gears",
     "profile --calibrate": "soc, measurements, factors, error_before, error_after, operators",
     "quantize": "model, output, data, format, opset, operator_list, layers, nodes, bytes_before, bytes_after, "
     "quant_bias",
-    "quantize --random": "model, written, calibration, folded_norms, balanced, record, layers, proof, warnings",
-    "report": "model, verdict, report, diagnostics",
+    "quantize --random": "model, written, calibration, folded_norms, balanced, steps, ranges, record, layers, proof, warnings",
+    "report": "model, verdict, outputs, gears, report, diagnostics",
     "aipp": "config, picture, settings, steps, dtype, shape, output, warnings",
     "socs": "[name, family, arch, ai_cores, vector_cores, ai_cpus, mhz, l2_bytes, memory_bytes, "
     "cube_dtypes, hf32]",
+    "sweep": "rows, kept, seconds, verdicts, table, diagnostics",
     "run": "gear, semantics, outputs, comparisons, nodes, seconds, warnings, diagnostics",
 }
 """Names in the document of each command that is done, in brackets those of each of a list."""
@@ -65,7 +68,8 @@ def json_lines() -> list[str]:
         "with `diagnostics`: a list of findings, each with `code`, `name`, `severity`, `message`,",
         "`place`, `rule` and `help`. `check` has a document of its own also for models that break",
         "rules and for files that cannot be read; [its schema](check-report.schema.json) is",
-        "published, and so is [that of `info`](info-onnx.schema.json) for an ONNX file. Where `run --expect`, `compare --fail-under` and `kernels --verify` do their",
+        "published, and so are [that of `info`](info-onnx.schema.json) for an ONNX file and",
+        "[that of `quantize`](quantize-report.schema.json) for a float model. Where `run --expect`, `compare --fail-under` and `kernels --verify` do their",
         "work and find a difference, it is in `diagnostics` of their document. The exit status is",
         "the same as without `--json`. Infinities and NaN are `null`. `--help` and `--version` print",
         "text; a command that a signal ends prints nothing.",

@@ -17,6 +17,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
+from atc_py.report.explained.examples import examples
 from tests.explained_examples import ROOT, write_files
 
 __all__ = ["PICTURES", "digest", "is_current", "printed"]
@@ -32,6 +33,9 @@ PICTURES = {
         "atc-py explain ATC3004 --lang zh | head -6",
     ),
 }
+_MODELS_OF = ("ATC3001", "ATC3004", "ATC7004")
+"""Examples of `explain` whose files the commands read."""
+
 FOLDER = ROOT / "docs" / "pictures"
 _WIDTH = 120
 
@@ -41,7 +45,8 @@ def printed(lines: tuple[str, ...]) -> list[tuple[str, str]]:
     program = f'atc-py() {{ "{sys.executable}" -m atc_py "$@"; }}; '
     found = []
     with tempfile.TemporaryDirectory() as folder:
-        write_files(Path(folder))
+        for code in _MODELS_OF:
+            write_files(Path(folder), examples()[code].files)
         for line in lines:
             done = subprocess.run(
                 ["/bin/bash", "-c", program + line],

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = [
+    "SHARE",
     "WHOLE",
     "alternating",
     "examples",

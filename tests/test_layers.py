@@ -18,7 +18,7 @@ LEVELS = {
     part: level
     for level, parts in enumerate(
         (
-            "aipp diag tensor system options",
+            "aipp diag tensor system options jobs",
             "spec ir target source calibration",
             "frontend check passes package",
             "cost",
@@ -27,8 +27,9 @@ LEVELS = {
             "pipeline running",
             "compare kernels session",
             "quantizing",
+            "planning",
             "api report exec",
-            "atc ais_bench",
+            "atc ais_bench sweep",
             "__init__ backend cli",
             "__main__",
         )
@@ -45,6 +46,8 @@ OWNERS = {
         "export",
     },  # compare runs the original, backend subclasses
     "onnxruntime": {"compare", "device", "quantizing"},
+    "distributed": {"jobs"},
+    "pyarrow": {"report"},
     "click": {"cli"},
     "rich": {"cli"},
 }
@@ -53,7 +56,16 @@ OWNERS = {
 STRANGERS = {"lowering": {"frontend"}}
 """Lower parts that a part does not import: lowering knows the source model, not its reader."""
 
-SIM = {"diag", "tensor", "system.memory_limit", "system.structs", "target", "package", "device"}
+SIM = {
+    "diag",
+    "tensor",
+    "system.memory_limit",
+    "system.structs",
+    "system.one_thread",
+    "target",
+    "package",
+    "device",
+}
 """Packages and modules the simulator imports: it is the oracle, shared code would share bugs."""
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from atc_py.cli import options
+from atc_py.cli import comparing_options, options
 from atc_py.cli.console import print_bytes, print_diagnostics, print_line, progress
 from atc_py.cli.gear_options import compared_gears
 from atc_py.options.compile_options import PrecisionMode
@@ -29,28 +29,7 @@ _GEAR_FORMATS = ("text", "json")
 
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
-@click.option(
-    "-i", "--input", "inputs", multiple=True, metavar="[NAME=]FILE",
-    help="Data for an input: .npy, .npz, .pb (ONNX tensor) or raw .bin; the others get random "
-    "data that fit their dtype and role.",
-)  # fmt: skip
-@click.option(
-    "--samples", type=click.IntRange(min=1), default=1, show_default=True,
-    help="Number of runs, each with different random data.",
-)  # fmt: skip
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True,
-    help="Seed of the random data.",
-)  # fmt: skip
-@click.option(
-    "--device", default="sim", show_default=True,
-    help="Device that runs the compiled model: `sim`, or `ort` (onnxruntime), which is faster.",
-)  # fmt: skip
-@click.option(
-    "--reference", type=click.Path(path_type=Path), metavar="FILE",
-    help="ONNX file that runs in place of MODEL, such as the float model of one on int8: values of "
-    "equal names are compared.",
-)  # fmt: skip
+@comparing_options.what_runs
 @options.SOC
 @options.precision_mode(PrecisionMode, default=None)
 @options.precision_controls
@@ -58,10 +37,7 @@ _GEAR_FORMATS = ("text", "json")
 @options.fix_rules
 @options.INPUT_SHAPE
 @options.AIPP
-@click.option(
-    "--aipp-settings", type=click.Path(path_type=Path), metavar="FILE",
-    help="Settings of dynamic AIPP; without it, pictures are RGB or gray, and taken whole.",
-)  # fmt: skip
+@comparing_options.AIPP_SETTINGS
 @click.option(
     "--input-format", "--input_format", type=click.Choice(["NCHW", "NHWC"]), default="NCHW",
     show_default=True, help="What the axes of inputs are, for AIPP.",
@@ -71,20 +47,7 @@ _GEAR_FORMATS = ("text", "json")
 @options.MAX_MEMORY
 @options.report_option(_FORMATS, "csv has the columns of Ascend's msit first")
 @click.option("-o", "--output", type=click.Path(), help="File for the report.")
-@click.option(
-    "--fail-under", "targets", multiple=True, metavar="FIGURE=NUMBER",
-    help="Exit with 4 if an output of the model is below the figure: cosine=0.99 or snr=40 (dB).",
-)  # fmt: skip
-@click.option(
-    "--suggest", type=click.Path(), metavar="FILE",
-    help="Search for the fewest nodes to keep in float32 so that the outputs reach --fail-under "
-    "(without it: so that no output fails), and write them as a --keep-dtype file; if keeping all "
-    "is not enough, nothing is written.",
-)  # fmt: skip
-@click.option(
-    "--suggest-trials", type=click.IntRange(min=4), default=60, show_default=True,
-    help="Largest number of compilations for --suggest.",
-)  # fmt: skip
+@comparing_options.comparing_targets
 @options.REPORT_AS_JSON
 @click.pass_context
 def compare(  # noqa: PLR0913  (one parameter an option)
@@ -118,7 +81,7 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     from atc_py.compare.targets import missed_by_all, missed_targets, read_targets
 
     form, least = options.report_format(form, as_json=as_json), read_targets(targets)
-    path, keep = _files(model, output, suggest)
+    path, keep = comparing_options.report_and_suggestion(model, output, suggest)
     if gears is not None:
         _compare_gears(context, model, gears, form, path, least, keep, **settings)
         return
@@ -129,7 +92,7 @@ def compare(  # noqa: PLR0913  (one parameter an option)
             suggest_trials=suggest_trials, histograms=form == "html", compiled=compiled,
             on_stage=on_stage, **settings,
         )  # fmt: skip
-    written = _suggestion_line(done, keep)
+    written = comparing_options.suggestion_line(done, keep)
     findings = [*missed_targets(done, least), *missed_by_all(done)]
     text = _rendered(form, done, findings, compiled)
     _report(done, text, form, path, as_json=as_json)
@@ -154,6 +117,9 @@ def _compare_gears(  # noqa: PLR0913  (the gears, and where the report goes)
     from atc_py.compare.targets import missed_targets
     from atc_py.report.layers.gears import gears_document, gears_text
 
+    del settings["suggest_samples"]
+    if not isinstance(settings["samples"], int):
+        raise click.UsageError("--samples with files is for one shape: give it with --input-shape")
     if form not in _GEAR_FORMATS or keep is not None:
         raise click.UsageError(
             "gears are compared as --format text or json, without --suggest: "
@@ -179,40 +145,6 @@ def _close(line: str, findings: Iterable[Diagnostic]) -> None:
     if line:
         print_line(line)
     print_diagnostics(findings, as_json=False)
-
-
-def _files(model: Path, output: str | None, suggest: str | None) -> tuple[Path | None, Path | None]:
-    """Return the paths of report and suggestion; None where they are not written."""
-    from atc_py.diag.codes import BAD_OPTION
-    from atc_py.options.output_paths import report_output
-
-    path = None if output is None else report_output("--output", output, [model])
-    keep = None if suggest is None else report_output("--suggest", suggest, [model])
-    if keep is not None and path is not None and keep.absolute() == path.absolute():
-        raise BAD_OPTION.error(
-            f"--output and --suggest both name {keep}: they cannot be the same file"
-        )
-    return path, keep
-
-
-def _suggestion_line(done: LayerComparison, keep: Path | None) -> str:
-    """Write the suggestion and return a line about it; empty if none was requested."""
-    from atc_py.report.escape import visible
-
-    if keep is None:
-        return ""
-    if not _write_suggestion(done, keep):
-        before = f"; the existing {keep} is unchanged" if keep.exists() else ""
-        return visible(f"no file written{before}")
-    return visible(f"written: {keep}; convert with --keep-dtype {keep}")
-
-
-def _write_suggestion(done: LayerComparison, path: Path) -> bool:
-    """Write the nodes to keep; return False if there are none."""
-    if done.suggestion is None or not done.suggestion.kept:
-        return False
-    _write(done.suggestion.text, path)
-    return True
 
 
 def _write(text: str, path: Path) -> None:

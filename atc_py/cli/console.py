@@ -14,7 +14,7 @@ import click
 from atc_py.cli.color import colored
 from atc_py.diag import ExitCode
 from atc_py.diag.language import spoken, spoken_diagnostic
-from atc_py.report.tables import plain_lines
+from atc_py.report.tables import narrowed, plain_lines
 from atc_py.system.json_text import escaped, finite
 
 if TYPE_CHECKING:
@@ -34,6 +34,9 @@ __all__ = [
     "show_help_of_bare_group",
 ]
 
+
+_BETWEEN = 3
+"""Blanks beside each column of a table as rich draws it: two within, and one between them."""
 
 PACE = 5.0
 """Seconds between two lines of progress where there is no terminal."""
@@ -80,12 +83,15 @@ def print_json(value: object) -> None:
     click.echo(text)
 
 
-def print_tables(tables: Iterable[Table], *, err: bool = False) -> None:
-    """Print tables with an empty line between them, to standard output or standard error."""
+def print_tables(tables: Iterable[Table], *, err: bool = False, narrow: bool = False) -> None:
+    """Print tables with an empty line between them, to standard output or standard error.
+
+    With `narrow` texts are shortened in the middle where a terminal is too narrow for them.
+    """
     for position, table in enumerate(tables):
         if position:
             click.echo(err=err)
-        _print_table(table, err=err)
+        _print_table(table, err=err, narrow=narrow)
 
 
 def print_diagnostics(diagnostics: Iterable[Diagnostic], *, as_json: bool) -> None:
@@ -151,7 +157,7 @@ def _echo(text: str, *, err: bool) -> None:
     click.echo(shown, err=err, color=None if shown == text else True)
 
 
-def _print_table(table: Table, *, err: bool) -> None:
+def _print_table(table: Table, *, err: bool, narrow: bool) -> None:
     """Print one table, drawn by rich on a terminal."""
     if not (sys.stderr if err else sys.stdout).isatty():
         for line in plain_lines(table):
@@ -162,7 +168,10 @@ def _print_table(table: Table, *, err: bool) -> None:
     from rich.table import Table as RichTable
     from rich.text import Text
 
+    console = Console(stderr=err)
     table = table.visible()
+    if narrow:
+        table = narrowed(table, console.width, _BETWEEN)
     headings = table.headings()
     named = any(name for name, _ in headings)
     title = Text(table.title, style="bold")
@@ -171,4 +180,4 @@ def _print_table(table: Table, *, err: bool) -> None:
         drawn.add_column(name, justify="right" if right else "left", overflow="fold")
     for row in table.rows:
         drawn.add_row(*(Text(cell) for cell in row))
-    Console(stderr=err).print(drawn)
+    console.print(drawn)

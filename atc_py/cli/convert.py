@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from atc_py.cli import options
+from atc_py.cli import compiling_options, options
 from atc_py.cli.amount import Amount, amount
 from atc_py.cli.console import (
     print_diagnostics,
@@ -21,7 +21,6 @@ from atc_py.cli.gear_options import gear_lists
 from atc_py.diag import AtcError
 from atc_py.diag.language import spoken
 from atc_py.options.compile_options import PrecisionMode
-from atc_py.options.input_format import InputFormat
 from atc_py.system.one_thread import import_numpy
 
 if TYPE_CHECKING:
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 __all__ = ["convert"]
 
 _FOLDER = click.Path()
-_FILE = click.Path(path_type=Path)
 
 
 def _list_passes(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
@@ -88,16 +86,9 @@ def _names(row: type[Pass]) -> str:
 @options.fix_rules
 @options.INPUT_SHAPE
 @gear_lists
-@click.option(
-    "--input-format", "--input_format", type=click.Choice([each.value for each in InputFormat]),
-    default=InputFormat.NCHW.value, show_default=True,
-    help="What the axes of inputs are, for AIPP and gears of image sizes; data are not moved.",
-)  # fmt: skip
+@compiling_options.INPUT_FORMAT
 @options.AIPP
-@click.option(
-    "--out-nodes", "--out_nodes", default="", metavar='"tensor;..."|"node:0;..."',
-    help="Results that become the outputs, in this order; what they do not need is left out.",
-)  # fmt: skip
+@compiling_options.OUT_NODES
 @click.option(
     "--kernels", type=_FOLDER, metavar="DIRECTORY", help="Folder for a copy of the kernel stubs."
 )
@@ -106,30 +97,15 @@ def _names(row: type[Pass]) -> str:
     "--dump-ir", type=_FOLDER, metavar="DIRECTORY",
     help="Folder for the text of the graph after each stage.",
 )  # fmt: skip
-@click.option("--disable-pass", multiple=True, metavar="NAME", help="Leave out an optional pass.")
-@click.option(
-    "--fusion-switch-file",
-    "--fusion_switch_file",
-    type=_FILE,
-    help="ATC's file that switches passes on and off: lines `PassName:off`, or JSON.",
-)
+@compiling_options.pass_choices
 @click.option(
     "--why-not", multiple=True, metavar="PASS",
     help="Report where PASS nearly applied, and why it did not.",
 )  # fmt: skip
-@click.option(
-    "--disable-reuse-memory", "--disable_reuse_memory", type=click.Choice(["0", "1"]), default="0",
-    show_default=True, callback=lambda _context, _option, value: value == "1",
-    help="1: give every value its own address; needs more memory but makes debugging easier.",
-)  # fmt: skip
-@click.option(
-    "--enable-small-channel", "--enable_small_channel", type=click.Choice(["0", "1"]), default="0",
-    show_default=True, callback=lambda _context, _option, value: value == "1",
-    help="1: store filters of at most 4 channels in FRACTAL_Z_C04, with 4 for each tap.",
-)  # fmt: skip
+@compiling_options.memory_choices
 @options.OP_SPECS
 @options.MAX_MEMORY
-@click.option("--verify", is_flag=True, help="Check the graph after every pass.")
+@compiling_options.VERIFY
 @click.option(
     "--passes", is_flag=True, expose_value=False, callback=_list_passes,
     help="List the passes and stop.",

@@ -9,10 +9,11 @@ import click
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from click.decorators import FC
 
-__all__ = ["compared_gears", "gear_choice", "gear_lists"]
+__all__ = ["compared_gears", "gear_choice", "gear_lists", "reported_gears"]
 
 _GEAR_OPTIONS = (
     click.option(
@@ -86,6 +87,39 @@ def compared_gears(command: Callable[..., Any]) -> Callable[..., Any]:
         lists = ConvertChoice(batch_sizes=batch_sizes, image_sizes=image_sizes, dims=dims)
         return command(*args, gears=chosen_gears(lists, kwargs["input_shape"]), **kwargs)
 
+    return gear_lists(with_gears)
+
+
+def reported_gears(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that list gears of an ONNX file, or name one of an offline model.
+
+    The command takes them as `gears` and `gear`. --dims lists or names, as the file demands.
+    """
+
+    @wraps(command)
+    def with_gears(
+        *args: Any, model: Path, batch: str, image: str, dims: str, **kwargs: Any
+    ) -> Any:
+        from atc_py.options.choices import ConvertChoice, chosen_gears
+        from atc_py.options.gear_choice import parse_gear_choice
+        from atc_py.options.gears import GearKind
+        from atc_py.pipeline.opened import is_offline
+
+        lists = {name: kwargs.pop(name) for name in ("batch_sizes", "image_sizes")}
+        form, position = kwargs["input_format"], kwargs.pop("gear")
+        named = {GearKind.BATCH: batch, GearKind.IMAGE: image}
+        if is_offline(model):
+            gears = None
+            named[GearKind.DIMS] = dims
+        else:
+            listed = ConvertChoice(dims=dims, input_format=form, **lists)
+            gears = chosen_gears(listed, kwargs["input_shape"])
+        gear = parse_gear_choice(position, named)
+        return command(*args, model=model, gears=gears, gear=gear, **kwargs)
+
+    *others, _ = _GEAR_CHOICES
+    for option in reversed(others):
+        with_gears = option(with_gears)
     return gear_lists(with_gears)
 
 

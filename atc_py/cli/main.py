@@ -40,10 +40,12 @@ _SUMMARIES = {
     "info": "Show what MODEL, an offline model or an ONNX file, contains.",
     "kernels": "List the kernels of MODEL, an offline model or an ONNX model to compile.",
     "ops": "Look up the operators that atc-py knows.",
+    "plan": "Find the cheapest dtypes of MODEL's nodes that reach a target.",
     "profile": "Estimate the time and memory of MODEL, an ONNX file or an offline model.",
     "report": "Write one page about MODEL, an ONNX file or an offline model: all that atc-py finds out.",
     "quantize": "Quantize MODEL, a float ONNX file, or write a quantized one in another form.",
     "run": "Run MODEL, an offline model, on the simulated NPU.",
+    "sweep": "Check, compile and compare MODELS for each SoC, precision mode and operator list.",
     "socs": "List the SoCs that --soc takes: family, cores, clock, memory, dtypes of the cube.",
 }
 """The commands, each in the module of its name, as their own help begins; a test compares them."""

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AS_JSON",
+    "CALIBRATE",
+    "FACTORS",
     "INPUT_SHAPE",
     "LANG",
     "LIST",
@@ -81,6 +83,19 @@ TEMPLATES = click.option(
     type=click.Path(path_type=Path),
     metavar="DIR",
     help="Folder of kernel templates that replace or extend atc-py's own.",
+)
+
+CALIBRATE = click.option(
+    "--calibrate", type=click.Path(path_type=Path), metavar="FILE.csv",
+    help="Refit the factors of the cost model to measured kernels: columns op, shape, dtype, "
+    "time_us, and output_shape where needed.",
+)  # fmt: skip
+
+FACTORS = click.option(
+    "--factors",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Estimate with saved factors.",
 )
 
 LANG = click.option(

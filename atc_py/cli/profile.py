@@ -43,13 +43,9 @@ _FORMATS = ("text", "json", "csv", "html")
 @options.AIPP
 @options.OP_SPECS
 @options.MAX_MEMORY
-@click.option(
-    "--calibrate", type=_FILE, metavar="FILE.csv",
-    help="Refit the factors of the cost model to measured kernels: columns op, shape, dtype, "
-    "time_us, and output_shape where needed.",
-)  # fmt: skip
+@options.CALIBRATE
 @click.option("--save-factors", type=click.Path(), metavar="FILE", help="Save refitted factors.")
-@click.option("--factors", type=_FILE, metavar="FILE", help="Estimate with saved factors.")
+@options.FACTORS
 @gear_choice
 @options.report_option(_FORMATS, "html has the graph, a timeline, a roofline and memory over time")
 @click.option("-o", "--output", type=click.Path(), help="File for the report.")

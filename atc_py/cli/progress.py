@@ -28,7 +28,7 @@ _STAGES = (
 
 _COUNTED = re.compile(
     r"(?P<kind>gear|trial) (?P<begun>\d+) of (?P<most>at most )?(?P<total>\d+)"
-    r"|(?P<done>\d+) of (?P<all>\d+) (?P<noun>kernels|layers|models)"
+    r"|(?P<done>\d+) of (?P<all>\d+) (?P<noun>kernels|layers|models|rows)"
 )
 """Counts in the names of stages: one that has begun, or those that are done."""
 
@@ -74,7 +74,7 @@ class Progress:
             return self._stage
         full = int(_WIDTH * share)
         bar = f"[{'#' * full}{'.' * (_WIDTH - full)}] {share:.0%}".replace("%", " %")
-        if not share:
+        if not share or self._stage.endswith(" left"):
             return f"{bar}: {self._stage}"
         left = (self._clock() - self._began) * (1 - share) / share
         return f"{bar}, {self._bound}{_minutes(left)} left: {self._stage}"

@@ -114,7 +114,7 @@ def _quantize_float(context: click.Context, given: dict[str, Any], *, as_json: b
     if as_json:
         print_json(done.as_json())
         return
-    print_tables(float_quantization_tables(done))
+    print_tables(float_quantization_tables(done), narrow=True)
     print_diagnostics(done.warnings, as_json=False)
 
 

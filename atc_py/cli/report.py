@@ -7,17 +7,40 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from atc_py.cli import options
+from atc_py.cli import comparing_options, compiling_options, options
 from atc_py.cli.console import print_diagnostics, print_json, print_line, progress
+from atc_py.cli.gear_options import reported_gears
+from atc_py.diag.language import spoken
 from atc_py.options.compile_options import PrecisionMode
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atc_py.cost.calibration import Calibration
+    from atc_py.diag import Diagnostic
     from atc_py.results.overview import Overview
 
 __all__ = ["report"]
 
 _FILE = click.Path(path_type=Path)
-_RUNNING = ("inputs", "samples", "seed", "device")
+_RUNNING = (
+    "inputs",
+    "samples",
+    "seed",
+    "device",
+    "reference",
+    "aipp_settings",
+    "suggest_trials",
+    "suggest_samples",
+)
+_OF_CONVERSIONS = (
+    "input_format", "batch_sizes", "image_sizes", "out_nodes", "disable_pass", "fusion_switch_file",
+    "disable_reuse_memory", "enable_small_channel", "templates", "verify", "fix",
+)  # fmt: skip
+"""Parameters that mean nothing for an offline model, beside those that `profile` knows as such."""
+
+_NO = {"0", "false"}
+"""Values of options that switch something off."""
 
 
 @click.command()
@@ -38,32 +61,24 @@ _RUNNING = ("inputs", "samples", "seed", "device")
 @options.semantics
 @options.fix_rules
 @options.INPUT_SHAPE
+@reported_gears
+@compiling_options.INPUT_FORMAT
+@options.AIPP
+@compiling_options.OUT_NODES
+@compiling_options.pass_choices
+@compiling_options.memory_choices
+@compiling_options.VERIFY
+@options.TEMPLATES
 @options.OP_SPECS
 @options.MAX_MEMORY
-@click.option(
-    "-i", "--input", "inputs", multiple=True, metavar="[NAME=]FILE",
-    help="Data for an input, as `compare` takes it; the others get random data.",
-)  # fmt: skip
-@click.option(
-    "--samples", type=click.IntRange(min=1), default=1, show_default=True,
-    help="Number of runs, each with different random data.",
-)  # fmt: skip
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True,
-    help="Seed of the random data.",
-)  # fmt: skip
-@click.option(
-    "--device", default="sim", show_default=True,
-    help="Device that runs the compiled model: `sim`, or `ort` (onnxruntime), which is faster.",
-)  # fmt: skip
-@click.option(
-    "--fail-under", "targets", multiple=True, metavar="FIGURE=NUMBER",
-    help="Exit with 4 if an output of the model is below the figure: cosine=0.99 or snr=40 (dB).",
-)  # fmt: skip
-@click.option("--factors", type=_FILE, metavar="FILE", help="Estimate with saved factors.")
+@comparing_options.what_runs
+@comparing_options.AIPP_SETTINGS
+@comparing_options.comparing_targets
 @click.option(
     "--no-compare", is_flag=True, help="Leave out the comparison, which runs the model twice."
 )
+@options.CALIBRATE
+@options.FACTORS
 @options.LANG
 @options.AS_JSON
 @click.pass_context
@@ -75,6 +90,8 @@ def report(  # noqa: PLR0913  (one parameter an option)
     output: str | None,
     socs: tuple[str, ...],
     targets: tuple[str, ...],
+    suggest: str | None,
+    calibrate: Path | None,
     factors: Path | None,
     no_compare: bool,
     lang: str,
@@ -85,39 +102,70 @@ def report(  # noqa: PLR0913  (one parameter an option)
 
     It has the verdict and what to do first, both graphs, the error of each layer and the estimated
     time; it is one HTML file that needs nothing else. A model that does not compile gets a page,
-    too, which shows why and where.
+    too, which shows why and where. With lists of gears the page has each gear, and a line for each.
 
     Exit status: 0 done, 1 the model does not compile, 2 the command was called wrongly, 3 a file
-    cannot be read or written, 4 one of the two did not run, or an output misses --fail-under.
+    cannot be read or written, 4 one of the two did not run, an output misses --fail-under, or
+    --suggest found no nodes that reach the target.
     """
-    from atc_py.compare.overview import OverviewOptions, overview_of
+    from atc_py.compare.overview import OverviewOptions, overviews_of
     from atc_py.compare.targets import read_targets
-    from atc_py.options.output_paths import report_output
     from atc_py.pipeline.profile import fit_of
 
-    options.refuse_compiling(context, model)
-    path = report_output("--output", output or f"{model.stem}.report.html", [model])
+    options.refuse_compiling(context, model, *_OF_CONVERSIONS)
+    page = output or f"{model.stem}.report.html"
+    path, keep = comparing_options.report_and_suggestion(model, page, suggest)
+    _refuse_together(settings, calibrate, factors, suggest, no_compare=no_compare)
     running = {name: settings.pop(name) for name in _RUNNING}
+    least, done = read_targets(targets), _calibration(calibrate, socs)
     chosen = OverviewOptions(
         socs=socs,
+        gears=settings.pop("gears"),
+        gear=settings.pop("gear"),
         compiling=settings,
-        running=running,
-        targets=read_targets(targets),
-        fit=None if factors is None else fit_of(factors, socs),
+        running={**running, "suggest": None if keep is None else least},
+        targets=least,
+        fit=done.fit if done else None if factors is None else fit_of(factors, socs),
+        calibration=done,
         compares=not no_compare,
         given=_given(context),
     )
     with progress(quiet=False) as on_stage:
-        done = overview_of(model, chosen, on_stage)
-    _write(done, path, lang)
-    context.exit(_close(done, path, as_json=as_json))
+        found = overviews_of(model, chosen, on_stage)
+    _write(found, path or Path(page), lang)
+    lines = _suggestions(found, keep)
+    context.exit(_close(found, path or Path(page), lines, as_json=as_json))
+
+
+def _refuse_together(
+    settings: dict[str, Any],
+    calibrate: Path | None,
+    factors: Path | None,
+    suggest: str | None,
+    *,
+    no_compare: bool,
+) -> None:
+    """Refuse options that exclude each other."""
+    if factors is not None and calibrate is not None:
+        raise click.UsageError("--factors and --calibrate exclude each other: give one of them")
+    if suggest is not None and no_compare:
+        raise click.UsageError("--suggest needs the comparison: leave --no-compare out")
+    if suggest is not None and settings["gears"] is not None:
+        raise click.UsageError("--suggest is for one shape: give a gear's dims with --input-shape")
+
+
+def _calibration(calibrate: Path | None, socs: tuple[str, ...]) -> Calibration | None:
+    """Return the factors refitted to a file of measurements; None without one."""
+    from atc_py.pipeline.profile import calibration_of
+
+    return None if calibrate is None else calibration_of(calibrate, socs)
 
 
 def _given(context: click.Context) -> dict[str, tuple[str, ...]]:
     """Return the options on the command line that concern the model, as they are spelled."""
     from click.core import ParameterSource
 
-    left_out = {"model", "output", "lang", "no_compare", "max_memory", "as_json"}
+    left_out = {"model", "output", "lang", "no_compare", "max_memory", "as_json", "suggest"}
     found = {}
     for parameter in context.command.params:
         name = parameter.name or ""
@@ -126,8 +174,13 @@ def _given(context: click.Context) -> dict[str, tuple[str, ...]]:
             continue
         spelled = next(each for each in parameter.opts if each.startswith("--"))
         value = context.params.get(name)
-        is_flag = isinstance(parameter, click.Option) and parameter.is_flag
-        found[spelled] = () if is_flag else _texts(value)
+        if isinstance(parameter, click.Option) and parameter.is_flag:
+            found[spelled if value else parameter.secondary_opts[0]] = ()
+        elif isinstance(value, bool) and isinstance(parameter.type, click.Choice):
+            chosen = [each for each in parameter.type.choices if (each not in _NO) is value]
+            found[spelled] = tuple(chosen[:1])
+        else:
+            found[spelled] = _texts(value)
     return found
 
 
@@ -141,36 +194,58 @@ def _texts(value: object) -> tuple[str, ...]:
     return tuple(map(str, value if isinstance(value, tuple) else (value,)))
 
 
-def _write(done: Overview, path: Path, language: str) -> None:
+def _write(found: Sequence[Overview], path: Path, language: str) -> None:
     """Write the page."""
-    from atc_py.report.overview.html_page import overview_html
+    from atc_py.report.overview.html_page import overviews_html
     from atc_py.system.atomic_files import atomic_write
 
-    data = overview_html(done, language).encode("utf-8")
+    data = overviews_html(found, language).encode("utf-8")
     with atomic_write(path) as file:
         file.write(data)
 
 
-def _close(done: Overview, path: Path, *, as_json: bool) -> int:
-    """Print the verdict and where the page is; return the exit status."""
-    from atc_py.check.findings import Standing
+def _suggestions(found: Sequence[Overview], keep: Path | None) -> list[str]:
+    """Write the nodes to keep in float32, and return a line about their file."""
+    compared = [each.comparison for each in found if each.comparison is not None]
+    lines = [comparing_options.suggestion_line(each, keep) for each in compared]
+    return [line for line in lines if line]
+
+
+def _close(found: Sequence[Overview], path: Path, lines: Sequence[str], *, as_json: bool) -> int:
+    """Print the verdicts and where the page is; return the exit status."""
     from atc_py.diag import ExitCode
     from atc_py.diag.language import spoken_diagnostic
     from atc_py.report.escape import visible
+    from atc_py.report.overview.verdict import is_refused, outputs_word, verdict_line
 
-    broken = done.check is not None and done.check.standing is Standing.ERROR
-    refused = done.compiled is None and (broken or bool(done.refusals))
-    found = (*done.refusals, *done.not_compared, *done.missed)
-    verdict = "does not compile" if refused else "compiles"
+    findings = [each for one in found for each in _findings(one)]
     if as_json:
-        findings = [spoken_diagnostic(each).as_json() for each in found]
-        facts = {"model": str(done.model), "verdict": verdict, "report": str(path)}
-        print_json({**facts, "diagnostics": findings})
+        first = found[0]
+        verdicts = ["does not compile" if is_refused(each) else "compiles" for each in found]
+        facts: dict[str, object] = {
+            "model": str(first.model),
+            "verdict": "compiles" if {*verdicts} == {"compiles"} else "does not compile",
+            "outputs": outputs_word(found),
+            "gears": [
+                {"gear": each.gear, "verdict": verdict, "outputs": outputs_word([each])}
+                for each, verdict in zip(found, verdicts, strict=True)
+                if each.gear
+            ],
+            "report": str(path),
+        }
+        print_json(
+            {**facts, "diagnostics": [spoken_diagnostic(each).as_json() for each in findings]}
+        )
     else:
-        print_diagnostics(found, as_json=False)
-        print_line(visible(f"{done.model.name}: {verdict}"))
-        print_line(visible(f"report: {path}"))
-    if refused:
+        print_diagnostics(findings, as_json=False)
+        for line in (*map(verdict_line, found), *lines, f"report: {path}"):
+            print_line(visible(spoken(line)))
+    if any(map(is_refused, found)):
         return int(ExitCode.MODEL)
-    late = (*done.not_compared, *done.missed)
-    return int(late[0].code.exit) if late else int(ExitCode.DONE)
+    late = any(each.not_compared or each.missed for each in found)
+    return int(ExitCode.DEVICE if late else ExitCode.DONE)
+
+
+def _findings(done: Overview) -> tuple[Diagnostic, ...]:
+    """Return why a model does not compile, was not compared, or misses its targets."""
+    return (*done.refusals, *done.not_compared, *done.missed)

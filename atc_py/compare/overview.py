@@ -10,8 +10,11 @@ from atc_py.compare.model import compare_model
 from atc_py.compare.targets import missed_by_all, missed_targets
 from atc_py.diag import AtcError, ExitCode
 from atc_py.diag.codes import BAD_OPTION
-from atc_py.options.choices import chosen_mode, input_shapes, optional_path, precision_options
+from atc_py.options.choices import chosen_mode, optional_path, precision_options, shapes_and_ranges
 from atc_py.options.compile_options import CheckOptions
+from atc_py.options.gears import format_gear
+from atc_py.options.input_shapes import format_input_shapes
+from atc_py.options.ranges import refuse_ranges
 from atc_py.pipeline.check import check_files
 from atc_py.pipeline.opened import is_offline
 from atc_py.pipeline.profile import profile_model
@@ -22,13 +25,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from atc_py.cost.calibration import Calibration
     from atc_py.cost.estimate import Fit
+    from atc_py.options.gear_choice import GearChoice
+    from atc_py.options.gears import Gears
     from atc_py.results.compiled_model import CompiledModel
     from atc_py.source.outline import ModelOutline
 
-__all__ = ["OverviewOptions", "overview_of"]
+__all__ = ["OverviewOptions", "overview_of", "overviews_of"]
 
 _DEFAULT_SOC = "sim"
+_STUBS_ONLY = frozenset({"templates"})
+"""Options of a compilation that concern the text of kernel stubs, which a comparison does not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +46,13 @@ class OverviewOptions:
     Attributes:
         socs: SoCs to compile for; layers are compared on the first one. Empty for the generic device,
             or that of an offline model.
-        compiling: as `convert` takes them, without the SoC.
-        running: as `compare_model` takes them: data, samples, seed, device.
+        compiling: as `convert` takes them, without the SoC and without lists of gears.
+        running: as `compare_model` takes them: data, samples, seed, device, the search.
         targets: least figures of every output.
         fit: refitted factors of the cost model.
+        calibration: where they come from, if they were refitted now.
+        gears: shapes to report on one by one, in place of `input_shape`.
+        gear: the gear of an offline model that is shown; None for the largest.
         compares: False to leave the comparison out.
         given: values of the options that were given, by name, for the page.
     """
@@ -51,8 +62,42 @@ class OverviewOptions:
     running: Mapping[str, Any] = field(default_factory=dict)
     targets: Mapping[str, float] = field(default_factory=dict)
     fit: Fit | None = None
+    calibration: Calibration | None = None
+    gears: Gears | None = None
+    gear: GearChoice | None = None
     compares: bool = True
     given: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def overviews_of(
+    model: Path, options: OverviewOptions, on_stage: Callable[[str], None] | None = None
+) -> list[Overview]:
+    """Return what is found out about a model: one overview, or one for each gear.
+
+    Args:
+        model: an ONNX file or an offline model.
+        options: how it is compiled and run.
+        on_stage: called with the name of each stage as it begins.
+
+    Raises:
+        AtcError: a file cannot be read, or an option has no meaning.
+    """
+    gears = options.gears
+    if gears is None:
+        return [overview_of(model, options, on_stage)]
+    found = []
+    for at, values in enumerate(gears.gears):
+        shapes = gears.shapes_of(at)
+        own = replace(options, gears=None, compiling={**options.compiling, "input_shape": shapes})
+        name = format_gear(values)
+        done = overview_of(model, own, _announcing(on_stage, name))
+        found.append(replace(done, gear=name, shape=format_input_shapes(shapes)))
+    return found
+
+
+def _announcing(on_stage: Callable[[str], None] | None, gear: str) -> Callable[[str], None] | None:
+    """Return what announces stages with the gear that they are of."""
+    return None if on_stage is None else lambda stage: on_stage(f"gear {gear}: {stage}")
 
 
 def overview_of(
@@ -77,7 +122,8 @@ def overview_of(
     done = _checked(done, options)
     check = done.check
     broken = check is not None and check.standing is Standing.ERROR
-    if broken and not options.compiling.get("fix"):
+    mended = options.compiling.get("fix") is not None or options.compiling.get("out_nodes")
+    if broken and not mended:
         return done
     announce("profile")
     done = _estimated(done, options)
@@ -94,7 +140,7 @@ def _checked(done: Overview, options: OverviewOptions) -> Overview:
     chosen = CheckOptions(
         soc=options.socs[0] if options.socs else _DEFAULT_SOC,
         precision_mode=chosen_mode(compiling),  # type: ignore[arg-type]
-        input_shapes=input_shapes(compiling.get("input_shape", "")),
+        input_shapes=shapes_and_ranges(compiling.get("input_shape", ""))[0],
         op_specs=optional_path(compiling.get("op_specs")),
         precision=precision_options(compiling),  # type: ignore[arg-type]
     )
@@ -118,8 +164,9 @@ def _estimated(done: Overview, options: OverviewOptions) -> Overview:
     compiled: list[CompiledModel] = []
     try:
         profile = profile_model(
-            done.model, options.socs, options.fit, compiled=compiled, **options.compiling
-        )
+            done.model, options.socs, options.fit, options.calibration, options.gear, compiled,
+            **options.compiling,
+        )  # fmt: skip
     except AtcError as error:
         if error.exit_code is not ExitCode.MODEL or error.diagnostics[0].code is BAD_OPTION:
             raise
@@ -129,7 +176,13 @@ def _estimated(done: Overview, options: OverviewOptions) -> Overview:
 
 def _compared(done: Overview, options: OverviewOptions) -> Overview:
     """Return it with its layers compared, or with the reason why they are not."""
+    compiling = {key: each for key, each in options.compiling.items() if key not in _STUBS_ONLY}
+    ranges = shapes_and_ranges(compiling.get("input_shape", ""))[1]
     first = done.compiled.description.soc if done.compiled is not None else _DEFAULT_SOC
+    try:
+        refuse_ranges(ranges, "a comparison runs one shape")
+    except AtcError as error:
+        return replace(done, not_compared=error.diagnostics)
     try:
         found = compare_model(
             done.model,
@@ -137,7 +190,7 @@ def _compared(done: Overview, options: OverviewOptions) -> Overview:
             targets=options.targets,
             histograms=True,
             **options.running,
-            **options.compiling,
+            **compiling,
         )
     except AtcError as error:
         if error.exit_code in {ExitCode.FILE, ExitCode.USAGE}:

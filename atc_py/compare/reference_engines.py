@@ -11,6 +11,7 @@ import numpy as np
 from atc_py.compare.node_order import nodes_within
 from atc_py.frontend.folding.evaluator_faults import FINITE, fault_of
 from atc_py.frontend.reading.history import history
+from atc_py.system.one_thread import granted_threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -50,7 +51,7 @@ def start_onnxruntime(
     Args:
         model: the nodes.
         writes: the results.
-        threads: threads within a node; 0 for as many as there are cores. Starting them takes far
+        threads: threads within a node; 0 for as many as this work may use. Starting them takes far
             longer than a small model does.
 
     Raises:
@@ -60,7 +61,7 @@ def start_onnxruntime(
 
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
-    options.intra_op_num_threads = threads
+    options.intra_op_num_threads = threads or granted_threads()
     # Threads that wait in a loop would take the cores from the device's kernels.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL

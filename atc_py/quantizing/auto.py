@@ -8,11 +8,12 @@ the least sum of relative errors of their results is taken.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from atc_py.calibration.ranges import CALIBRATORS
 from atc_py.calibration.scales import activation_scale
 from atc_py.quantizing.trial_model import form_errors
+from atc_py.results.step_gain import RangeTrial
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from atc_py.calibration.ranges import Range, RangeSettings
     from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
     from atc_py.quantizing.numbers import LayerNumbers
+    from atc_py.results.output_error import ErrorSums
 
     Feeds = Mapping[str, NDArray[Any]]
 
@@ -58,15 +60,15 @@ def with_best_ranges(
     tell("choose ranges")
     settings = found.settings.ranges
     histograms = {each.tensor: each.histogram for each in found.layers}
-    ranges = {
+    proposed = {
         tensor: _proposed(histogram, settings)
         for tensor, histogram in histograms.items()
         if histogram is not None
     }
     tried = {
-        each.name: [numbers.with_range(each.layer, one) for one in ranges[each.tensor]]
+        each.name: [numbers.with_range(each.layer, one) for one in proposed[each.tensor].ranges]
         for each in found.layers
-        if len(ranges.get(each.tensor, ())) > 1
+        if each.tensor in proposed and len(proposed[each.tensor].ranges) > 1
     }
     if not tried:
         return found
@@ -76,14 +78,29 @@ def with_best_ranges(
     ]
     forms = {name: [sets[at][name] for at in range(len(each))] for name, each in tried.items()}
     errors = form_errors(found, forms, feeds, found.settings.executor)
+    trials = _trials([each for each in found.layers if each.name in tried], proposed, errors)
+    best = {each.tensor: proposed[each.tensor].places[each.chosen] for each in trials}
+    layers = [_at(tried, each, best.get(each.tensor, 0)) for each in found.layers]
+    return found.with_layers(layers).having(trials=trials)
+
+
+def _trials(
+    layers: Sequence[CalibratedLayer],
+    proposed: Mapping[str, _Proposed],
+    errors: Mapping[str, Sequence[ErrorSums]],
+) -> list[RangeTrial]:
+    """Return the error of each calibrator's range at the results of a tensor's readers."""
     sums: dict[str, list[float]] = {}
-    for each in found.layers:
-        if each.name in tried:
-            own = [error.noise for error in errors[each.name]]
-            known = sums.setdefault(each.tensor, [0.0] * len(own))
-            sums[each.tensor] = [a + b for a, b in zip(known, own, strict=True)]
-    best = {tensor: each.index(min(each)) for tensor, each in sums.items()}
-    return found.with_layers([_at(tried, each, best.get(each.tensor, 0)) for each in found.layers])
+    for each in layers:
+        own = [error.noise for error in errors[each.name]]
+        known = sums.setdefault(each.tensor, [0.0] * len(own))
+        sums[each.tensor] = [a + b for a, b in zip(known, own, strict=True)]
+    found = []
+    for tensor, each_sum in sums.items():
+        by_name = {name: each_sum[at] for name, at in proposed[tensor].places.items()}
+        best = min(by_name, key=by_name.__getitem__)
+        found.append(RangeTrial(tensor, best, by_name))
+    return found
 
 
 def _at(
@@ -95,13 +112,28 @@ def _at(
     return tried[layer.name][min(at, len(tried[layer.name]) - 1)]
 
 
-def _proposed(histogram: Histogram, settings: RangeSettings) -> list[Range]:
-    """Return the ranges that calibrators choose, those of equal scales once."""
+class _Proposed(NamedTuple):
+    """The ranges that calibrators choose for a tensor.
+
+    Attributes:
+        ranges: those of equal scales once.
+        places: where the range of each calibrator is among them.
+    """
+
+    ranges: list[Range]
+    places: dict[str, int]
+
+
+def _proposed(histogram: Histogram, settings: RangeSettings) -> _Proposed:
+    """Return the ranges that calibrators choose."""
     found: dict[tuple[float, int], Range] = {}
+    places: dict[str, int] = {}
     for name in _AMONG:
         chosen = CALIBRATORS[name].range_of(histogram, settings)
         if not math.isfinite(chosen.high - chosen.low):
             continue
         scale = activation_scale(chosen, symmetric=settings.symmetric)
-        found.setdefault((scale.scale, scale.offset), chosen)
-    return list(found.values())
+        key = (scale.scale, scale.offset)
+        found.setdefault(key, chosen)
+        places[name] = list(found).index(key)
+    return _Proposed(list(found.values()), places)

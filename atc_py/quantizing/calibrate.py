@@ -15,6 +15,7 @@ from atc_py.quantizing.calibrated import Calibrated
 from atc_py.quantizing.checkpoint import Checkpoint, digest_of
 from atc_py.quantizing.numbers import LayerNumbers
 from atc_py.quantizing.observe import observe
+from atc_py.quantizing.original_places import in_original, original_places
 from atc_py.quantizing.prepare import prepare
 from atc_py.quantizing.sample_choice import chosen_samples
 from atc_py.quantizing.selection import skipped_layers
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from atc_py.quantizing.observe import Observed
-    from atc_py.quantizing.samples import Samples
     from atc_py.quantizing.settings import QuantizeSettings
+    from atc_py.running.samples import Samples
 
 __all__ = ["calibrate"]
 
@@ -54,6 +55,7 @@ def calibrate(
     with ExitStack() as stack:
         folder = stack.enter_context(work_folder())
         original = FloatModel(model)
+        stack.enter_context(original_places(original, folder))
         skipped = skipped_layers(original, settings)
         prepared = prepare(original, folder, samples, settings, skipped, on_stage)
         seen = _observed(prepared.model, skipped, samples, settings, on_stage)
@@ -65,7 +67,7 @@ def calibrate(
             prepared=prepared,
             layers=found,
             left={**skipped, **numbers.left},
-            warnings=tuple(numbers.warnings),
+            warnings=tuple(in_original(each, original, folder) for each in numbers.warnings),
             observed=seen,
             settings=settings,
             seconds=0.0,

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from atc_py.quantizing.observe import Observed
     from atc_py.quantizing.prepare import Prepared
     from atc_py.quantizing.settings import QuantizeSettings
+    from atc_py.results.step_gain import RangeTrial, StepGain
 
 __all__ = ["Calibrated", "CalibratedLayer"]
 
@@ -89,6 +90,8 @@ class Calibrated:
         warnings: what is odd about layers.
         observed: what the samples showed; None where the numbers come from a record.
         settings: the choices.
+        steps: what steps gained where that was judged.
+        trials: the ranges that were tried for tensors.
         seconds: time of the calibration.
         folder: a folder for temporary files; it is gone after `close`.
     """
@@ -111,6 +114,8 @@ class Calibrated:
         self.model = prepared.model
         self.left, self.warnings, self.observed = left, warnings, observed
         self.settings, self.seconds, self.folder = settings, seconds, folder
+        self.steps: tuple[StepGain, ...] = prepared.steps
+        self.trials: tuple[RangeTrial, ...] = ()
         self._resources = resources
         self._qdq_model: FloatModel | None = None
 
@@ -129,7 +134,13 @@ class Calibrated:
             resources=ExitStack(),
         )
         made._qdq_model = self._qdq_model
+        made.steps, made.trials = self.steps, self.trials
         return made
+
+    def having(self, *steps: StepGain, trials: Sequence[RangeTrial] = ()) -> Calibrated:
+        """Add what steps gained, and ranges that were tried; return this."""
+        self.steps, self.trials = (*self.steps, *steps), (*self.trials, *trials)
+        return self
 
     def leaving(self, reasons: Mapping[str, Words]) -> Calibrated:
         """Add layers that stay in floats, with the reasons; return this."""

@@ -11,6 +11,7 @@ import numpy as np
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_OPTION, NO_ONNXRUNTIME, REFERENCE_FAILED
 from atc_py.frontend.quantizing.watched import write_watched
+from atc_py.system.one_thread import granted_threads
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -100,6 +101,7 @@ class _Onnxruntime:
         write_watched(model, watched, made)
         options = onnxruntime.SessionOptions()
         options.log_severity_level = _ERRORS
+        options.intra_op_num_threads = granted_threads()
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         self._session: Any = None
         if made:

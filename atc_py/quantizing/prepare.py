@@ -19,7 +19,11 @@ from atc_py.quantizing.balancing import (
     balance_of_strength,
     chosen_balance,
 )
+from atc_py.quantizing.judged_balances import judged_balances
+from atc_py.quantizing.judging import JUDGED, JudgedSamples, judged_outputs
 from atc_py.quantizing.observe import run_samples
+from atc_py.quantizing.sample_choice import first_feeds
+from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -30,8 +34,9 @@ if TYPE_CHECKING:
 
     from atc_py.frontend.folding.graph import WorkGraph
     from atc_py.frontend.quantizing.balance_sites import BalanceSite
-    from atc_py.quantizing.samples import Feeds, Samples
     from atc_py.quantizing.settings import QuantizeSettings
+    from atc_py.results.step_gain import StepGain
+    from atc_py.running.samples import Feeds, Samples
 
 __all__ = ["FirstSamples", "Prepared", "prepare", "prepare_with_factors"]
 
@@ -46,11 +51,13 @@ class Prepared(msgspec.Struct, frozen=True, eq=False):
         model: the model.
         folded_norms: how many normalizations were folded.
         balances: the tensors whose channels were balanced.
+        steps: what kinds of balancing gained where that was judged.
     """
 
     model: FloatModel
     folded_norms: int
     balances: tuple[Balance, ...]
+    steps: tuple[StepGain, ...] = ()
 
 
 class FirstSamples:
@@ -104,18 +111,65 @@ def prepare(
     _refuse_strengths(model, asked, sites)
     if not sites:
         return Prepared(model, folded, ())
-    statistics = _statistics(model, sites, samples, settings, on_stage)
+    seen = JudgedSamples(judged_outputs(model))
+    statistics = _statistics(model, sites, samples, settings, on_stage, seen)
 
-    def choose(constants: LayerConstants, site: BalanceSite) -> Balance | None:
+    found = _candidates(model, statistics, asked)
+    named = [each for each in found if any(layer.name in asked for layer in each.site.readers)]
+    free = [each for each in found if each not in named]
+    if free:
+        _tell(on_stage, "judge balances")
+        seen.feeds = first_feeds(model, samples, JUDGED)
+    kept, steps = judged_balances(model, free, statistics, seen, settings, skipped)
+    return replace(_with_balances(model, folder, folded, (*named, *kept)), steps=steps)
+
+
+def _tell(on_stage: Callable[[str], None] | None, stage: str) -> None:
+    """Tell the progress."""
+    if on_stage is not None:
+        on_stage(stage)
+
+
+def _with_balances(
+    model: FloatModel, folder: Path, folded: int, balances: Sequence[Balance]
+) -> Prepared:
+    """Return the model with balances."""
+    by_tensor = {each.site.tensor: each for each in balances}
+    if not by_tensor:
+        return Prepared(model, folded, ())
+
+    def chosen(_constants: LayerConstants, site: BalanceSite) -> Balance | None:
+        known = by_tensor.get(site.tensor)
+        return None if known is None else replace(known, site=site)
+
+    return _balanced(model, folder, folded, chosen)
+
+
+def _candidates(
+    model: FloatModel,
+    statistics: Mapping[str, ChannelStatistics],
+    asked: Mapping[str, float],
+) -> list[Balance]:
+    """Return the balances that gain by their estimate, and those of strengths that are asked for.
+
+    Each is chosen after those before it were applied.
+    """
+    constants = LayerConstants(model.graph)
+    found: list[Balance] = []
+    for site in balance_sites(model.graph, model.found):
         own = statistics.get(site.tensor)
-        strengths = [asked[each.name] for each in site.readers if each.name in asked]
         if own is None:
-            return None
-        if strengths:
-            return balance_of_strength(constants, site, own, strengths[0])
-        return chosen_balance(constants, site, own)
-
-    return _balanced(model, folder, folded, choose)
+            continue
+        strengths = [asked[each.name] for each in site.readers if each.name in asked]
+        balance = (
+            balance_of_strength(constants, site, own, strengths[0])
+            if strengths
+            else chosen_balance(constants, site, own)
+        )
+        if balance is not None:
+            apply_factors(constants, site, balance.factors)
+            found.append(balance)
+    return found
 
 
 def _strengths(
@@ -188,7 +242,7 @@ def _with_folded_norms(
 
     path = folder / "prepared.onnx"
     original.write(path, fold)
-    return FloatModel(path), folded
+    return FloatModel(path, original), folded
 
 
 def _balanced(
@@ -213,7 +267,7 @@ def _balanced(
 
     balanced = folder / "balanced.onnx"
     model.write(balanced, balance, scaled)
-    return Prepared(FloatModel(balanced), folded, tuple(balances))
+    return Prepared(FloatModel(balanced, model), folded, tuple(balances))
 
 
 def _statistics(
@@ -222,14 +276,20 @@ def _statistics(
     samples: Samples,
     settings: QuantizeSettings,
     on_stage: Callable[[str], None] | None,
+    seen: JudgedSamples,
 ) -> dict[str, ChannelStatistics]:
-    """Return what the channels of each site's tensor hold in the first samples."""
+    """Return what the channels of each site's tensor hold in the first samples.
+
+    `seen` takes in the outputs.
+    """
     found = {site.tensor: ChannelStatistics(site.axis) for site in sites}
 
     def see(_position: int, _label: str, values: Mapping[str, NDArray[Any]]) -> None:
-        for name, array in values.items():
-            found[name].add(array)
+        for name, statistics in found.items():
+            statistics.add(values[name])
+        seen.see(values)
 
     first = FirstSamples(samples)
-    run_samples(model, [*found], first, settings.executor, see, stage="balance", on_stage=on_stage)
+    names = [*dict.fromkeys((*found, *seen.outputs))]
+    run_samples(model, names, first, settings.executor, see, stage="balance", on_stage=on_stage)
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -9,6 +10,8 @@ import numpy as np
 
 from atc_py.calibration.errors import decibels
 from atc_py.calibration.pieces import pieces_of
+from atc_py.calibration.scales import activation_scale
+from atc_py.calibration.value_range import ValueRange
 from atc_py.diag import Words
 from atc_py.quantizing.fall_back import cost_order, fall_back
 from atc_py.quantizing.sample_choice import chosen_samples
@@ -23,8 +26,8 @@ if TYPE_CHECKING:
     from atc_py.calibration.histogram import Histogram
     from atc_py.calibration.scales import ActivationScale
     from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
-    from atc_py.quantizing.samples import Samples
     from atc_py.results.output_error import ErrorSums
+    from atc_py.running.samples import Samples
 
 __all__ = ["ProofSettings", "proved"]
 
@@ -96,12 +99,14 @@ def _layer_cost(layer: CalibratedLayer, error: ErrorSums, ratios: Mapping[str, f
     """Return what a layer costs."""
     histogram = layer.histogram
     figures = error.figures()
+    snr = None if histogram is None else _data_snr(histogram, layer.activation)
     return LayerCost(
         name=layer.name,
-        data_snr=None if histogram is None else _data_snr(histogram, layer.activation),
+        data_snr=snr,
         clipped=None if histogram is None else _clipped(histogram, layer.activation),
         result=ErrorFigures(figures.cosine, figures.snr),
         outputs_snr=ratios.get(layer.name),
+        range_gain=None if histogram is None or snr is None else _range_gain(layer, histogram, snr),
         values=None if histogram is None else _shares(histogram),
     )
 
@@ -113,6 +118,15 @@ def _data_snr(histogram: Histogram, found: ActivationScale) -> float:
     cubes = pieces.ends**3 - pieces.starts**3
     signal = float(pieces.counts / (pieces.ends - pieces.starts) @ cubes) / 3
     return decibels(signal, noise)
+
+
+def _range_gain(layer: CalibratedLayer, histogram: Histogram, snr: float) -> float | None:
+    """Return the gain over the range from the lowest to the highest value; None for no number."""
+    widest = ValueRange(histogram.low, histogram.high)
+    symmetric = layer.activation.offset == 0 and histogram.low < 0
+    plain = activation_scale(widest, symmetric=symmetric)
+    gain = 0.0 if plain == layer.activation else snr - _data_snr(histogram, plain)
+    return gain if math.isfinite(gain) else None
 
 
 def _clipped(histogram: Histogram, found: ActivationScale) -> float:

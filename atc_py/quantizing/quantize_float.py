@@ -19,14 +19,16 @@ from atc_py.options.output_paths import rewritten_output
 from atc_py.pipeline.quantize import list_verdict
 from atc_py.quantizing.calibrate import calibrate
 from atc_py.quantizing.facts import balanced_tensors, layer_facts, node_outcomes
+from atc_py.quantizing.notes import notes_on_bodies, notes_on_steps
 from atc_py.quantizing.observe import ports_of_model
+from atc_py.quantizing.original_places import original_places
 from atc_py.quantizing.picture_samples import PictureSamples
 from atc_py.quantizing.prove import ProofSettings, proved
 from atc_py.quantizing.recorded import calibrated_by_record, write_record
-from atc_py.quantizing.samples import ArraySamples, RandomSamples, open_samples
 from atc_py.quantizing.settings import QuantizeSettings
 from atc_py.results.float_quantization import FloatQuantization
 from atc_py.results.quantization import Quantization
+from atc_py.running.samples import ArraySamples, RandomSamples, open_samples
 from atc_py.spec import specifications
 from atc_py.system.atomic_files import put_in_place
 from atc_py.system.structs import replace
@@ -42,9 +44,9 @@ if TYPE_CHECKING:
     from atc_py.diag import AtcError
     from atc_py.frontend.rewriting.qdq.rewriting import Rewritten
     from atc_py.quantizing.calibrated import Calibrated
-    from atc_py.quantizing.samples import Samples
     from atc_py.results.quantization_proof import FallBack, QuantizationProof
     from atc_py.running.model import Port
+    from atc_py.running.samples import Samples
     from atc_py.tensor.shapes import Shape
 
 __all__ = ["BOTH", "FloatRequest", "quantize_float"]
@@ -114,8 +116,15 @@ def quantize_float(
             seconds=found.seconds,
             folded_norms=found.prepared.folded_norms,
             balanced=balanced_tensors(found),
+            steps=found.steps,
+            ranges=found.trials,
             record=request.record,
-            warnings=(*sink.diagnostics, *found.warnings),
+            warnings=(
+                *sink.diagnostics,
+                *found.warnings,
+                *notes_on_steps(found.steps),
+                *notes_on_bodies(found.original.graph),
+            ),
             proof=proof,
         )
 
@@ -137,11 +146,17 @@ def _calibrated(
                 "a target needs samples on which the outputs are compared",
                 help="give --data beside --target",
             )
-        with calibrated_by_record(model, request.record, request.settings) as found:
+        with (
+            calibrated_by_record(model, request.record, request.settings) as found,
+            original_places(found.original, found.folder),
+        ):
             yield found, 0, None
         return
     samples = _samples(FloatModel(model), request, sink)
-    with calibrate(model, samples, request.settings, tell) as found:
+    with (
+        calibrate(model, samples, request.settings, tell) as found,
+        original_places(found.original, found.folder),
+    ):
         if not wanted.samples:
             yield found, samples.count, None
             return

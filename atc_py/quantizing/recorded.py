@@ -22,6 +22,7 @@ from atc_py.diag.codes import BAD_QUANT_RECORD, QUANT_FIELD_NOT_MODELED
 from atc_py.frontend.quantizing.balance_sites import input_channels
 from atc_py.frontend.quantizing.float_model import FloatModel
 from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
+from atc_py.quantizing.original_places import original_places
 from atc_py.quantizing.prepare import prepare_with_factors
 from atc_py.quantizing.selection import skipped_layers
 from atc_py.quantizing.weights import layer_weights, weight_codes, weight_numbers
@@ -89,6 +90,7 @@ def calibrated_by_record(model: Path, record: Path, settings: QuantizeSettings) 
     with ExitStack() as stack:
         folder = stack.enter_context(work_folder())
         original = FloatModel(model)
+        stack.enter_context(original_places(original, folder))
         skipped = skipped_layers(original, settings)
         known = {each.name: _channels(each) for each in original.found.layers}
         check_record(records, known, str(record))

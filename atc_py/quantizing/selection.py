@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from atc_py.diag import Place, Words
 from atc_py.diag.codes import NO_FLOAT_LAYERS, NOT_IN_MODEL
 from atc_py.diag.suggestions import nearest_of_many
+from atc_py.frontend.quantizing.bodies import layers_in_bodies
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -151,4 +152,7 @@ def _counted(model: FloatModel) -> dict[str, int]:
     found: dict[str, int] = {}
     for _, reason in model.found.left:
         found[reason.en] = found.get(reason.en, 0) + 1
+    for node, counts in layers_in_bodies(model.graph):
+        reason_in = f"it is in a graph of {node.op_type}"
+        found[reason_in] = found.get(reason_in, 0) + sum(counts.values())
     return found

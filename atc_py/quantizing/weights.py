@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.calibration.biases import scales_that_hold_bias
+from atc_py.calibration.scales import EPSILON
 from atc_py.calibration.weights import quantized_weights, weight_scales
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from atc_py.frontend.quantizing.layers import FloatLayer
 
 __all__ = ["layer_bias", "layer_weights", "weight_codes", "weight_numbers"]
+
+_MOST_CODE = 127
 
 _LARGEST_PRODUCT = 128 * 128
 """Of two codes; that many of them, times the taps, the sum of a channel may take beside the bias."""
@@ -66,6 +69,7 @@ def weight_numbers(
     weights = layer_weights(graph, layer)
     place = layer.node.place.with_field(f"weights {layer.weight}")
     scales = weight_scales(weights, layer.axis if per_channel else None, method, place)
+    scales = _least_scales(weights, layer.axis, scales)
     bias = layer_bias(graph, layer)
     if bias is not None:
         per_scale = np.abs(bias).reshape(-1, scales.size).max(axis=0)
@@ -75,6 +79,19 @@ def weight_numbers(
         scales = np.where(per_scale > 0, held, scales)
     scales = scales if per_channel else scales.reshape(())
     return scales, weight_codes(weights, layer, scales)
+
+
+def _least_scales(
+    weights: NDArray[np.float32], axis: int, scales: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Return scales of which none is 1 because a channel's weights are too small for one.
+
+    With the least scale they keep some codes, with 1 they would all be 0.
+    """
+    others = tuple(at for at in range(weights.ndim) if at != axis)
+    peaks = np.abs(weights).max(axis=others if scales.size > 1 else None, initial=0)
+    small = (peaks > 0) & (peaks < _MOST_CODE * EPSILON)
+    return np.where(small.reshape(scales.shape), np.float32(EPSILON), scales)
 
 
 def weight_codes(

@@ -6,10 +6,13 @@ from atc_py.report.escape import clipped
 from atc_py.report.wrapping import columns
 from atc_py.system.structs import Result
 
-__all__ = ["Table", "format_bytes", "format_seconds", "plain_lines"]
+__all__ = ["Table", "format_bytes", "format_seconds", "narrowed", "plain_lines"]
 
 _MOST = 400
 """Characters of a cell: each row is as wide as the widest."""
+
+_LEAST, _LEFT_OUT = 12, "..."
+"""Characters to which a terminal's table shortens texts at most, and what is in their middle."""
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 _STEP = 1024
@@ -53,6 +56,51 @@ def plain_lines(table: Table) -> list[str]:
         ]
         lines.append(("  " + "  ".join(padded)).rstrip())
     return lines
+
+
+def narrowed(table: Table, width: int, between: int) -> Table:
+    """Return a table whose texts are shortened in the middle until it is `width` columns wide.
+
+    Columns that are aligned to the right have numbers, and stay. No text becomes shorter than
+    _LEAST characters.
+
+    Args:
+        table: the table.
+        width: columns of the terminal.
+        between: blanks and lines beside each column.
+    """
+    headings = table.headings()
+    cells = [tuple(name for name, _ in headings), *table.rows]
+    widths = [max(columns(row[i]) for row in cells) for i in range(len(headings))]
+    texts = [i for i, (_, right) in enumerate(headings) if not right]
+    over = sum(widths) + between * len(widths) - width
+    while over > 0 and texts:
+        widest = max(texts, key=lambda i: widths[i])
+        if widths[widest] <= _LEAST:
+            break
+        widths[widest] -= 1
+        over -= 1
+    rows = tuple(
+        tuple(
+            cell if right else _shortened(cell, most)
+            for cell, most, (_, right) in zip(row, widths, headings, strict=True)
+        )
+        for row in table.rows
+    )
+    return Table(table.title, table.columns, rows)
+
+
+def _shortened(text: str, most: int) -> str:
+    """Return a text of at most that many terminal columns, its middle left out."""
+    if columns(text) <= most:
+        return text
+    kept = most - len(_LEFT_OUT)
+    head, tail = text[: kept - kept // 2], text[-(kept // 2) :]
+    while columns(head) > kept - kept // 2:
+        head = head[:-1]
+    while columns(tail) > kept // 2:
+        tail = tail[1:]
+    return head + _LEFT_OUT + tail
 
 
 def _padding(cell: str, width: int) -> str:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from atc_py.diag import Diagnostic, Words
     from atc_py.results.quantization import Quantization
     from atc_py.results.quantization_proof import QuantizationProof
+    from atc_py.results.step_gain import RangeTrial, StepGain
 
 __all__ = ["BalancedTensor", "FloatQuantization", "QuantizedLayerFacts"]
 
@@ -86,6 +87,8 @@ class FloatQuantization(msgspec.Struct, frozen=True):
         layers: its layers, producers first.
         folded_norms: how many BatchNormalization were folded.
         balanced: the tensors whose channels were balanced.
+        steps: what steps gained at the model's outputs, where that was judged.
+        ranges: the ranges that were tried for tensors, with the calibrator `auto`.
         samples: how many samples it was run on; 0 where a record was read.
         executor: the engine that ran them: `ort` or `sim`; "" where a record was read.
         calibrator: name of the calibrator; "" where a record was read.
@@ -104,6 +107,8 @@ class FloatQuantization(msgspec.Struct, frozen=True):
     seconds: float
     folded_norms: int = 0
     balanced: tuple[BalancedTensor, ...] = ()
+    steps: tuple[StepGain, ...] = ()
+    ranges: tuple[RangeTrial, ...] = ()
     record: Path | None = None
     warnings: tuple[Diagnostic, ...] = ()
     proof: QuantizationProof | None = None
@@ -121,6 +126,8 @@ class FloatQuantization(msgspec.Struct, frozen=True):
             },
             "folded_norms": self.folded_norms,
             "balanced": [each.as_json() for each in self.balanced],
+            "steps": [each.as_json() for each in self.steps],
+            "ranges": [each.as_json() for each in self.ranges],
             "record": None if self.record is None else str(self.record),
             "layers": [each.as_json() for each in self.layers],
             "proof": None if self.proof is None else self.proof.as_json(),

@@ -35,6 +35,11 @@ class MissLike(Protocol):
         """Nodes of the pattern that were there."""
         ...
 
+    @property
+    def anchor(self) -> str:
+        """The target node that the pattern begins at; empty for `node` itself."""
+        ...
+
 
 class RecordLike(Protocol):
     """Record of one pass."""
@@ -93,5 +98,6 @@ def _effect_json(effect: FusionEffect) -> dict[str, object]:
             "node": miss.node,
             "from": list(miss.origins),
             "depth": miss.depth,
+            "anchor": miss.anchor or miss.node,
         }
     return found

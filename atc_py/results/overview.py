@@ -34,6 +34,8 @@ class Overview:
         refusals: why it was not compiled, beside the findings of the check.
         not_compared: why there is no comparison though one was asked for.
         missed: the outputs that miss their targets.
+        gear: numbers of the gear that it is about, as options spell them; empty without gears.
+        shape: dims of the inputs in that gear, as --input-shape takes them.
     """
 
     model: Path
@@ -46,3 +48,5 @@ class Overview:
     refusals: tuple[Diagnostic, ...] = ()
     not_compared: tuple[Diagnostic, ...] = ()
     missed: tuple[Diagnostic, ...] = ()
+    gear: str = ""
+    shape: str = ""

@@ -39,6 +39,8 @@ class LayerCost(Result, frozen=True):
         result: the error of its result, for data as in floats.
         outputs_snr: the least of the model's outputs with this layer alone on int8, in dB; None
             where that was not measured.
+        range_gain: by how much the chosen range lowers the noise of its data, over that of the lowest
+            and highest value, by the histogram in dB; None as for `data_snr`.
         values: the values of its data; None where they come from a record.
     """
 
@@ -47,6 +49,7 @@ class LayerCost(Result, frozen=True):
     clipped: float | None
     result: ErrorFigures
     outputs_snr: float | None = None
+    range_gain: float | None = None
     values: ValueShares | None = None
 
     def as_json(self) -> dict[str, object]:
@@ -57,6 +60,7 @@ class LayerCost(Result, frozen=True):
             "clipped": self.clipped,
             "result": self.result.as_json(),
             "outputs_snr": self.outputs_snr,
+            "range_gain": self.range_gain,
             "histogram": None if self.values is None else self.values.as_json(),
         }
 

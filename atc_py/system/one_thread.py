@@ -1,13 +1,50 @@
-"""numpy with one thread of BLAS, for commands that read and write models and run none."""
+"""How many threads work may use: as many as there are cores, or one where others have the rest.
+
+The number also decides how sums are cut, and so their last bits: work that must give the same bytes
+in any number of processes has one thread in each.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
 
-__all__ = ["import_numpy"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["granted_threads", "import_numpy", "limited_threads", "usable_cores"]
 
 _THREADS = "OPENBLAS_NUM_THREADS"
+
+_given: ContextVar[int | None] = ContextVar("threads", default=None)
+
+
+def usable_cores() -> int:
+    """Return the cores that this process may use, or what `limited_threads` says."""
+    given = granted_threads()
+    if given:
+        return given
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def granted_threads() -> int:
+    """Return what `limited_threads` says; 0 outside of it, which libraries read as their choice."""
+    return _given.get() or 0
+
+
+@contextmanager
+def limited_threads(count: int) -> Iterator[None]:
+    """Let what begins in the block use so many threads."""
+    token = _given.set(count)
+    try:
+        yield
+    finally:
+        _given.reset(token)
 
 
 def import_numpy() -> None:

@@ -6,14 +6,9 @@ import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import onnx
 import pytest
 
-from atc_py.compare.overview import OverviewOptions, overview_of
-from atc_py.report.overview.html_page import overview_html
-from tests.bench.models import randomised_light
-from tests.bench.sized_networks import SIZED_NETWORKS
-from tests.browser.networks import hostile_network, quantized_network, refused_network
+from tests.browser.pages import PAGES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,14 +16,6 @@ if TYPE_CHECKING:
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking"]
-
-NETWORKS: dict[str, Callable[[], onnx.ModelProto]] = {
-    "resnet50": lambda: randomised_light("resnet50"),
-    "swin_t": SIZED_NETWORKS["swin_t"],
-    "quantized": quantized_network,
-    "refused": refused_network,
-    "hostile": hostile_network,
-}
 
 
 @pytest.fixture(scope="session")
@@ -39,13 +26,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     def made(name: str) -> Path:
         page = folder / f"{name}.html"
         if not page.exists():
-            model = folder / f"{name}.onnx"
-            onnx.save(NETWORKS[name](), model)
-            options = OverviewOptions(
-                socs=("Ascend310P3", "Ascend910B4") if name == "resnet50" else (),
-                running={"device": "ort"},
-            )
-            page.write_text(overview_html(overview_of(model, options)), encoding="utf-8")
+            page.write_text(PAGES[name](folder), encoding="utf-8")
         return page
 
     return made
@@ -80,8 +61,17 @@ def show(browser: Any, pages: Callable[[str], Path]) -> Iterator[Callable[..., O
     """Return what opens the page of a network at a width, and waits for its graph."""
     contexts = []
 
-    def opened(name: str, width: int = 1280, fragment: str = "", theme: str = "light") -> Opened:
-        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)
+    def opened(
+        name: str,
+        width: int = 1280,
+        fragment: str = "",
+        theme: str = "light",
+        *,
+        touch: bool = False,
+    ) -> Opened:
+        context = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=theme, has_touch=touch
+        )
         contexts.append(context)
         page = context.new_page()
         console: list[str] = []

@@ -8,7 +8,13 @@ from onnx import TensorProto, helper, numpy_helper
 
 from tests.bench.models import randomised_light
 
-__all__ = ["HOSTILE", "hostile_network", "quantized_network", "refused_network"]
+__all__ = [
+    "HOSTILE",
+    "failing_network",
+    "hostile_network",
+    "quantized_network",
+    "refused_network",
+]
 
 HOSTILE = ("</script><script>alert(1)</script>", "\u202eevil\u2066<img src=x>", "x" * 10_000)
 """Names that must stay text."""
@@ -77,3 +83,22 @@ def hostile_network() -> onnx.ModelProto:
         for op, start, end, name in zip(ops, values, values[1:], (*HOSTILE, "last"), strict=False)
     ]
     return _built(nodes, {})
+
+
+def failing_network() -> onnx.ModelProto:
+    """Return layers whose sums float16 cannot hold, so that both outputs fail, one after the other."""
+    random = np.random.default_rng(1)
+    weights = {
+        "w0": (random.standard_normal((8, 8, 3, 3)) * 1e3).astype(np.float32),
+        "w1": (random.standard_normal((8, 8, 3, 3)) * 1e3).astype(np.float32),
+    }
+    nodes = [
+        helper.make_node("Conv", ["x", "w0"], ["a"], "/block0/conv", pads=[1] * 4),
+        helper.make_node("Relu", ["a"], ["b"], "/block0/relu"),
+        helper.make_node("Conv", ["b", "w1"], ["c"], "/block1/conv", pads=[1] * 4),
+        helper.make_node("Sigmoid", ["c"], ["d"], "/block1/gate"),
+        helper.make_node("Mul", ["c", "d"], ["y"], "/block1/mul"),
+    ]
+    model = _built(nodes, weights)
+    model.graph.output.append(helper.make_tensor_value_info("c", _FLOAT, [1, 8, 16, 16]))
+    return model

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 F16 = DType.FLOAT16
 
-SHARE = 2
+SHARE = 3
 """Of the cases of a test that builds kernels, one in so many is tried always; `make kernels` tries the rest."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave half of the cases of a family's test to the sweep."""
+    """Leave two thirds of the cases of a family's test to the sweep."""
     mark_others(with_parameters(items), Path(__file__).parent / "families", SHARE)
 
 

@@ -56,6 +56,12 @@ def transposed(net: FloatSketch) -> str:
     return net.add("ConvTranspose", [x, weights, net.weight("b", 7)], "y", strides=[2, 2])
 
 
+def transposed_in_groups(net: FloatSketch) -> str:
+    x = net.input("x", [1, 36, 6, 6])
+    weights = net.weight("w", 36, 7, 3, 3)
+    return net.add("ConvTranspose", [x, weights, net.weight("b", 14)], "y", strides=[2, 2], group=2)
+
+
 def product(net: FloatSketch) -> str:
     return net.add("MatMul", [net.input("x", [2, 5, 24]), net.weight("w", 24, 7)], "y")
 
@@ -75,6 +81,7 @@ KINDS: dict[str, tuple[Callable[[FloatSketch], str], tuple[int, ...]]] = {
     "grouped": (grouped, (1, 36, 8, 8)),
     "strided": (strided, (1, 20, 9, 9)),
     "transposed": (transposed, (1, 20, 6, 6)),
+    "transposed_in_groups": (transposed_in_groups, (1, 36, 6, 6)),
     "product": (product, (2, 5, 24)),
     "product_of_square": (product_of_square, (2, 7, 24)),
     "gemm": (gemm, (4, 24)),
@@ -101,21 +108,20 @@ def test_layer_on_the_simulator_is_that_of_onnxruntime(tmp_path: Path, name: str
 
 
 def test_layer_without_a_deploy_form_stays_in_floats_there(tmp_path: Path) -> None:
+    """The product of its scales is beyond what AscendDequant holds."""
     net = FloatSketch()
     x = net.input("x", [1, 20, 6, 6])
-    weights = [net.weight("w", 20, 7, 2, 2), net.weight("b", 14)]
-    x = net.add("ConvTranspose", [x, *weights], "c", strides=[2, 2], group=2)
-    net.add("Conv", [x, net.weight("v", 3, 14, 1, 1)], "y")
+    small = net.add("Mul", [x, net.const("k", np.array(4.5e-6, np.float32))], "s")
+    c = net.add("Conv", [small, net.weight("w", 8, 20, 1, 1, scale=7e-6)], "c")
+    c = net.add("Mul", [c, net.const("m", np.array(3e10, np.float32))], "large")
+    net.add("Conv", [c, net.weight("v", 3, 8, 1, 1)], "y")
     model, samples = net.save(tmp_path / "n.onnx", "y"), samples_of(3, 1, 20, 6, 6)
     done = atc_py.quantize(model, tmp_path / "out.onnx", data=samples, format="both", measure=0)
     deploy, qdq = done.written
     assert (deploy.integer_layers, qdq.integer_layers) == (1, 2)
     assert deploy.nodes[0].reason is not None
     kinds = [node.op_type for node in onnx.load(tmp_path / "out.onnx").graph.node]
-    assert kinds == ["ConvTranspose", "AscendQuant", "Conv", "AscendDequant"]
-    expected = run_ort(model, samples[0])[0]
-    assert relative_error(run_sim(tmp_path / "out.onnx", samples[0])[0], expected) < 0.02
-    assert relative_error(run_ort(tmp_path / "out.qdq.onnx", samples[0])[0], expected) < 0.03
+    assert kinds == ["Mul", "Conv", "Mul", "AscendQuant", "Conv", "AscendDequant"]
 
 
 def test_movement_and_concatenation_between_layers_run_on_int8(tmp_path: Path) -> None:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import signal
+import subprocess
+import sys
+import tracemalloc
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -11,13 +16,13 @@ import atc_py
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_HISTOGRAM, SAMPLE_NOT_FINITE
 from atc_py.quantizing.calibrate import calibrate
-from atc_py.quantizing.samples import ArraySamples
+from atc_py.quantizing.observe import _progress
 from atc_py.quantizing.settings import QuantizeSettings
-from tests.quantizing.float_networks import conv_network, samples_of
+from atc_py.running.samples import ArraySamples
+from tests.quantizing.float_networks import FloatSketch, conv_network, samples_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from tests.quantizing.float_networks import Array
 
@@ -116,3 +121,87 @@ def test_interrupt_leaves_nothing(tmp_path: Path, stage: str) -> None:
             on_stage=stop,
         )
     assert [each.name for each in tmp_path.iterdir()] == ["n.onnx"]
+
+
+KILLED = """
+import os, signal, sys
+import numpy as np
+import atc_py
+from atc_py.quantizing import checkpoint
+
+checkpoint._PACE = 0.0
+stage = sys.argv[4]
+
+def stop(text):
+    if text.startswith(stage):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+atc_py.quantize(
+    sys.argv[1], sys.argv[2], data=["s.npz"], resume=sys.argv[3], record="record.txt", on_stage=stop
+)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no signal kills at once")
+@pytest.mark.parametrize("stage", ["calibrate: sample 5 of 6", "correct biases", "write ascend"])
+def test_killed_process_resumes_to_the_same_bytes(
+    tmp_path: Path, stage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    model = conv_network(tmp_path / "n.onnx")
+    samples = np.concatenate([each["x"] for each in samples_of(6, 1, 3, 16, 16)])
+    np.savez("s.npz", x=samples)
+    command = [sys.executable, "-c", KILLED, str(model), "out.onnx", "kept.bin", stage]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert not (tmp_path / "out.onnx").exists()
+    assert not (tmp_path / "record.txt").exists()
+    seen: list[str] = []
+    choice: dict[str, Any] = {"data": ["s.npz"], "resume": "kept.bin", "record": "record.txt"}
+    atc_py.quantize(model, "out.onnx", **choice, on_stage=seen.append)
+    left = [each.partition(",")[0] for each in seen if each.startswith("calibrate")]
+    assert left == [f"calibrate: sample {at} of 6" for at in (5, 6) if stage.startswith("calib")]
+    found = [Path(name).read_bytes() for name in ("out.onnx", "record.txt")]
+    Path("kept.bin").unlink()
+    atc_py.quantize(model, "out.onnx", **choice)
+    assert [Path(name).read_bytes() for name in ("out.onnx", "record.txt")] == found
+
+
+def test_progress_has_share_and_time_left() -> None:
+    assert _progress("calibrate", 0, 200, 0, 0.0) == "calibrate: sample 1 of 200, 0 %"
+    assert _progress("calibrate", 50, 200, 50, 5.0) == (
+        "calibrate: sample 51 of 200, 25 %, 15 s left"
+    )
+    assert _progress("calibrate", 50, 200, 10, 60.0) == (
+        "calibrate: sample 51 of 200, 25 %, 15 min left"
+    )
+
+
+class Drawn:
+    """Samples that are drawn when they are read."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def __iter__(self) -> Iterator[tuple[str, dict[str, Array]]]:
+        for position in range(self.count):
+            generator = np.random.default_rng(position)
+            x = generator.standard_normal((1, 3, 64, 64)).astype(np.float32)
+            yield f"sample {position}", {"x": x}
+
+
+def test_memory_does_not_grow_with_the_number_of_samples(tmp_path: Path) -> None:
+    net = FloatSketch()
+    x = net.add("Conv", [net.input("x", [1, 3, 64, 64]), net.weight("w", 24, 3, 3, 3)], "c")
+    x = net.add("Relu", [x], "r")
+    net.add("Conv", [x, net.weight("v", 4, 24, 1, 1)], "y")
+    model = net.save(tmp_path / "n.onnx", "y")
+    peaks = []
+    for count in (140, 140, 420):  # from 128 on as many samples choose factors and biases
+        tracemalloc.start()
+        try:
+            calibrate(model, Drawn(count), QuantizeSettings()).close()
+            peaks.append(tracemalloc.get_traced_memory()[1])
+        finally:
+            tracemalloc.stop()
+    assert peaks[2] < peaks[1] + (256 << 10)  # a sample with what is watched has 400 KiB

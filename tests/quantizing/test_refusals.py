@@ -23,7 +23,13 @@ from atc_py.diag.codes import (
     VALUES_NOT_FINITE,
     ZERO_CHANNEL,
 )
-from tests.quantizing.float_networks import FloatSketch, conv_network, run_ort, samples_of
+from tests.quantizing.float_networks import (
+    FloatSketch,
+    conv_network,
+    relative_error,
+    run_ort,
+    samples_of,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,6 +65,24 @@ def test_constant_samples(tmp_path: Path) -> None:
     assert refused(model, samples) == [CONSTANT_TENSOR]
 
 
+@pytest.mark.parametrize("normed", [False, True])
+def test_place_is_in_the_model_that_was_given(tmp_path: Path, *, normed: bool) -> None:
+    net = FloatSketch()
+    x = net.add("Conv", [net.input("x", [1, 3, 8, 8]), net.weight("w", 4, 3, 1, 1)], "c")
+    if normed:
+        numbers = [net.const(name, np.ones(4, np.float32)) for name in ("g", "b", "m", "v")]
+        x = net.add("BatchNormalization", [x, *numbers], "n")
+    x = net.add("Sub", [x, net.const("far", np.array(1e3, np.float32))], "s")
+    x = net.add("Relu", [x], "dead")
+    net.add("Conv", [x, net.weight("w2", 3, 4, 1, 1)], "y")
+    model = net.save(tmp_path / "n.onnx", "y")
+    with pytest.raises(AtcError) as found:
+        atc_py.quantize(model, tmp_path / "out.onnx", data=samples_of(2, 1, 3, 8, 8))
+    place = found.value.diagnostics[0].place
+    assert place is not None
+    assert (place.file, place.node, place.node_name) == (str(model), 3 + normed, "y_Conv")
+
+
 def test_constant_inner_tensor_is_left_by_skip(tmp_path: Path) -> None:
     net = FloatSketch()
     x = net.add("MatMul", [net.input("x", [4, 8]), net.weight("w1", 8, 8)], "h")
@@ -78,6 +102,18 @@ def test_layer_that_never_sees_data(tmp_path: Path) -> None:
     x = net.add("Slice", [x, starts, ends], "rest")
     net.add("MatMul", [x, net.weight("w", 8, 3)], "y")
     assert refused(net.save(tmp_path / "n.onnx", "y"), samples_of(2, 4, 8)) == [NO_VALUES]
+
+
+def test_finding_names_the_node_in_the_model_of_the_user(tmp_path: Path) -> None:
+    model = conv_network(tmp_path / "n.onnx")
+    samples = [{"x": np.full((1, 3, 16, 16), 0.5, np.float32)}] * 2
+    with pytest.raises(AtcError) as found:
+        atc_py.quantize(model, tmp_path / "out.onnx", data=samples)
+    (place,) = (each.place for each in found.value.diagnostics)
+    assert place is not None
+    assert place.file == str(model)
+    assert place.node is not None
+    assert onnx.load(model).graph.node[place.node].name == place.node_name
 
 
 def test_scale_that_no_operator_has(tmp_path: Path) -> None:
@@ -153,6 +189,16 @@ def test_channels_without_weights_are_exact(tmp_path: Path) -> None:
     done = atc_py.quantize(model, tmp_path / "out.onnx", data=samples, format="qdq")
     assert [each.code for each in done.warnings] == [ZERO_CHANNEL]
     assert not run_ort(tmp_path / "out.onnx", samples[0])[0][:, 1].any()
+
+
+def test_channels_with_small_weights_keep_codes(tmp_path: Path) -> None:
+    """A step below 2^-23 becomes 2^-23, not 1: with 1 the channel would be 0."""
+    weights = matrix(8, 3)
+    weights[:, 1] *= 2e-6
+    model, samples = single(tmp_path / "n.onnx", weights), samples_of(2, 4, 8)
+    atc_py.quantize(model, tmp_path / "out.onnx", data=samples, format="qdq")
+    found, wanted = (run_ort(tmp_path / name, samples[0])[0] for name in ("out.onnx", "n.onnx"))
+    assert relative_error(found[:, 1], wanted[:, 1]) < 0.1
 
 
 def test_data_too_small_for_a_scale_stay_in_floats(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from tests.trained.models import TRAINED
+from tests.trained.wheels import fetch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -160,3 +161,7 @@ def read_text(scores: Array, alphabet: Sequence[str]) -> str:
 def same_share(found: Sequence[str], wanted: Sequence[str]) -> float:
     """Return the share of lines that are read the same."""
     return float(np.mean([ours == theirs for ours, theirs in zip(found, wanted, strict=True)]))
+
+
+if __name__ == "__main__" and not fetch(READER.wheel):
+    raise SystemExit(f"cannot be downloaded: {READER.wheel.file}")

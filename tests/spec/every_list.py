@@ -38,6 +38,11 @@ def library_of(spec: OpSpec) -> Library:
     return library(list_of(spec))
 
 
+def name_of(spec: OpSpec) -> str:
+    """Return the list and the operator that a specification is of."""
+    return f"{list_of(spec)}-{spec.op}"
+
+
 def parameters(specs: Iterable[OpSpec]) -> list[Any]:
     """Return specifications as parameters whose ids say list and operator."""
-    return [pytest.param(spec, id=f"{list_of(spec)}-{spec.op}") for spec in specs]
+    return [pytest.param(spec, id=name_of(spec)) for spec in specs]

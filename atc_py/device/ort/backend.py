@@ -13,6 +13,7 @@ from atc_py.diag.codes import DEVICE_FAILED, DEVICE_MEMORY, NO_ONNXRUNTIME
 from atc_py.export.elements import element_type, held_dtype
 from atc_py.export.model import emulate
 from atc_py.export.writing import LEAST_EXTERNAL, model_bytes
+from atc_py.system.one_thread import granted_threads
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
 
@@ -143,6 +144,7 @@ class OrtModel:
         ort = self._ort
         options = ort.SessionOptions()
         options.log_severity_level = _ERRORS
+        options.intra_op_num_threads = granted_threads()
         names: list[str] = []
         for each in emulated.initializers:
             if element_count(each.shape) * each.dtype.itemsize >= LEAST_EXTERNAL:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import operator
 import re
 from pathlib import Path
 
@@ -14,6 +15,8 @@ __all__ = ["both", "catalog", "chinese"]
 _PLACE = re.compile(r"\{(\d+)\}")
 _OWN_LETTERS = 8
 """Letters that a template must have of its own to be looked for inside another's values."""
+_MOST_PARTS = 8
+"""Parts of a text that are looked for one by one."""
 
 
 @functools.cache
@@ -50,6 +53,9 @@ def _translated(text: str, letters: int) -> str:
     exact = catalog().get(text)
     if exact is not None:
         return exact
+    joined = _translated_parts(text, letters)
+    if joined is not None:
+        return joined
     for own, pieces, translation in _templates():
         if own < letters:
             break
@@ -57,6 +63,15 @@ def _translated(text: str, letters: int) -> str:
         if values is not None:
             return _filled(translation, values)
     return text
+
+
+def _translated_parts(text: str, letters: int) -> str | None:
+    """Return the Chinese of reasons that are joined by `; `; None if one of them has none."""
+    parts = text.split("; ")
+    if len(parts) == 1 or len(parts) > _MOST_PARTS:
+        return None
+    found = [_translated(part, letters) for part in parts]
+    return None if any(map(operator.eq, found, parts)) else "；".join(found)
 
 
 def _filled(translation: str, values: list[str]) -> str:

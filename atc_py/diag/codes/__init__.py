@@ -12,6 +12,7 @@ from atc_py.diag.codes.calibration import *
 from atc_py.diag.codes.device import *
 from atc_py.diag.codes.files import *
 from atc_py.diag.codes.internal import *
+from atc_py.diag.codes.jobs import *
 from atc_py.diag.codes.offline import *
 from atc_py.diag.codes.passes import *
 from atc_py.diag.codes.programs import *

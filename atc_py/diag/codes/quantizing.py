@@ -9,11 +9,13 @@ __all__ = [
     "ALREADY_QUANTIZED",
     "BAD_SAMPLE",
     "CONSTANT_TENSOR",
+    "LAYERS_IN_BODIES",
     "LAYER_LEFT_FLOAT",
     "NO_FLOAT_LAYERS",
     "NO_SAMPLES",
     "RANDOM_SAMPLES",
     "SAMPLE_NOT_FINITE",
+    "STEP_LEFT_OUT",
     "ZERO_CHANNEL",
 ]
 
@@ -88,4 +90,23 @@ LAYER_LEFT_FLOAT = add_code(
     "A layer that has an int8 form is left in floats, because its numbers have none.",
     "The message says which number; other samples or another calibrator may change it.",
     Severity.WARNING,
+)
+STEP_LEFT_OUT = add_code(
+    3045,
+    "step-left-out",
+    ExitCode.DONE,
+    "A step that is to lower the error of int8, such as corrected biases, makes the outputs of the "
+    "samples worse. It is left out, or done for a part of the layers.",
+    "Nothing needs to be done; the report has the gain with all layers and with those that are kept.",
+    Severity.NOTE,
+)
+LAYERS_IN_BODIES = add_code(
+    3046,
+    "layers-in-bodies",
+    ExitCode.DONE,
+    "Layers in the branches of If or in the body of Loop or Scan stay in floats: only values of the main graph "
+    "are watched while the samples are run.",
+    "Where the condition of an If is known, export the model with it as a constant: its branch is then "
+    "part of the main graph.",
+    Severity.NOTE,
 )

@@ -34,6 +34,7 @@ __all__ = [
     "balance_sites",
     "input_channels",
     "input_weights",
+    "over_inputs",
     "scaled_values",
 ]
 
@@ -127,7 +128,7 @@ def apply_factors(
     for layer in site.readers:
         weights = constants.read(layer.node, _WEIGHTS)
         if weights is not None:
-            times = (weights * _over_inputs(layer, exact)).astype(np.float32)
+            times = (weights * over_inputs(layer, exact)).astype(np.float32)
             constants.put(layer.node, _WEIGHTS, times)
 
 
@@ -258,7 +259,7 @@ def _input_axis(layer: FloatLayer) -> int:
     return 1 - layer.axis
 
 
-def _over_inputs(layer: FloatLayer, factors: NDArray[np.float64]) -> NDArray[np.float64]:
+def over_inputs(layer: FloatLayer, factors: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return factors, one for each input channel, in a shape that broadcasts over the weights."""
     rank = len(layer.shape)
     if layer.kind == "Conv" and layer.groups > 1:

@@ -21,6 +21,7 @@ from atc_py.options.compile_options import QuantBias
 from atc_py.source import Outcome
 from atc_py.source.limits import FOLD_LIMIT
 from atc_py.system.atomic_files import atomic_write
+from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -49,18 +50,27 @@ class FloatModel:
 
     Attributes:
         file: the file.
+        shown: the path of the user's file, which findings name.
         graph: its graph with constants folded; it is not changed.
         found: its layers.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, origin: FloatModel | None = None) -> None:
         """Read a model.
+
+        Args:
+            path: the file.
+            origin: the user's model, if the file is one that was made of it for a while: findings
+                name nodes of that one.
 
         Raises:
             AtcError: what `read_model` and `open_float` raise.
         """
         self.file: OnnxFile = read_model(path)
+        self.shown: Path = path if origin is None else origin.shown
         self.graph: WorkGraph = open_float(self.file)
+        if origin is not None:
+            _place_in(self.graph, origin)
         self.found: FoundLayers = find_layers(self.graph)
 
     def write(
@@ -79,7 +89,7 @@ class FloatModel:
         Raises:
             AtcError: CANNOT_WRITE.
         """
-        graph = open_float(self.file)
+        graph = self._copied()
         if rewrite is not None:
             rewrite(graph)
         marks = balance_mark(balanced) if balanced else None
@@ -129,7 +139,7 @@ class FloatModel:
         Raises:
             AtcError: CANNOT_WRITE.
         """
-        graph = self._with_qdq(numbers)
+        graph = self._with_qdq(numbers, pools=True)
         written = write_onnx(self.file, graph, output, external=external, final=final)
         opset, before = graph.opsets.get("", 0), bytes_read(self.file)
         return Rewritten((), written.data, opset, before, written.bytes)
@@ -154,14 +164,29 @@ class FloatModel:
             raise NO_QDQ_FORM.error(
                 f"scales for each channel need opset {_PER_CHANNEL}, the model has "
                 f"{self.graph.opsets.get('', 0)}, and onnx cannot convert it: {text}",
-                place=Place(str(self.file.path)),
+                place=Place(str(self.shown)),
                 help=f"export the model at opset {_PER_CHANNEL}, or use --format ascend",
             ) from error
         del proto.metadata_props[:]
         proto.metadata_props.extend(before.metadata_props)
         with atomic_write(path, durable=False) as file:
             file.write(proto.SerializeToString())
-        return FloatModel(path)
+        return FloatModel(path, self)
+
+    def _copied(self) -> WorkGraph:
+        """Return a graph that may be rewritten; its nodes are those of `graph`, which none changes."""
+        own = self.graph
+        return replace(
+            own,
+            nodes=[*own.nodes],
+            inputs={**own.inputs},
+            consts={**own.consts},
+            foreign={**own.foreign},
+            declared={**own.declared},
+            types={**own.types},
+            kinds={**own.kinds},
+            pinned={**own.pinned},
+        )
 
     def _imported(self, numbers: Numbers) -> tuple[WorkGraph, tuple[QuantizedNode, ...]]:
         """Return the graph in the deploy form, and what became of its layers.
@@ -183,10 +208,13 @@ class FloatModel:
                 return graph, tuple(sorted((*others, *refused.values()), key=lambda x: x.index))
             refused |= failed
 
-    def _with_qdq(self, numbers: Numbers) -> WorkGraph:
-        """Return the graph with QuantizeLinear and DequantizeLinear."""
-        graph = open_float(self.file)
-        put_qdq(graph, numbers(find_layers(graph)))
+    def _with_qdq(self, numbers: Numbers, *, pools: bool = False) -> WorkGraph:
+        """Return the graph with QuantizeLinear and DequantizeLinear.
+
+        With `pools` MaxPool is between them. Ascend's has floats alone on most SoCs.
+        """
+        graph = self._copied()
+        put_qdq(graph, numbers(find_layers(graph)), pools=pools)
         return graph
 
 
@@ -206,3 +234,14 @@ class _Rest:
         left = [each for each in self._numbers(found) if each.layer.node.index not in self._refused]
         self.indices = {each.layer.node.index for each in left}
         return left
+
+
+def _place_in(graph: WorkGraph, origin: FloatModel) -> None:
+    """Give the nodes of a graph their places in the model that it was made of.
+
+    A node that is not there under the same output, as rewrites may add, has the model's file alone.
+    """
+    places = {name: node.place for node in origin.graph.nodes for name in node.writes}
+    for node in graph.nodes:
+        known = next((places[name] for name in node.writes if name in places), None)
+        node.place = known or Place(str(origin.shown), None, node.name, node.op_type)

@@ -12,6 +12,7 @@ import msgspec
 from onnx import TensorProto
 
 from atc_py.diag import Words
+from atc_py.frontend.quantizing.additions import additions_after
 from atc_py.frontend.quantizing.reasons import (
     COMPUTED_BIAS,
     COMPUTED_WEIGHTS,
@@ -25,7 +26,10 @@ from atc_py.frontend.reading.attributes import numeric_attributes
 from atc_py.frontend.typing.known_type import known_type
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from atc_py.frontend.folding.graph import WorkGraph, WorkNode
+    from atc_py.frontend.quantizing.additions import Addition
     from atc_py.tensor.shapes import Shape
 
 __all__ = ["KINDS", "FloatLayer", "FoundLayers", "find_layers", "layer_name"]
@@ -50,6 +54,8 @@ class FloatLayer(msgspec.Struct, frozen=True, eq=False):
         axis: the axis of the output channels in the weights.
         groups: number of groups of a convolution, else 1.
         shape: the shape of the weights.
+        addition: of a MatMul, the Add after it whose constant has a number for each output channel;
+            None for none.
     """
 
     node: WorkNode
@@ -60,6 +66,7 @@ class FloatLayer(msgspec.Struct, frozen=True, eq=False):
     axis: int
     groups: int
     shape: Shape
+    addition: Addition | None = None
 
     @property
     def kind(self) -> str:
@@ -89,10 +96,11 @@ def find_layers(graph: WorkGraph) -> FoundLayers:
     layers: list[FloatLayer] = []
     left: list[tuple[WorkNode, Words]] = []
     names: set[str] = set()
+    additions = additions_after(graph)
     for node in graph.nodes:
         if node.domain or node.op_type not in KINDS or node in graph.unsound:
             continue
-        found = _layer(graph, node, names)
+        found = _layer(graph, node, names, additions)
         if isinstance(found, FloatLayer):
             layers.append(found)
         else:
@@ -113,7 +121,9 @@ def layer_name(node: WorkNode, taken: set[str]) -> str:
     return name
 
 
-def _layer(graph: WorkGraph, node: WorkNode, names: set[str]) -> FloatLayer | Words:
+def _layer(
+    graph: WorkGraph, node: WorkNode, names: set[str], additions: Mapping[str, Addition]
+) -> FloatLayer | Words:
     """Return a node as a layer, or the reason why it is none."""
     weight = node.inputs[_WEIGHTS]
     const = graph.consts.get(weight)
@@ -131,6 +141,9 @@ def _layer(graph: WorkGraph, node: WorkNode, names: set[str]) -> FloatLayer | Wo
     if bias and node.op_type != "Gemm" and bias not in graph.consts:
         return COMPUTED_BIAS
     groups = numeric_attributes(node).get("group", 1)
+    addition = additions.get(node.outputs[0]) if node.op_type == "MatMul" else None
+    if addition is not None and graph.consts[addition.constant].shape != const.shape[found:]:
+        addition = None
     return FloatLayer(
         node=node,
         name=layer_name(node, names),
@@ -140,6 +153,7 @@ def _layer(graph: WorkGraph, node: WorkNode, names: set[str]) -> FloatLayer | Wo
         axis=found,
         groups=groups if isinstance(groups, int) else 1,
         shape=const.shape,
+        addition=addition,
     )
 
 

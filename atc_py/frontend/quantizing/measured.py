@@ -15,6 +15,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from atc_py.calibration.weights import dequantized_weights
 from atc_py.system.atomic_files import atomic_write
 
 if TYPE_CHECKING:
@@ -26,12 +27,12 @@ if TYPE_CHECKING:
     from atc_py.frontend.quantizing.float_model import FloatModel
     from atc_py.frontend.quantizing.qdq_nodes import Int8Layer
 
-__all__ = ["SWITCHES", "LayerSums", "write_measured"]
+__all__ = ["OWN", "SWITCHES", "FormWriter", "LayerSums", "write_measured"]
 
-_OWN = "atc_py"
+OWN = "atc_py"
 """Start of the names of new values."""
 
-SWITCHES = f"{_OWN}/switches"
+SWITCHES = f"{OWN}/switches"
 """The input that says of each layer whether it is on int8."""
 
 
@@ -76,7 +77,7 @@ def write_measured(
         AtcError: CANNOT_WRITE.
     """
     proto = onnx.load(model.file.path, load_external_data=False)
-    writer = _FormWriter(proto.graph)
+    writer = FormWriter(proto.graph)
     names = {each[0].layer.node.outputs[0]: name for name, each in forms.items()}
     nodes = [*proto.graph.node]
     del proto.graph.node[:]
@@ -98,7 +99,7 @@ def write_measured(
     return {name: found[name] for name in forms if name in found}
 
 
-class _FormWriter:
+class FormWriter:
     """Writer of layers with their int8 forms into a graph."""
 
     def __init__(self, graph: onnx.GraphProto) -> None:
@@ -108,59 +109,87 @@ class _FormWriter:
         """Write a layer in floats, its forms, and the sums; return their names."""
         plain = node.output[0]
         self._graph.node.append(node)
-        results = [self._form(node, f"{_OWN}/{at}/{k}", form) for k, form in enumerate(forms)]
-        noise = [self._squares(self._op("Sub", [each, plain], f"{each}/error")) for each in results]
+        results = [self.form(node, f"{OWN}/{at}/{k}", form) for k, form in enumerate(forms)]
+        noise = [self._squares(self.op("Sub", [each, plain], f"{each}/error")) for each in results]
         power = [self._squares(each) for each in results]
-        signal = self._op("ReduceSumSquare", [plain], f"{_OWN}/{at}/signal", keepdims=0)
+        signal = self.op("ReduceSumSquare", [plain], f"{OWN}/{at}/signal", keepdims=0)
         return LayerSums(signal, tuple(noise), tuple(power))
 
     def switched(self, node: onnx.NodeProto, at: int, form: Int8Layer) -> None:
         """Write a layer in floats and in a form, of which a switch chooses."""
-        base, value = f"{_OWN}/{at}", node.output[0]
+        base, value = f"{OWN}/{at}", node.output[0]
         plain = onnx.NodeProto()
         plain.CopyFrom(node)
         plain.output[0] = plain.name = f"{base}/float"
         self._graph.node.append(plain)
-        result = self._form(node, base, form)
-        index = self._constant(f"{base}/at", np.array(at, np.int64))
-        on = self._op("Gather", [SWITCHES, index], f"{base}/on")
+        result = self.form(node, base, form)
+        index = self.constant(f"{base}/at", np.array(at, np.int64))
+        on = self.op("Gather", [SWITCHES, index], f"{base}/on")
         inputs = [on, result, plain.output[0]]
         self._graph.node.append(helper.make_node("Where", inputs, [value], f"{base}/switch"))
 
-    def _form(self, node: onnx.NodeProto, base: str, form: Int8Layer) -> str:
-        """Write one int8 form of a layer; return its result."""
-        scale = self._constant(f"{base}/scale", np.array(form.data.scale, np.float32))
-        zero = self._constant(f"{base}/offset", np.array(form.data.offset, np.int8))
-        codes = self._op("QuantizeLinear", [node.input[0], scale, zero], f"{base}/codes")
-        data = self._op("DequantizeLinear", [codes, scale, zero], f"{base}/data")
-        weights = [
-            self._constant(f"{base}/w", form.codes),
-            self._constant(f"{base}/w_scale", np.asarray(form.scale, np.float32)),
-        ]
-        axis: dict[str, Any] = {"axis": form.layer.axis} if np.ndim(form.scale) else {}
-        real = self._op("DequantizeLinear", weights, f"{base}/weights", **axis)
-        inputs = [data, real, *node.input[2:]]
-        if form.bias is not None:
-            inputs = [*inputs[:2], self._constant(f"{base}/bias", form.bias)]
+    def form(
+        self,
+        node: onnx.NodeProto,
+        base: str,
+        form: Int8Layer,
+        *,
+        data: str = "",
+        codes: bool = True,
+    ) -> str:
+        """Write one int8 form of a layer; return its result.
+
+        Args:
+            node: the layer.
+            base: start of the names of new values.
+            form: its numbers.
+            data: what it reads in place of its own data; "" for these.
+            codes: weights are dequantized in the model, which takes less room; else before.
+        """
+        scale = self.constant(f"{base}/scale", np.array(form.data.scale, np.float32))
+        zero = self.constant(f"{base}/offset", np.array(form.data.offset, np.int8))
+        steps = self.op("QuantizeLinear", [data or node.input[0], scale, zero], f"{base}/codes")
+        real = self.op("DequantizeLinear", [steps, scale, zero], f"{base}/data")
+        weights = self._weights(base, form) if codes else self._real_weights(base, form)
+        inputs, result = [real, weights, *node.input[2:]], f"{base}/result"
+        bias = "" if form.bias is None else self.constant(f"{base}/bias", form.bias)
+        if bias and form.layer.kind != "MatMul":
+            inputs = [*inputs[:2], bias]
         made = onnx.NodeProto()
         made.CopyFrom(node)
         made.name = f"{base}/layer"
         del made.input[:], made.output[:]
         made.input.extend(inputs)
-        made.output.append(f"{base}/result")
+        made.output.append(result)
         self._graph.node.append(made)
-        return f"{base}/result"
+        if bias and form.layer.kind == "MatMul":
+            return self.op("Add", [result, bias], f"{base}/corrected")
+        return result
+
+    def _weights(self, base: str, form: Int8Layer) -> str:
+        """Write weights that the model dequantizes; return their name."""
+        weights = [
+            self.constant(f"{base}/w", form.codes),
+            self.constant(f"{base}/w_scale", np.asarray(form.scale, np.float32)),
+        ]
+        axis: dict[str, Any] = {"axis": form.layer.axis} if np.ndim(form.scale) else {}
+        return self.op("DequantizeLinear", weights, f"{base}/weights", **axis)
+
+    def _real_weights(self, base: str, form: Int8Layer) -> str:
+        """Write dequantized weights; return their name."""
+        axis = form.layer.axis if np.ndim(form.scale) else None
+        return self.constant(f"{base}/weights", dequantized_weights(form.codes, form.scale, axis))
 
     def _squares(self, name: str) -> str:
         """Write the sum of the squares of a value."""
-        return self._op("ReduceSumSquare", [name], f"{name}/squares", keepdims=0)
+        return self.op("ReduceSumSquare", [name], f"{name}/squares", keepdims=0)
 
-    def _op(self, op_type: str, inputs: Sequence[str], output: str, **attributes: Any) -> str:
+    def op(self, op_type: str, inputs: Sequence[str], output: str, **attributes: Any) -> str:
         """Write a node with one result; return that."""
         self._graph.node.append(helper.make_node(op_type, inputs, [output], output, **attributes))
         return output
 
-    def _constant(self, name: str, array: NDArray[Any]) -> str:
+    def constant(self, name: str, array: NDArray[Any]) -> str:
         """Add a constant; return its name."""
         self._graph.initializer.append(numpy_helper.from_array(array, name))
         return name

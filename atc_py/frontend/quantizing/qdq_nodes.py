@@ -8,17 +8,17 @@ then run on int8, and results are the same.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
+from atc_py.frontend.quantizing.moved_codes import data_of, nodes_on_codes
 from atc_py.frontend.reading.attributes import numeric_attributes
 from atc_py.frontend.rewriting.qdq.writer import Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -26,22 +26,6 @@ if TYPE_CHECKING:
     from atc_py.frontend.quantizing.layers import FloatLayer
 
 __all__ = ["Int8Layer", "TensorScale", "put_qdq", "takes_bias"]
-
-_ALL_MOVED = frozenset(
-    {
-        "Concat",
-        "DepthToSpace",
-        "Flatten",
-        "Identity",
-        "Reshape",
-        "SpaceToDepth",
-        "Squeeze",
-        "Tile",
-        "Transpose",
-        "Unsqueeze",
-    }
-)
-"""Movement of all elements, none of which is quantized in vain."""
 
 
 class TensorScale(msgspec.Struct, frozen=True):
@@ -59,7 +43,8 @@ class Int8Layer(msgspec.Struct, frozen=True, eq=False):
         data: of the tensor that it reads; layers that read one tensor have the same.
         codes: int8 codes of the weights.
         scale: float32 scales of the weights: one, or one per index along the layer's axis.
-        bias: float32 numbers in place of the layer's bias; None where that stays.
+        bias: float32 numbers in place of the layer's bias; of a MatMul, what the constant of the Add
+            after it gets besides; None where that stays.
     """
 
     layer: FloatLayer
@@ -72,10 +57,11 @@ class Int8Layer(msgspec.Struct, frozen=True, eq=False):
 def takes_bias(graph: WorkGraph, layer: FloatLayer) -> bool:
     """Return True if a layer can get another bias.
 
-    Not a product, and not a Gemm whose addend is computed or differs from row to row.
+    Not a product that no Add of a constant follows, and not a Gemm whose addend is computed or
+    differs from row to row.
     """
     if layer.kind == "MatMul":
-        return False
+        return layer.addition is not None
     if layer.kind != "Gemm" or not layer.bias:
         return True
     const = graph.consts.get(layer.bias)
@@ -84,19 +70,31 @@ def takes_bias(graph: WorkGraph, layer: FloatLayer) -> bool:
     return const.shape in {(), (1,), (1, 1), (layer.channels,), (1, layer.channels)}
 
 
-def put_qdq(graph: WorkGraph, layers: Sequence[Int8Layer]) -> None:
-    """Put QuantizeLinear and DequantizeLinear into `graph`, whose opset has them per channel."""
-    _QdqWriter(graph, layers).run()
+def put_qdq(graph: WorkGraph, layers: Sequence[Int8Layer], *, pools: bool = False) -> None:
+    """Put QuantizeLinear and DequantizeLinear into `graph`, whose opset has them per channel.
+
+    Args:
+        graph: the graph.
+        layers: the layers.
+        pools: whether MaxPool reads codes like movement does; results are the same.
+    """
+    _QdqWriter(graph, layers, pools=pools).run()
 
 
 class _QdqWriter:
     """Writes one graph anew."""
 
-    def __init__(self, graph: WorkGraph, layers: Sequence[Int8Layer]) -> None:
+    def __init__(self, graph: WorkGraph, layers: Sequence[Int8Layer], *, pools: bool) -> None:
         self._graph = graph
         self._writer = Writer(graph)
         self._layers = {each.layer.node: each for each in layers}
-        self._moved = _scales_before_movement(graph, self._layers)
+        self._raised = {
+            each.layer.addition.node: each
+            for each in layers
+            if each.layer.addition is not None and each.bias is not None
+        }
+        asked = [(each.layer.node, each.layer.data, each.data) for each in layers]
+        self._moved = nodes_on_codes(graph, asked, pools=pools)
         self._pairs: dict[tuple[str, TensorScale], str] = {}
 
     def run(self) -> None:
@@ -106,6 +104,8 @@ class _QdqWriter:
                 self._write_layer(self._layers[node])
             elif node in self._moved:
                 self._write_moved(node, self._moved[node])
+            elif node in self._raised:
+                self._write_addition(node, self._raised[node])
             else:
                 self._writer.keep(node)
         self._writer.finish()
@@ -115,14 +115,26 @@ class _QdqWriter:
         node, writer = found.layer.node, self._writer
         weights = self._weights(found)
         inputs = [self._pair(node, found.layer.data, found.data), weights, *node.inputs[2:]]
-        if found.bias is not None:
+        if found.bias is not None and found.layer.kind != "MatMul":
             name = writer.const(f"{node.outputs[0]}/bias", found.bias)
             inputs = [*inputs[:2], name]
         writer.again(node, node.op_type, inputs, node.outputs, with_own=True)
 
+    def _write_addition(self, node: WorkNode, found: Int8Layer) -> None:
+        """Write the Add after a product whose error it makes up for."""
+        addition = found.layer.addition
+        if addition is None or found.bias is None:
+            raise TypeError("it is an addition with a correction")
+        inputs = list(node.inputs)
+        const = self._graph.consts[addition.constant]
+        raised = (np.array(const.numpy(), np.float64) + found.bias).astype(np.float32)
+        const.release()
+        inputs[addition.position] = self._writer.const(f"{addition.constant}/corrected", raised)
+        self._writer.again(node, "Add", inputs, node.outputs, with_own=True)
+
     def _write_moved(self, node: WorkNode, scale: TensorScale) -> None:
         """Write a node that moves codes."""
-        data = _data(node)
+        data = data_of(node)
         inputs = [*(self._pair(node, name, scale) for name in data), *node.inputs[len(data) :]]
         self._writer.again(node, node.op_type, inputs, node.outputs, with_own=True)
 
@@ -154,35 +166,3 @@ class _QdqWriter:
         attributes: dict[str, Any] = {"axis": found.layer.axis} if scale.ndim else {}
         output = writer.fresh(f"{name}/dequantized")
         return writer.op(node, "DequantizeLinear", inputs, output, **attributes)
-
-
-def _scales_before_movement(
-    graph: WorkGraph, layers: Mapping[WorkNode, Int8Layer]
-) -> dict[WorkNode, TensorScale]:
-    """Return the nodes that can move codes in place of real numbers, with the codes' numbers."""
-    readers: dict[str, int] = defaultdict(int)
-    for node in graph.nodes:
-        for name in node.reads:
-            readers[name] += 1
-    asked: dict[str, list[TensorScale]] = defaultdict(list)
-    found: dict[WorkNode, TensorScale] = {}
-    for node in reversed(graph.nodes):
-        if node in layers:
-            asked[layers[node].layer.data].append(layers[node].data)
-            continue
-        if node.domain or node.op_type not in _ALL_MOVED or len(node.writes) != 1:
-            continue
-        output = node.outputs[0]
-        scales = asked[output]
-        alike = len(set(scales)) == 1 and len(scales) == readers[output]
-        if not alike or output in graph.outputs or node in graph.unsound:
-            continue
-        found[node] = scales[0]
-        for name in _data(node):
-            asked[name].append(scales[0])
-    return found
-
-
-def _data(node: WorkNode) -> tuple[str, ...]:
-    """Return the inputs whose elements a moving node's result consists of."""
-    return node.inputs if node.op_type == "Concat" else node.inputs[:1]

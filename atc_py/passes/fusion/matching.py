@@ -367,7 +367,8 @@ class RewritePass(Pass):
             self.rewrite(match)
         except MissError as miss:
             origins = tuple(origin.name for origin in miss.node.origins)
-            found = Miss(miss.reason, miss.node.name, origins, len(match.nodes))
+            depth, anchor = len(match.nodes), match.anchor.name
+            found = Miss(miss.reason, miss.node.name, origins, depth, anchor)
             record.missed(found, matched=miss.matched)
             return False
         record.applied()

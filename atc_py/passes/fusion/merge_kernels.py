@@ -66,7 +66,8 @@ class MergePass(Pass):
                 record.applied()
             else:
                 origins = tuple(origin.name for origin in at.origins)
-                record.missed(Miss(reason, at.name, origins, 1), matched=False)
+                depth = 2 if at is not head and _is_function(at) else 1
+                record.missed(Miss(reason, at.name, origins, depth, head.name), matched=False)
         return scope - first
 
     def _is_head(self, node: Node) -> bool:
@@ -108,8 +109,8 @@ class MergePass(Pass):
 
     def _unfit(self, head: Node, before: Node, node: Node) -> str:
         """Return why `node` is not an elementwise function that the head's launch can do."""
-        row, value, result = find_operator(node.op), before.output, node.output.type
-        if row is None or row.family not in ELEMENTWISE or row.unit is not Unit.VECTOR:
+        value, result = before.output, node.output.type
+        if not _is_function(node):
             return f"a function of each element must follow, found {node.op}"
         if node.engine is not Engine.AICORE or node.scope:
             return f"{node.op} must run on the AI Core in no other launch"
@@ -126,6 +127,12 @@ class MergePass(Pass):
                 if count not in {1, size}:
                     return f"the other operand must have 1 or {size} elements, found {operand.type}"
         return ""
+
+
+def _is_function(node: Node) -> bool:
+    """Return True if a node is a function of each element on the vector unit."""
+    row = find_operator(node.op)
+    return row is not None and row.family in ELEMENTWISE and row.unit is Unit.VECTOR
 
 
 def _unreached(head: Node, count: int, node: Node, soc: Soc) -> str:

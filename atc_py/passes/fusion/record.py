@@ -15,12 +15,14 @@ class Miss(msgspec.Struct, frozen=True):
         node: the target node that is not what the pattern wants, or does not meet its condition.
         origins: names of the source nodes that it came from.
         depth: how many nodes of the pattern were there.
+        anchor: the target node that the pattern begins at; empty for `node` itself.
     """
 
     reason: str
     node: str
     origins: tuple[str, ...]
     depth: int
+    anchor: str = ""
 
 
 class PassFusions(msgspec.Struct):

@@ -1,24 +1,29 @@
-"""The lines that `explain` prints, in either language; examples come from a file that tests write."""
+"""The lines that `explain` prints, in either language."""
 
 from __future__ import annotations
 
-import functools
-import json
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from atc_py.diag import COLON, Words
 from atc_py.diag.language import in_language
+from atc_py.report.explained.examples import SIDES, example_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from atc_py.diag import Code
 
-__all__ = ["code_json", "code_list", "code_page", "examples"]
+__all__ = ["code_json", "code_list", "code_page", "example_parts"]
 
 _CAUSE, _FIX = Words("Cause", "原因"), Words("What to do", "处理方法")
+_GIVEN = Words("Example", "示例")
 _SIDES = {"before": Words("Before", "之前"), "after": Words("After", "之后")}
+_FORMS = {
+    ".onnx": Words("{0}, as text", "{0} 的文本"),
+    ".npy": Words("{0}, by numpy", "{0}，用 numpy 写成"),
+    ".npz": Words("{0}, by numpy", "{0}，用 numpy 写成"),
+}
+"""How the content of a file is shown that is not text itself, by the end of its name."""
 _FACTS = Words("{0}, exit status {1}", "{0}，退出状态 {1}")
 _SEVERITIES = {
     "error": Words("error", "错误"),
@@ -26,14 +31,6 @@ _SEVERITIES = {
     "note": Words("note", "说明"),
 }
 _STOPS = {"en": ". ", "zh": "。"}
-
-
-@functools.cache
-def examples() -> dict[str, Any]:
-    """Return the examples by code: two commands, and what they print in each language."""
-    text = Path(__file__).with_name("examples.json").read_text(encoding="utf-8")
-    found: dict[str, Any] = json.loads(text)
-    return found
 
 
 def code_page(code: Code, language: str) -> list[str]:
@@ -65,11 +62,21 @@ def code_list(codes: Iterable[Code], language: str) -> list[str]:
 
 def code_json(code: Code, language: str) -> dict[str, object]:
     """Return the page as JSON values, with `example` null where there is none."""
-    example = examples().get(code.id)
-    if example is not None:
-        output = example["output"][language]
+    found, example = example_of(code.id), None
+    if found is not None:
+        sides = {
+            side: {
+                "command": "\n".join(found.lines(side)),
+                "output": found.prints[side][language],
+            }
+            for side in SIDES
+        }
         example = {
-            side: {"command": example["commands"][side], "output": output[side]} for side in _SIDES
+            "note": found.note.get(language),
+            "files": found.files,
+            "first": found.first.splitlines(),
+            **sides,
+            "fixed": found.fixed,
         }
     return {
         **code.as_json(),
@@ -79,14 +86,45 @@ def code_json(code: Code, language: str) -> dict[str, object]:
     }
 
 
-def _example_lines(code: Code, language: str) -> Iterator[str]:
-    """Yield the two commands of the example with what they print."""
-    example = examples().get(code.id)
-    if example is None:
+def example_parts(code: Code, language: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield the parts of a code's example: a heading, and the lines below it.
+
+    They are what is given, where there are files or commands before it, and the two sides.
+    """
+    found = example_of(code.id)
+    if found is None:
         return
+    given = [*_file_lines(found.files, language), *_commands(found.first.splitlines())]
+    if found.note:
+        given = [found.note[language], *given]
+    if given:
+        yield _GIVEN.in_language(language), given
     for side, words in _SIDES.items():
+        files = found.fixed if side == "after" else {}
+        output = found.prints[side][language].splitlines()
+        yield (
+            words.in_language(language),
+            [*_file_lines(files, language), *_commands(found.lines(side)), *output],
+        )
+
+
+def _file_lines(files: dict[str, str], language: str) -> Iterator[str]:
+    """Yield the name of each file and its content, indented."""
+    for name, content in files.items():
+        form = next((words for end, words in _FORMS.items() if name.endswith(end)), None)
+        shown = name if form is None else form.in_language(language).format(name)
+        yield shown + COLON.in_language(language).rstrip()
+        yield from (f"  {line}".rstrip() for line in content.splitlines())
+
+
+def _commands(lines: Iterable[str]) -> Iterator[str]:
+    """Yield command lines as a shell shows them."""
+    return (f"$ {line}" for line in lines)
+
+
+def _example_lines(code: Code, language: str) -> Iterator[str]:
+    """Yield the lines of the example below the page's own."""
+    for heading, lines in example_parts(code, language):
         yield ""
-        yield words.in_language(language) + COLON.in_language(language).rstrip()
-        yield f"  $ {example['commands'][side]}"
-        for line in example["output"][language][side].splitlines():
-            yield f"  {line}".rstrip()
+        yield heading + COLON.in_language(language).rstrip()
+        yield from (f"  {line}".rstrip() for line in lines)

@@ -11,7 +11,7 @@ from atc_py.report.tables import Table, plain_lines
 if TYPE_CHECKING:
     from atc_py.results.layer_comparison import LayerComparison, Suggestion
 
-__all__ = ["suggestion_lines"]
+__all__ = ["outputs_with", "suggestion_lines", "suggestion_words"]
 
 _SHOWN = 20
 """Lines of the file in the text; the file has them all."""
@@ -23,10 +23,15 @@ def suggestion_lines(found: Suggestion) -> list[str]:
     lines += [f"  {visible(line)}" for line in _remarks(found)]
     tables = [_file_lines(found)] if found.kept else []
     if found.kept or (found.out_of_reach and found.candidates):
-        tables.append(_errors(found))
+        tables.append(outputs_with(found))
     for table in tables:
         lines += ["", *plain_lines(table)]
     return lines
+
+
+def suggestion_words(found: Suggestion) -> list[str]:
+    """Return the verdict of the search, and remarks on it, as sentences."""
+    return [_verdict(found), *_remarks(found)]
 
 
 def _verdict(found: Suggestion) -> str:
@@ -68,6 +73,8 @@ def _remarks(found: Suggestion) -> list[str]:
         return []
     compilations = f"{found.trials} trial compilation{'s' if found.trials != 1 else ''}"
     lines = [f"{compilations} of at most {found.limit}, {found.candidates} candidates"]
+    if found.samples > 1:
+        lines.append(f"each of them was judged by {found.samples} samples")
     if found.kept and found.smallest:
         lines.append("no smaller set reaches the target: all were tried")
     elif found.kept and found.minimal:
@@ -101,7 +108,7 @@ def _file_lines(found: Suggestion) -> Table:
     return Table("Kept in float32", ("line", "operator", "nodes>", "engine"), tuple(rows))
 
 
-def _errors(found: Suggestion) -> Table:
+def outputs_with(found: Suggestion) -> Table:
     """Return errors of the outputs before and after."""
     title = "Outputs with the suggestion"
     if found.out_of_reach:

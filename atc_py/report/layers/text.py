@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from atc_py.diag.words import COMMA, SEMICOLON, Words
+from atc_py.report.layers.spreads import spreads_table
 from atc_py.report.layers.suggestion import suggestion_lines
 from atc_py.report.model.semantics import semantics_line
 from atc_py.report.tables import Table, format_bytes, format_seconds, plain_lines
@@ -22,9 +24,24 @@ __all__ = [
     "layers_text",
     "number_text",
     "origin_text",
+    "origin_words",
     "output_verdict",
     "outputs_table",
 ]
+
+_NOTHING = Words("", "")
+_PASSED_ON = Words("passed on from ", "来自 ")
+_ORIGINS = {
+    ErrorOrigin.INTRODUCED: Words("introduced here", "在此引入"),
+    ErrorOrigin.NONE: Words("none", "无"),
+    ErrorOrigin.PASSED_ON: Words("passed on", "由前面传来"),
+}
+_CANCELS = Words(", its terms cancel", "，各项相消")
+_ROLLED_BACK = Words(
+    "; quantized in the original, taken back to float16 by the SoC",
+    "；原模型中已量化，SoC 改回 float16",
+)
+_OWN_OUT = Words("; the original's own error was taken out", "；原模型自身的误差已扣除")
 
 _SHOWN = 20
 _ALONE_SHOWN = 8
@@ -39,7 +56,7 @@ def layers_text(done: LayerComparison) -> str:
 
 def layer_lines(done: LayerComparison) -> list[str]:
     """Return the report's lines: verdict, outputs, worst layers, unmatched nodes, cost."""
-    tables = [outputs_table(done), _worst_layers(done), _unmatched_table(done)]
+    tables = [outputs_table(done), spreads_table(done), _worst_layers(done), _unmatched_table(done)]
     lines = _verdict(done)
     for table in tables:
         if table.rows:
@@ -58,33 +75,53 @@ def number_text(value: float) -> str:
 
 def origin_text(done: LayerComparison, layer: Layer) -> str:
     """Return the origin of a layer's error: introduced here, or passed on from another layer."""
+    return origin_words(done, layer).en
+
+
+def origin_words(done: LayerComparison, layer: Layer) -> Words:
+    """Return the origin of a layer's error in both languages."""
     root = done.root_of(layer)
     if layer.origin is ErrorOrigin.PASSED_ON and root is not None:
-        text = f"passed on from {root.source}"
-        text += f", where {cause}" if (cause := cause_text(done, root)) else ""
+        text = _PASSED_ON + Words.same(root.source)
+        text += _caused(done, root)
     else:
-        introduced = layer.origin is ErrorOrigin.INTRODUCED
-        text = "introduced here" if introduced else layer.origin.value
-        text += f", where {cause}" if (cause := cause_text(done, layer)) else ""
-        text += ", its terms cancel" if layer.cancels else ""
+        text = _ORIGINS[layer.origin] + _caused(done, layer)
+        text += _CANCELS if layer.cancels else _NOTHING
     if layer.within_floor and layer.figures.beyond is not None:
-        text += f", within the floor of {number_text(layer.figures.beyond.floor)}"
+        floor = number_text(layer.figures.beyond.floor)
+        text += Words(f", within the floor of {floor}", f"，在下限 {floor} 以内")
     if layer.rolled_back:
-        text += "; quantized in the original, taken back to float16 by the SoC"
+        text += _ROLLED_BACK
     if layer.own is not None:
-        text += "; the original's own error was taken out"
+        text += _OWN_OUT
     return text
+
+
+def _caused(done: LayerComparison, layer: Layer) -> Words:
+    """Return the cause of an error after the words on its origin, if any is known."""
+    cause = _cause(done, layer)
+    return Words(", where ", "，原因：") + cause if cause else _NOTHING
 
 
 def cause_text(done: LayerComparison, layer: Layer) -> str:
     """Return `gru deviates on CANN 9: GRU/reset-after-product (inferred)`, if that is the cause."""
+    return _cause(done, layer).en
+
+
+def _cause(done: LayerComparison, layer: Layer) -> Words:
+    """Return the deviations that cause an error, in both languages."""
     if done.semantics is None or layer.origin is not ErrorOrigin.INTRODUCED:
-        return ""
-    return "; ".join(
-        f"{each.name or f'node {each.node}'} deviates on CANN {done.semantics.generation}: "
-        + ", ".join(row.text for row in each.deviations)
+        return _NOTHING
+    generation = done.semantics.generation
+    parts = [
+        Words(
+            f"{each.name or f'node {each.node}'} deviates on CANN {generation}: ",
+            f"{each.name or f'节点 {each.node}'} 在 CANN {generation} 上有偏差：",
+        )
+        + COMMA.join(Words.same(row.text) for row in each.deviations)
         for each in layer.deviating
-    )
+    ]
+    return SEMICOLON.join(parts)
 
 
 def output_verdict(done: LayerComparison, name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.report.model.quantized_files import quantization_tables
-from atc_py.report.quantizing.tables import proof_tables
+from atc_py.report.quantizing.tables import gain_tables, proof_tables
 from atc_py.report.tables import Table
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def float_quantization_tables(done: FloatQuantization) -> list[Table]:
     return [
         *(measured or [Table("Layers on int8", _HEADINGS, tuple(map(_row, layers)))]),
         *([_balanced(done)] if done.balanced else []),
+        *gain_tables(done),
         Table("Calibration", ("", ""), rows),
         *(table for each in done.written for table in quantization_tables(each)),
     ]

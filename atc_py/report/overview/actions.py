@@ -6,11 +6,13 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from atc_py.report.escape import visible
-from atc_py.report.overview.words import Both, both, name_text
+from atc_py.report.overview.verdict import failing_outputs
+from atc_py.report.overview.words import Both, both, name_text, told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from atc_py.report.overview.verdict import FailingOutput
     from atc_py.report.overview.wins import Win
     from atc_py.results.layer import Layer
     from atc_py.results.layer_comparison import LayerComparison
@@ -20,8 +22,24 @@ __all__ = ["actions_json"]
 
 _MOST = 5
 _GROUPS = 3
-_RUNNING = frozenset({"--input", "--samples", "--seed", "--device", "--fail-under", "--factors"})
-"""Options that a conversion does not take."""
+_NAMED = 3
+COMPARING = frozenset({
+    "--input", "--samples", "--seed", "--device", "--reference", "--aipp-settings",
+    "--suggest-trials",
+})  # fmt: skip
+"""Options that a conversion does not take, and a comparison does."""
+
+CONVERTING = frozenset({
+    "--out-nodes", "--disable-pass", "--fusion-switch-file", "--disable-reuse-memory",
+    "--enable-small-channel", "--templates", "--verify",
+})  # fmt: skip
+"""Options that a conversion takes, and a comparison does not."""
+
+REPORTING = frozenset({"--fail-under", "--factors", "--calibrate", "--gear", "--batch", "--image"})
+"""Options that neither takes, or that it is told anew."""
+
+_GEARS = frozenset({"--batch-sizes", "--image-sizes", "--dims", "--input-shape"})
+"""Options that list gears."""
 
 _WORTH = 0.05
 """Least share of the time for which a win is something to do."""
@@ -53,14 +71,22 @@ def _action(text: Both, command: str = "", node: str = "") -> dict[str, object]:
 
 def _command(done: Overview, command: str, *words: str) -> str:
     """Return a command line about the model, quoted for a shell, with the options of this one."""
+    left_out = REPORTING | {"convert": COMPARING, "compare": CONVERTING}.get(command, frozenset())
+    if command != "convert" and done.gear:
+        left_out |= _GEARS
     given = [
         word
         for name, values in done.options.items()
-        if name not in _RUNNING or (command == "compare" and name != "--fail-under")
+        if name not in left_out
         for word in _words(name, values if name != "--soc" else values[:1])
     ]
-    parts = ["atc-py", command, str(done.model), *given, *words]
+    parts = ["atc-py", command, str(done.model), *given, *_shape(done, command), *words]
     return " ".join(shlex.quote(visible(each)) for each in parts)
+
+
+def _shape(done: Overview, command: str) -> tuple[str, ...]:
+    """Return the dims of the gear that it is about, for commands that take one shape."""
+    return () if command == "convert" or not done.gear else ("--input-shape", done.shape)
 
 
 def _words(name: str, values: Sequence[str]) -> Iterator[str]:
@@ -106,11 +132,17 @@ def _errors(findings: Sequence[dict[str, Any]]) -> Iterator[dict[str, object]]:
         first = rows[0]
         times = f" ({len(rows)} x)" if len(rows) > 1 else ""
         text = both(
-            f"{first['op']}{times}: {first['message'][0]}. {first['help'][0]}",
+            f"{first['op']}{times}: {first['message'][0]}. {_begun(first['help'][0])}",
             f"{first['op']}{times}：{first['message'][1]}。{first['help'][1]}",
         )
         node = "" if first["node"] is None else f"s{first['node']}"
         yield _action(text, f"atc-py explain {first['code']}", node)
+
+
+def _begun(sentence: str) -> str:
+    """Return a sentence with a capital at its beginning, unless it begins with a name."""
+    word = sentence.partition(" ")[0]
+    return sentence[:1].upper() + sentence[1:] if word.isalpha() and word.islower() else sentence
 
 
 def _imprecise(done: Overview) -> Iterator[dict[str, object]]:
@@ -122,37 +154,53 @@ def _imprecise(done: Overview) -> Iterator[dict[str, object]]:
                 both(f"It was not compared: {found.message}", f"未能比较：{found.message}")
             )
         return
-    first = compared.first_failing
-    if compared.passed is not False and not _failing_outputs(compared):
-        if first is not None and not compared.passed:
-            yield _first_failing(compared, first)
-        return
-    targets = [f"--fail-under={name}={least:g}" for name, least in compared.targets.items()]
-    yield _action(
-        both(
-            "Outputs lose precision: search for the nodes to keep in float32.",
-            "输出的精度有损失：搜索应保持 float32 的节点。",
-        ),
-        _command(done, "compare", *targets, "--suggest", "keep.txt"),
-    )
-    if first is not None:
+    first, failing = compared.first_failing, failing_outputs(compared)
+    if failing or compared.stopped:
+        yield _failing_outputs(done, compared, failing)
+    if first is not None and not compared.passed:
         yield _first_failing(compared, first)
 
 
-def _failing_outputs(compared: LayerComparison) -> bool:
-    """Return True if an output fails, or the device did not come to it."""
-    outputs = [compared.layers[at] for at in compared.outputs.values()]
-    return bool(compared.stopped) or any(layer.faults for layer in outputs)
+def _failing_outputs(
+    done: Overview, compared: LayerComparison, failing: Sequence[FailingOutput]
+) -> dict[str, object]:
+    """Return the search for nodes to keep, which names the outputs that fail."""
+    targets = [f"--fail-under={name}={least:g}" for name, least in compared.targets.items()]
+    goal = f" {' '.join(targets)}" if targets else ""
+    count = len({*compared.outputs, *compared.uncompared})
+    names = "; ".join(f"{each.name}: {each.why[0]}" for each in failing[:_NAMED])
+    chinese = "；".join(f"{each.name}：{each.why[1]}" for each in failing[:_NAMED])
+    more = ("", "")
+    if len(failing) > _NAMED:
+        more = (f" and {len(failing) - _NAMED} more", f" 等 {len(failing)} 个")
+    head = both(
+        f"{len(failing)} of {count} outputs fail{goal} ({names}{more[0]})",
+        f"{count} 个输出中 {len(failing)} 个未达标{goal}（{chinese}{more[1]}）",
+    )
+    if not failing:
+        head = both("The device stopped before the outputs", "设备在得到输出之前停止")
+    text = both(
+        f"{head[0]}: search for the nodes to keep in float32.",
+        f"{head[1]}：搜索应保持 float32 的节点。",
+    )
+    command = "report" if CONVERTING & done.options.keys() else "compare"
+    at = failing[0].layer if failing else None
+    node = "" if at is None else f"c{compared.layers[at].index}"
+    return _action(text, _command(done, command, *targets, "--suggest", "keep.txt"), node)
 
 
 def _first_failing(compared: LayerComparison, first: Layer) -> dict[str, object]:
     """Return the layer to look at."""
     root = compared.root_of(first) or first
+    name, faults = first.source or first.op, told("; ".join(first.faults))
+    where = (f"its error was introduced at {root.source or root.op}",
+             f"其误差源自 {root.source or root.op}")  # fmt: skip
+    if root is first:
+        where = ("its error was introduced there", "误差在此引入")
     return _action(
         both(
-            f"Look at {first.source or first.op}: {'; '.join(first.faults)}; its error was "
-            f"introduced at {root.source or root.op}.",
-            f"查看 {first.source or first.op}：其误差源自 {root.source or root.op}。",
+            f"Look at the first failing layer, {name}: {faults[0]}; {where[0]}.",
+            f"查看首个失败层 {name}：{faults[1]}；{where[1]}。",
         ),
         "",
         f"c{first.index}",

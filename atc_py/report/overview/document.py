@@ -15,11 +15,13 @@ from atc_py import __version__
 from atc_py.report.model.semantics import semantics_tables
 from atc_py.report.overview.actions import actions_json
 from atc_py.report.overview.findings import BothChecks, check_json
+from atc_py.report.overview.fusions import fusions_json
 from atc_py.report.overview.graphs import compiled_json, source_json
 from atc_py.report.overview.precision import precision_json
 from atc_py.report.overview.timing import time_json
+from atc_py.report.overview.verdict import outputs_json
 from atc_py.report.overview.wins import biggest_wins
-from atc_py.report.overview.words import diagnostic_json, name_text
+from atc_py.report.overview.words import diagnostic_json, name_text, table_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -81,6 +83,9 @@ def overview_document(
             for value in values or ("",)
         ],
         "state": state,
+        "gear": done.gear,
+        "shape": name_text(done.shape),
+        "outputs": outputs_json(done),
         "actions": actions_json(done, check, wins, is_sound=state == "compiles"),
         "check": check,
         "refusals": [diagnostic_json(found) for found in done.refusals],
@@ -92,6 +97,7 @@ def overview_document(
         "precision": None if done.comparison is None else precision_json(done.comparison),
         "time": None if done.profile is None else time_json(done.profile),
         "wins": [[win.share, win.text, name_text(win.node)] for win in wins],
+        "fusions": [] if done.compiled is None else fusions_json(done.compiled.report),
         "semantics": _semantics(done),
     }
 
@@ -174,11 +180,4 @@ def _semantics(done: Overview) -> list[dict[str, object]]:
         found = done.comparison.semantics
     elif done.profile is not None:
         found = done.profile.semantics
-    return [
-        {
-            "title": name_text(table.title),
-            "head": [heading for heading, _ in table.headings()],
-            "rows": [[name_text(cell) for cell in row] for row in table.rows],
-        }
-        for table in semantics_tables(found)
-    ]
+    return [*map(table_json, semantics_tables(found))]

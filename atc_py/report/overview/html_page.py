@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from atc_py.results.overview import Overview
 
-__all__ = ["document_html", "overview_html"]
+__all__ = ["document_html", "overview_html", "overviews_html"]
 
 SCRIPTS = (
     "words.js", "names.js", "model.js", "folding.js", "layout.js", "graph.js", "charts.js", "tables.js",
@@ -38,10 +38,28 @@ def overview_html(done: Overview, language: str = "en") -> str:
     Raises:
         AtcError: BAD_TEMPLATE where a template is missing or does not render.
     """
+    return overviews_html([done], language)
+
+
+def overviews_html(found: Sequence[Overview], language: str = "en") -> str:
+    """Return the page about one model, or about its gears.
+
+    Args:
+        found: what is known of each.
+        language: the language in which the page opens.
+
+    Raises:
+        AtcError: BAD_TEMPLATE where a template is missing or does not render.
+    """
+    return document_html([_document(each) for each in found], language)
+
+
+def _document(done: Overview) -> dict[str, object]:
+    """Return what the page shows of one model."""
     checks = None
     if done.check is not None:
         checks = BothChecks(check_document(done.check, "en"), check_document(done.check, "zh"))
-    return document_html([overview_document(done, checks)], language)
+    return overview_document(done, checks)
 
 
 def document_html(models: Sequence[Mapping[str, object]], language: str = "en") -> str:
@@ -64,7 +82,7 @@ def document_html(models: Sequence[Mapping[str, object]], language: str = "en") 
         "overview/page",
         scripts=(library, script),
         lang={"zh": "zh-CN"}.get(language, language),
-        title=name_text(", ".join(str(each["path"]) for each in models)),
+        title=name_text(", ".join(dict.fromkeys(str(each["path"]) for each in models))),
         document=_embedded(page_json(models, language)),
     )
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from atc_py.report.layers.suggestion import suggestion_lines
-from atc_py.report.layers.text import layer_lines, number_text, origin_text, output_verdict
-from atc_py.report.overview.words import Both, both, name_text, same
+from atc_py.report.layers.suggestion import outputs_with, suggestion_words
+from atc_py.report.layers.text import layer_lines, number_text, origin_words, output_verdict
+from atc_py.report.overview.words import Both, name_text, table_json, told, words_json
 from atc_py.results.layer import FAILING_DISTANCE, number_json
 
 if TYPE_CHECKING:
     from atc_py.results.histogram import MagnitudeHistogram
     from atc_py.results.layer import Layer
-    from atc_py.results.layer_comparison import LayerComparison
+    from atc_py.results.layer_comparison import LayerComparison, Suggestion
 
 __all__ = ["precision_json"]
 
@@ -27,18 +27,18 @@ def precision_json(done: LayerComparison) -> dict[str, object]:
         "samples": done.samples,
         "engines": [name_text(each) for each in done.engines],
         "device": done.device,
-        "stopped": name_text(done.stopped),
+        "stopped": told(done.stopped) if done.stopped else "",
         "limit": FAILING_DISTANCE,
         "passed": done.passed,
         "targets": dict(done.targets),
-        "verdict": lines[: lines.index("")],
-        "cost": lines[-2:],
-        "suggestion": [] if done.suggestion is None else suggestion_lines(done.suggestion),
+        "verdict": [*map(told, (line.strip() for line in lines[: lines.index("")]))],
+        "cost": [*map(told, lines[-2:])],
+        "suggestion": None if done.suggestion is None else _suggestion(done.suggestion),
         "first": None if done.first_failing is None else done.layers.index(done.first_failing),
         "outputs": [_output(done, name) for name in (*done.outputs, *_uncompared(done))],
         "layers": [_layer(done, layer) for layer in done.layers],
         "alone": [
-            [side, name_text(each.name), name_text(each.op), name_text(each.reason)]
+            [side, name_text(each.name), name_text(each.op), told(each.reason)]
             for side, rows in (("device", done.device_alone), ("original", done.original_alone))
             for each in rows
         ],
@@ -55,8 +55,8 @@ def _output(done: LayerComparison, name: str) -> dict[str, object]:
     """Return an output: its figures and its verdict."""
     found: dict[str, object] = {
         "name": name_text(name),
-        "verdict": name_text(output_verdict(done, name)),
-        "reason": name_text(done.uncompared.get(name, "")),
+        "verdict": told(output_verdict(done, name)),
+        "reason": told(done.uncompared.get(name, "")),
         "layer": done.outputs.get(name),
     }
     ranking = done.rankings.get(name)
@@ -90,27 +90,29 @@ def _layer(done: LayerComparison, layer: Layer) -> list[object]:
         *(number_json(each) if not math.isinf(each) else number_text(each) for each in numbers),
         layer.origin.value,
         layer.root,
-        name_text(origin_text(done, layer)),
+        words_json(origin_words(done, layer)),
         _faults(layer),
     ]
 
 
 def _faults(layer: Layer) -> list[Both]:
     """Return why the layer is failing, in both languages."""
-    figures = layer.figures
-    found = []
-    for text in layer.faults:
-        if text.startswith("overflow"):
-            found.append(
-                both(text, f"上溢：{figures.overflow.share:.3%} 的值超出 {figures.limit:.6g}")
-            )
-        elif text.startswith("underflow"):
-            found.append(both(text, f"下溢：{figures.underflow.share:.3%} 的值变为 0"))
-        elif text.startswith("relative distance"):
-            found.append(both(text, f"相对距离 {layer.judged.distance:.3g}"))
-        else:
-            found.append(same(text))
-    return found
+    return [told(text) for text in layer.faults]
+
+
+def _suggestion(found: Suggestion) -> dict[str, object]:
+    """Return the nodes to keep, and what is said of them."""
+    return {
+        "lines": [told(line) for line in suggestion_words(found)],
+        "kept": [
+            [name_text(each.line), name_text(each.op), each.nodes, each.engine]
+            for each in found.kept
+        ],
+        "reached": found.reached,
+        "outputs": table_json(outputs_with(found), (0,))
+        if found.kept or found.out_of_reach
+        else None,
+    }
 
 
 def _histogram(found: MagnitudeHistogram) -> dict[str, object]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from atc_py.report.overview.words import Both, both
+from atc_py.report.overview.fusions import NearMiss, near_misses, reason_words, record_of
+from atc_py.report.overview.words import Both, both, told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -17,6 +18,22 @@ __all__ = ["Win", "biggest_wins"]
 _SHOWN = 3
 _LEAST = 0.005
 """Least share of the time that is worth a sentence."""
+
+_FUSING = (
+    "fuse-",
+    "merge-conv",
+    "merge-matmul",
+    "merge-elemwise",
+    "merge-dequant",
+    "merge-requant",
+)
+"""Beginnings of the names of passes that make one kernel of several nodes."""
+
+_WHOLE = {"fuse-conv-batch-norm", "fuse-pad-conv", "fuse-pad-pool"}
+"""Passes that take a kernel away whose operator begins the pattern, so that it alone is a near miss."""
+
+_CONVERSIONS = {"Cast", "TransData"}
+"""Kernels between two others that only convert what the first gives."""
 
 _BOUNDS = {
     "memory": "内存带宽", "launch": "启动开销", "cube": "矩阵单元", "vector": "向量单元",
@@ -50,8 +67,9 @@ def biggest_wins(cost: NetworkCost, report: Mapping[str, Any]) -> list[Win]:
         report: the record of the compilation.
     """
     found = [*_not_fused(cost, report), *_moves(cost, report), *_on_aicpu(cost)]
-    known = {win.node for win in found}
-    found += [win for win in _slow_operators(cost) if win.node not in known]
+    ops = {kernel.name: kernel.op for kernel in cost.kernels}
+    known = {ops.get(win.node) for win in found}
+    found += [win for win in _slow_operators(cost) if ops.get(win.node) not in known]
     ranked = sorted((win for win in found if win.share >= _LEAST), key=lambda win: -win.share)
     return ranked[:_SHOWN]
 
@@ -62,48 +80,61 @@ def _share(cost: NetworkCost, kernels: list[KernelCost]) -> float:
     return sum(kernel.cost.expected for kernel in kernels) / whole if whole else 0.0
 
 
-def _rows(report: Mapping[str, Any], *keys: str) -> Any:
-    """Return a part of the report; an empty dict where there is none."""
-    found: Any = report
-    for key in keys:
-        found = found.get(key, {}) if isinstance(found, dict) else {}
-    return found
-
-
 def _not_fused(cost: NetworkCost, report: Mapping[str, Any]) -> Iterator[Win]:
-    """Yield kernels that a fusion pass nearly took into their neighbors."""
-    kernels = {kernel.name: kernel for kernel in cost.kernels}
-    for section in ("graph_fusion", "ub_fusion"):
-        for name, effect in _rows(report, "fusion_result", section).items():
-            miss = _rows(effect, "nearest_miss")
-            kernel = kernels.get(str(miss.get("node", "")))
-            if kernel is None:
-                continue
-            alike = [each for each in cost.kernels if each.op == kernel.op]
-            share = _share(cost, [kernel])
-            after = _after(cost, kernel)
-            text = both(
-                f"{kernel.op}{after[0]} takes {share:.1%} ({len(alike)} such kernels "
-                f"{_share(cost, alike):.1%}): {name} did not apply because {miss.get('reason', '')}",
-                f"{after[1]}{kernel.op} 占 {share:.1%}（同类 {len(alike)} 个核共 "
-                f"{_share(cost, alike):.1%}）：{name} 未生效，原因：{miss.get('reason', '')}",
-            )
-            yield Win(share, text, kernel.name, name)
+    """Yield kernels of one operator that a fusion pass nearly took into their neighbors.
+
+    A kernel of several operators is fused already, so its pass is not the reason for its time.
+    """
+    kernels = {kernel.name: kernel for kernel in cost.kernels if "+" not in kernel.op}
+    nearest: dict[str, NearMiss] = {}
+    for miss in near_misses(report):
+        known = nearest.get(miss.node)
+        is_near = miss.depth > 1 or miss.name in _WHOLE
+        fuses = miss.name.startswith(_FUSING) and is_near and miss.node in kernels
+        if fuses and (known is None or miss.depth > known.depth):
+            nearest[miss.node] = miss
+    for miss in nearest.values():
+        kernel = kernels[miss.node]
+        before = _before(cost, kernel)
+        alike = [
+            each
+            for each in cost.kernels
+            if each.op == kernel.op and _before(cost, each) == before and each is not kernel
+        ]
+        share, every = _share(cost, [kernel]), _share(cost, [kernel, *alike])
+        after = (f" after {before}", f"{before} 之后的 ") if before else ("", "")
+        count = len(alike) + 1
+        more = (
+            (f" ({count} such kernels: {every:.1%})", f"（此类核 {count} 个，共 {every:.1%}）")
+            if alike
+            else ("", "")
+        )
+        reason = reason_words(miss.reason)
+        text = both(
+            f"{kernel.op}{after[0]} takes {share:.1%}{more[0]}: not fused by {miss.name}, because "
+            f"{reason[0]}",
+            f"{after[1]}{kernel.op} 占 {share:.1%}{more[1]}：{miss.name} 未将其融合，原因：{reason[1]}",
+        )
+        yield Win(every, text, kernel.name, miss.name, helps=miss.name not in _WHOLE)
 
 
-def _after(cost: NetworkCost, kernel: KernelCost) -> tuple[str, str]:
-    """Return ` after Concat` in both languages; empty where nothing comes before."""
-    if not kernel.after:
-        return "", ""
-    op = cost.kernels[kernel.after[0]].op
-    return f" after {op}", f"{op} 之后的 "
+def _before(cost: NetworkCost, kernel: KernelCost) -> str:
+    """Return the operators of the kernel before a kernel, conversions left aside; "" for none."""
+    while kernel.after:
+        kernel = cost.kernels[kernel.after[0]]
+        if kernel.op not in _CONVERSIONS:
+            return kernel.op
+    return ""
 
 
 def _moves(cost: NetworkCost, report: Mapping[str, Any]) -> Iterator[Win]:
     """Yield kernels that only change dtypes or storage, by what they do."""
     reasons = {
         str(row.get("name")): str(row.get("reason", ""))
-        for rows in (_rows(report, "layout", "trans_data"), _rows(report, "precision", "casts"))
+        for rows in (
+            record_of(report, "layout", "trans_data"),
+            record_of(report, "precision", "casts"),
+        )
         for row in rows or ()
     }
     for op, chinese in (("TransData", "转换存储格式"), ("Cast", "转换数据类型")):
@@ -112,13 +143,13 @@ def _moves(cost: NetworkCost, report: Mapping[str, Any]) -> Iterator[Win]:
             continue
         slowest = max(kernels, key=lambda kernel: kernel.cost.expected)
         share = _share(cost, kernels)
-        reason = reasons.get(slowest.name, "")
-        why = f"; the slowest: {reason}" if reason else ""
+        reason = told(reasons.get(slowest.name, ""))
+        why = f"; the slowest: {reason[0]}" if reason[0] else ""
         what = "storage formats" if op == "TransData" else "dtypes"
         text = both(
             f"{len(kernels)} {op} kernels take {share:.1%}: they only convert {what}{why}",
             f"{len(kernels)} 个 {op} 核占 {share:.1%}：仅{chinese}"
-            + (f"；最慢者：{reason}" if reason else ""),
+            + (f"；最慢者：{reason[1]}" if reason[1] else ""),
         )
         yield Win(share, text, slowest.name)
 

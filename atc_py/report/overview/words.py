@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
+from atc_py.diag.language import in_language
 from atc_py.report.escape import clipped
 
 if TYPE_CHECKING:
-    from atc_py.diag import Diagnostic, Words
+    from collections.abc import Collection
 
-__all__ = ["Both", "both", "diagnostic_json", "name_text", "same", "words_json"]
+    from atc_py.diag import Diagnostic, Words
+    from atc_py.report.tables import Table
+
+__all__ = [
+    "Both",
+    "both",
+    "diagnostic_json",
+    "name_text",
+    "same",
+    "table_json",
+    "told",
+    "words_json",
+]
 
 Both = list[str]
 """A text in English and in Chinese."""
@@ -37,13 +51,41 @@ def words_json(words: Words) -> Both:
     return both(words.en, words.zh)
 
 
+@functools.lru_cache(maxsize=4096)
+def _chinese(text: str) -> str:
+    """Return the Chinese of a text of atc-py, which a page repeats often."""
+    return in_language(text, "zh")
+
+
+def told(text: str) -> Both:
+    """Return a text of atc-py in both languages."""
+    return both(text, _chinese(text))
+
+
+def table_json(table: Table, names: Collection[int] = ()) -> dict[str, object]:
+    """Return a table in both languages.
+
+    Args:
+        table: the table.
+        names: columns of names, which stay as they are.
+    """
+    return {
+        "title": told(table.title),
+        "head": [told(heading) for heading, _ in table.headings()],
+        "rows": [
+            [same(cell) if at in names else told(cell) for at, cell in enumerate(row)]
+            for row in table.rows
+        ],
+    }
+
+
 def diagnostic_json(found: Diagnostic) -> dict[str, object]:
     """Return a diagnostic: code, sentence, place, hint."""
     return {
         "code": found.code.id,
         "name": found.code.name,
-        "message": same(found.message),
-        "help": same(found.help or found.code.remedy),
+        "message": told(found.message),
+        "help": told(found.help or found.code.remedy),
         "node": None if found.place is None else found.place.node,
         "place": "" if found.place is None else name_text(str(found.place)),
     }

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.report.model.float_quantization import float_quantization_tables
 from atc_py.report.quantizing.html_page import quantization_html
 from atc_py.report.tables import plain_lines
+from atc_py.system.json_text import finite, format_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,7 +41,7 @@ def render_quantization(done: FloatQuantization, path: Path) -> str:
     """
     ending = path.suffix.lower()
     if ending == ".json":
-        return json.dumps(done.as_json(), indent=2, ensure_ascii=False) + "\n"
+        return format_json(finite(done.as_json()))
     if ending == ".html":
         return quantization_html(done)
     lines = [[*plain_lines(table), ""] for table in float_quantization_tables(done)]

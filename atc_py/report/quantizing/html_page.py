@@ -9,6 +9,7 @@ from atc_py.report.page import render_page
 from atc_py.report.quantizing.tables import (
     decibel_text,
     fall_back_tables,
+    gain_tables,
     gains_rows,
     layers_table,
     outputs_table,
@@ -40,6 +41,7 @@ def quantization_html(done: FloatQuantization) -> str:
     searched = None if proof is None else proof.fall_back
     if searched is not None:
         tables += fall_back_tables(searched)
+    tables += gain_tables(done)
     costs = {} if proof is None else {each.name: each for each in proof.layers}
     return render_page(
         "quantize",

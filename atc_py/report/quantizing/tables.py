@@ -14,7 +14,14 @@ if TYPE_CHECKING:
     from atc_py.results.output_error import ErrorFigures
     from atc_py.results.quantization_proof import FallBack, QuantizationProof
 
-__all__ = ["decibel_text", "gains_rows", "layers_table", "outputs_table", "proof_tables"]
+__all__ = [
+    "decibel_text",
+    "gain_tables",
+    "gains_rows",
+    "layers_table",
+    "outputs_table",
+    "proof_tables",
+]
 
 LAYER_COLUMNS = (
     "layer", "operator", "on", "values>", "range>", "clipped>", "data dB>", "weights dB>",
@@ -60,6 +67,65 @@ def outputs_table(proof: QuantizationProof) -> Table:
     rows = tuple((name, *_figures(each)) for name, each in proof.outputs.items())
     title = f"Outputs, {proof.samples} samples"
     return Table(title, ("output", "cosine>", "SNR dB>", "top 1>"), rows)
+
+
+_STEPS = {
+    "equalize": "channels balanced after layers",
+    "smooth": "channels balanced after normalizations",
+    "correct_bias": "biases corrected",
+}
+
+
+def gain_tables(done: FloatQuantization) -> list[Table]:
+    """Return what steps gained at the outputs, what each layer gained, and the ranges tried."""
+    steps = tuple(
+        (
+            _STEPS.get(each.name, each.name),
+            f"{each.kept} of {each.parts}",
+            _signed(each.gain),
+            _signed(each.whole_gain),
+        )
+        for each in done.steps
+    )
+    tables = [
+        Table("Gains at the outputs", ("step", "kept>", "gain dB>", "of all dB>"), steps),
+        Table("Gains at the layers", ("layer", "range dB>", "bias dB>"), tuple(_layer_gains(done))),
+        _ranges_table(done),
+    ]
+    return [each for each in tables if each.rows]
+
+
+def _ranges_table(done: FloatQuantization) -> Table:
+    """Return the ranges that were tried, with the ratio at the results of their readers."""
+    names = [*dict.fromkeys(name for each in done.ranges for name in each.errors)]
+    rows = tuple(
+        (each.tensor, each.chosen, *(_ratio_text(each.errors.get(name)) for name in names))
+        for each in done.ranges
+    )
+    columns = ("tensor", "chosen", *(f"{name} dB>" for name in names))
+    return Table("Ranges by the results of the layers that read them", columns, rows)
+
+
+def _layer_gains(done: FloatQuantization) -> list[tuple[str, str, str]]:
+    """Return the gains of each layer that has any: of its range, and of its bias."""
+    costs = {} if done.proof is None else {each.name: each.range_gain for each in done.proof.layers}
+    return [
+        (each.name, _signed(costs.get(each.name)), _signed(each.bias_gain))
+        for each in done.layers
+        if costs.get(each.name) or each.bias_gain is not None
+    ]
+
+
+def _ratio_text(noise: float | None) -> str:
+    """Return a share of noise as a ratio in dB."""
+    if noise is None:
+        return ""
+    return decibel_text(-10 * math.log10(noise) if noise else math.inf)
+
+
+def _signed(gain: float | None) -> str:
+    """Return a gain with its sign."""
+    return "" if gain is None else f"{gain:+.2f}"
 
 
 def fall_back_tables(found: FallBack) -> list[Table]:

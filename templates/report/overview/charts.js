@@ -16,6 +16,9 @@ function logTicks(low, high, most = 9) {
   return found;
 }
 
+// How many labels of a width an axis across the page has room for.
+const room = (host, wide) => Math.max(2, Math.min(8, Math.floor(((host.getBoundingClientRect().width || 900) - 100) / wide)));
+
 function evenTicks(high, most = 6) {
   if (!(high > 0)) return [0];
   const rough = high / most, power = 10 ** Math.floor(Math.log10(rough));
@@ -29,6 +32,8 @@ const unitOf = (value) => {
   for (const [unit, power] of [["P", 15], ["T", 12], ["G", 9], ["M", 6], ["k", 3]]) if (value >= 10 ** power) return `${Number((value / 10 ** power).toPrecision(3))} ${unit}`;
   return String(value);
 };
+
+const middle = (point) => (point.x1 === undefined ? point.x : (point.x + point.x1) / 2);
 
 /* A chart: `x` and `y` say {title, low, high, log, ticks: [[value, text]]}, `lanes` labels rows instead of y.
    It returns `at(value)` for both axes, a layer to draw into, and `marks(points)` which makes points answer. */
@@ -44,7 +49,7 @@ class Chart {
     this.x = x;
     this.y = y;
     const whole = this.height + 48;
-    this.svg = svg("svg", { viewBox: `${-this.left} -10 ${wide} ${whole}`, width: wide, height: whole, role: "img", "aria-label": name });
+    this.svg = svg("svg", { viewBox: `${-this.left} -10 ${wide} ${whole}`, width: wide, height: whole, role: "img", tabindex: 0, "aria-label": name });
     this.under = svg("g");
     this.layer = svg("g");
     this.over = svg("g");
@@ -123,17 +128,37 @@ class Chart {
       }
       return best;
     };
-    hit.addEventListener("pointermove", (event) => {
-      const point = nearest(event);
+    const hide = () => { cursor.replaceChildren(); tip(null); };
+    const point = (found, event) => {
       cursor.replaceChildren();
-      if (point) cursor.append(svg("circle", { class: "pick", cx: point.x1 === undefined ? point.x : (point.x + point.x1) / 2, cy: point.y, r: 5 }));
-      tip(point && point.text(), event);
-    });
-    hit.addEventListener("pointerleave", () => { cursor.replaceChildren(); tip(null); });
-    hit.addEventListener("click", (event) => { const point = nearest(event); if (point && point.id) this.app.select(this.app.model.resolve(point.id), { center: true }); });
+      if (found) cursor.append(svg("circle", { class: "pick", cx: middle(found), cy: found.y, r: 5 }));
+      tip(found && found.text(), event);
+    };
+    const choose = (found) => { if (found && found.id) this.app.select(this.app.model.resolve(found.id), { center: true }); };
+    hit.addEventListener("pointermove", (event) => point(nearest(event), event));
+    hit.addEventListener("pointerleave", hide);
+    hit.addEventListener("click", (event) => choose(nearest(event)));
+    this.keys(points, point, choose, hide);
     this.chosen = svg("g");
     this.over.append(this.chosen);
     this.choose();
+  }
+
+  // Arrows go from mark to mark, Enter selects: what the pointer does, with keys.
+  keys(points, point, choose, hide) {
+    const along = [...points].sort((a, b) => a.x - b.x);
+    let at = -1;
+    this.svg.addEventListener("blur", hide);
+    this.svg.addEventListener("keydown", (event) => {
+      const to = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: along.length - 1 }[event.key];
+      if (to !== undefined && along.length) {
+        event.preventDefault();
+        at = Math.max(0, Math.min(along.length - 1, to));
+        const area = this.svg.getBoundingClientRect(), ratio = area.width / Number(this.svg.getAttribute("width"));
+        point(along[at], { clientX: area.left + (middle(along[at]) + this.left) * ratio, clientY: area.top + (along[at].y + 10) * ratio });
+      } else if (event.key === "Enter" && at >= 0) choose(along[at]);
+      else if (event.key === "Escape") hide();
+    });
   }
 
   choose() {
@@ -143,7 +168,7 @@ class Chart {
     if (!node) return;
     const ids = new Set([node.id, ...node.links.map((each) => each.id)]);
     this.points.filter((point) => ids.has(point.id)).slice(0, 40).forEach((point) => {
-      const x = point.x1 === undefined ? point.x : (point.x + point.x1) / 2;
+      const x = middle(point);
       this.chosen.append(svg("line", { class: "cursor", x1: x, x2: x, y1: 0, y2: this.height }), svg("circle", { class: "pick", cx: x, cy: point.y, r: 5 }));
     });
   }

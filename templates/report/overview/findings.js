@@ -35,6 +35,9 @@ function renderFindings(app) {
   ]), [1]);
 }
 
+// The operator stands in front of the message, so a message that begins with it begins after it.
+const withoutName = (message, op) => (op && message.startsWith(`${op} `) ? message.slice(op.length + 1) : message);
+
 function findingGroup(app, rows, word, isOpen) {
   const [first] = rows;
   const nodes = rows.slice(0, 200).map((found) => {
@@ -45,8 +48,8 @@ function findingGroup(app, rows, word, isOpen) {
     return el("li", {}, node ? app.link(node, clip(name, 200)) : bdi(clip(name, 200)), where ? ` (${where})` : "", seen ? el("span", { class: "soft" }, " ", bdi(seen)) : "", found.known ? el("span", { class: "badge" }, t("known")) : "");
   });
   const facts = factList([
-    [t("first"), said(first.help)], [t("rule"), [first.rule, first.source].filter(Boolean).join(" · ")], [t("fixed_by"), first.fixed_by ? `${first.fix_call} (${first.fixed_by.join(", ")})` : ""], [t("taken_by"), (first.taken_by || []).join(", ")], [t("grounds"), first.certainty ? said(first.certainty) : ""],
+    [t("first"), said(first.help)], [t("rule"), [first.rule, first.source].filter(Boolean).join(" · ")], [t("fixed_by"), first.fixed_by ? el("code", {}, bdi(`${first.fix_call} (${first.fixed_by.join(", ")})`)) : ""], [t("taken_by"), (first.taken_by || []).join(", ")], [t("grounds"), first.certainty ? said(first.certainty) : ""],
   ]);
-  return el("details", { class: "group", open: isOpen }, el("summary", {}, badge(first.level, word(first.level)), " ", bdi(first.op), " ", bdi(said(first.message)), ` ${first.code} `, rows.length > 1 ? el("span", { class: "badge" }, `${rows.length} ×`) : ""),
+  return el("details", { class: "group", open: isOpen }, el("summary", {}, badge(first.level, word(first.level)), " ", first.op ? el("b", {}, bdi(first.op)) : "", " ", bdi(withoutName(said(first.message), first.op)), " ", el("span", { class: "code" }, first.code), " ", rows.length > 1 ? el("span", { class: "badge" }, `${rows.length} ×`) : ""),
     el("div", {}, facts, el("ul", {}, nodes), rows.length > 200 ? el("p", { class: "soft" }, "…") : ""));
 }

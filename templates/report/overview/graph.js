@@ -47,12 +47,12 @@ class Painter {
     }
     if (this.mode === "c_engine") {
       const engine = nodes.some((node) => node.engine === "aicpu") ? "aicpu" : nodes.map((node) => node.engine).find(Boolean);
-      return engine ? this.note(engine === "aicpu" ? HUES[4] : HUES[0], engine) : this.note(NEUTRAL, t("no_data"));
+      return engine ? this.note(engine === "aicpu" ? HUES[4] : HUES[0], engineWord(engine)) : this.note(NEUTRAL, t("no_data"));
     }
     if (this.mode === "c_dtype") return first.dtype ? this.note(this.dtypes.get(first.dtype), first.dtype) : this.note(NEUTRAL, t("unknown"));
     if (this.mode === "c_finding") {
       const level = LEVELS.find((each) => nodes.some((node) => node.level === each)) || "";
-      return this.note(HUES[LEVEL_HUES[level]], level || t("supported"));
+      return this.note(HUES[LEVEL_HUES[level]], level ? levelWord(level) : t("supported"));
     }
     if (this.mode === "c_time") {
       const kernels = new Set(nodes.flatMap((node) => node.kernels || []));
@@ -66,7 +66,7 @@ class Painter {
   note(color, text) { this.legend.set(text, color); return color; }
 
   keys() {
-    if (this.mode === "c_time") return [[heat(0), "0 %"], [heat(0.5), percent(this.most / 4)], [heat(1), percent(this.most)]];
+    if (this.mode === "c_time") return [[heat(0), "0%"], [heat(0.5), percent(this.most / 4)], [heat(1), percent(this.most)]];
     if (this.mode === "c_error") return [[heat(0), "≤ 1e-6"], [heat(0.5), "1e-3"], [heat(1), "≥ 1"], [NEUTRAL, t("no_data")]];
     return [...this.legend].sort().map(([text, color]) => [color, text]);
   }
@@ -75,6 +75,17 @@ class Painter {
 function textColor(fill) {
   const parts = fill.startsWith("#") ? [1, 3, 5].map((at) => parseInt(fill.slice(at, at + 2), 16)) : fill.match(/\d+/g).map(Number);
   return 0.299 * parts[0] + 0.587 * parts[1] + 0.114 * parts[2] > 140 ? "#10151c" : "#ffffff";
+}
+
+// Width of a text in a box; equal texts are measured once.
+function textWidth(text) {
+  const known = textWidth.known || (textWidth.known = new Map());
+  if (!known.has(text)) {
+    const pen = textWidth.pen || (textWidth.pen = document.createElement("canvas").getContext("2d"));
+    pen.font = "12px system-ui, sans-serif";
+    known.set(text, pen.measureText(text).width);
+  }
+  return known.get(text);
 }
 
 class GraphView {
@@ -122,8 +133,11 @@ class GraphView {
     const [first] = box.nodes;
     box.text = box.nodes.length > 1 ? (box.name.startsWith("launch ") ? clip([...new Set(box.nodes.map((node) => node.op))].join(" + "), 34) : clip(box.name, 34)) : clip(label(first), 26);
     box.note = box.nodes.length > 1 ? String(box.nodes.length) : "";
-    box.w = Math.max(56, Math.ceil((box.text.length * 6.7 + (box.note ? 30 : 0) + 18) / 20) * 20);
+    box.w = Math.max(56, Math.ceil((textWidth(box.text) + (box.note ? 34 : 0) + 18) / 10) * 10);
     box.h = 26;
+    const [value] = box.nodes.length === 1 ? first.outs : [];
+    const dims = value === undefined || first.end === "out" ? null : this.graph.values[value].dims;
+    box.dims = dims && dims.length ? dims.map((dim) => (dim === null ? "?" : dim)).join("×") : "";
   }
 
   pathOf(piece) {
@@ -176,6 +190,15 @@ class GraphView {
     this.redraw();
   }
 
+  // The whole graph is printed, drawn at once: frames stop while a page is printed.
+  onPaper(starts) {
+    if (starts) this.onScreen = [this.x, this.y, this.scale];
+    this.resized();
+    if (starts) this.fit();
+    else if (this.onScreen) [this.x, this.y, this.scale] = this.onScreen;
+    this.draw();
+  }
+
   zoom(factor, px = this.w / 2, py = this.h / 2) {
     const scale = Math.max(0.01, Math.min(4, this.scale * factor));
     this.x = px - ((px - this.x) * scale) / this.scale;
@@ -218,6 +241,7 @@ class GraphView {
     const chosen = this.chosen();
     this.layout.pieces.forEach((piece, at) => { if (!outside(piece)) pen.stroke(this.paths[at]); });
     const words = this.scale > 0.42;
+    const named = [];
     pen.font = "12px system-ui, sans-serif";
     pen.textBaseline = "middle";
     for (const piece of this.layout.pieces) {
@@ -226,8 +250,10 @@ class GraphView {
         const left = box.x - box.w / 2, top = box.y - box.h / 2;
         if (left > sight.x1 || left + box.w < sight.x0 || top > sight.y1 || top + box.h < sight.y0) continue;
         this.drawBox(pen, box, left, top, words);
+        if (box.dims) named.push(box);
       }
     }
+    if (this.scale > 0.72) this.drawDims(pen, named);
     this.outline(pen, chosen);
     this.drawMap();
     this.frames.push(performance.now() - started);
@@ -248,9 +274,17 @@ class GraphView {
     if (worst) { pen.strokeStyle = css("--bad"); pen.lineWidth = Math.max(3, 2 / this.scale); pen.strokeRect(left - 2, top - 2, box.w + 4, box.h + 4); }
     if (!words) return;
     pen.fillStyle = box.ink;
-    pen.textAlign = "left";
-    pen.fillText(box.text, left + 9, box.y, box.w - (box.note ? 42 : 16));
+    pen.textAlign = box.note ? "left" : "center";
+    pen.fillText(box.text, box.note ? left + 9 : box.x, box.y, box.w - (box.note ? 42 : 12));
     if (box.note) { pen.textAlign = "right"; pen.fillText(`×${box.note}`, left + box.w - 8, box.y); }
+  }
+
+  // Dims of the results beside the edges that leave their boxes.
+  drawDims(pen, boxes) {
+    pen.font = "9.5px system-ui, sans-serif";
+    pen.textAlign = "left";
+    pen.fillStyle = css("--soft");
+    for (const box of boxes) pen.fillText(box.dims, box.x + 5, box.y + box.h / 2 + 8);
   }
 
   chosen() {
@@ -389,7 +423,7 @@ class GraphView {
   hint(box) {
     const [first] = box.nodes;
     if (box.nodes.length > 1) return `${clip(box.name, 80)}\n${t("group", box.nodes.length)}`;
-    const lines = [`${first.op} ${clip(title(first), 80)}`];
+    const lines = [`${opOf(first)} ${clip(title(first), 80)}`];
     if (first.share) lines.push(`${t("time")}: ${percent(first.share)}`);
     if (first.error !== null) lines.push(`${t("error")}: ${number(first.error)}`);
     return lines.join("\n");

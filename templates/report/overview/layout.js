@@ -136,7 +136,7 @@ function place(piece, left, width, y, isTop) {
     const start = [x + shape.xs[0], y + shape.ys[0]];
     const under = source.y + source.h / 2;
     const points = isTop
-      ? [[source.x, under], [source.x, under + 8], [left - COLUMN_GAP / 2, under + 8], [left - COLUMN_GAP / 2, y - 14], [start[0], y - 14], start]
+      ? [[source.x, under], [source.x, under + 16], [left - COLUMN_GAP / 2, under + 16], [left - COLUMN_GAP / 2, y - 14], [start[0], y - 14], start]
       : [[source.x, under], start];
     lines.push({ points, bus: isTop });
   }

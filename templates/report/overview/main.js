@@ -53,6 +53,7 @@ class App {
   renderHead() {
     const { data } = this.model;
     document.documentElement.lang = language ? "zh-CN" : "en";
+    document.querySelector("#models-label span").dataset.t = this.document.models.every((each) => each.gear) ? "gear" : "model";
     document.querySelectorAll("[data-t]").forEach((each) => { each.textContent = t(each.dataset.t); });
     document.querySelectorAll("[data-label]").forEach((each) => { each.setAttribute("aria-label", t(each.dataset.label)); });
     $("language").textContent = language ? "English" : "中文";
@@ -62,7 +63,7 @@ class App {
     $("foot").textContent = `${this.document.tool} · ${this.document.made}`;
     const many = this.document.models;
     $("models-label").hidden = many.length < 2;
-    $("models").replaceChildren(...many.map((each, at) => el("option", { value: String(at) }, clip(each.path, 80))));
+    $("models").replaceChildren(...many.map((each, at) => el("option", { value: String(at) }, clip(each.gear ? `${t("gear")} ${each.gear}` : each.path, 80))));
     $("models").value = String(this.at);
     const parts = { verdict: true, graph: this.sides.length > 0, findings: Boolean(data.check), precision: Boolean(data.precision) || data.not_compared.length > 0, time: Boolean(data.time) };
     for (const [id, has] of Object.entries(parts)) $(id).hidden = !has;
@@ -127,7 +128,7 @@ class App {
     const shownBox = box || (node && this.views[node.side].view && this.views[node.side].view.boxOf.get(node));
     this.panel.show(node, shownBox);
     this.charts.forEach((chart) => chart.choose());
-    $("live").textContent = node ? `${node.op} ${clip(title(node), 200)}` : "";
+    $("live").textContent = node ? `${opOf(node)} ${clip(title(node), 200)}` : "";
     if (!quiet) this.keep();
     if (scroll) $("graph").scrollIntoView();
   }
@@ -155,10 +156,10 @@ class App {
     list.hidden = !wanted;
     if (wanted) {
       const sides = this.shown();
-      const nodes = [...this.model.nodes.values()].filter((node) => sides.includes(node.side) && `${node.name} ${node.op} ${node.id}`.toLowerCase().includes(wanted));
+      const nodes = [...this.model.nodes.values()].filter((node) => sides.includes(node.side) && `${node.name} ${opOf(node)} ${node.id}`.toLowerCase().includes(wanted));
       this.found = new Set(nodes);
       list.replaceChildren(el("p", { role: "status" }, nodes.length ? t("hits", nodes.length) : t("no_hits")),
-        el("ul", {}, nodes.slice(0, 100).map((node) => el("li", {}, this.link(node, `${node.op} ${clip(title(node), 120)}`)))));
+        el("ul", {}, nodes.slice(0, 100).map((node) => el("li", {}, this.link(node, `${opOf(node)} ${clip(title(node), 120)}`)))));
     }
     this.shown().forEach((side) => this.views[side].redraw());
   }
@@ -196,6 +197,14 @@ class App {
       const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
       if (event.key === "/" && !typing) { event.preventDefault(); $("search").focus(); }
       if (event.key === "Escape") { if (event.target.id === "search") { $("search").value = ""; this.search(""); } this.select(null); }
+    });
+    // Paper is white whatever the screen is.
+    matchMedia("print").addEventListener("change", (event) => {
+      const root = document.documentElement;
+      if (event.matches) this.onScreen = root.dataset.theme;
+      root.dataset.theme = event.matches ? "light" : this.onScreen || root.dataset.theme;
+      this.drawParts();
+      this.shown().forEach((side) => this.views[side].onPaper(event.matches));
     });
     let width = document.documentElement.clientWidth;
     let waiting = 0;

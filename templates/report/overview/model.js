@@ -154,5 +154,6 @@ class Model {
   }
 }
 
+const opOf = (node) => (node.end ? t(node.end === "in" ? "input" : "output") : node.op);
 const label = (node) => node.end ? node.name : node.op;
 const title = (node) => node.name || `${node.op} #${node.index}`;

@@ -2,6 +2,8 @@
 const factList = (rows) => el("dl", { class: "facts" }, rows.filter(([, value]) => value !== "" && value !== null && value !== undefined)
   .map(([name, value]) => [el("dt", {}, name), el("dd", {}, typeof value === "string" ? bdi(value) : value)]));
 
+const PLACES = { chip: "on_chip", run: "run_time" };
+
 class Panel {
   constructor(app) { this.app = app; this.host = $("panel"); }
 
@@ -10,7 +12,7 @@ class Panel {
     host.scrollTop = 0;
     this.box = box;
     if (!node) {
-      host.replaceChildren(el("h3", { id: "panel-head" }, t("node")), el("p", { class: "soft" }, t("pick")));
+      host.replaceChildren(el("h3", { id: "panel-head" }, t("node")), el("p", { class: "soft" }, t("pick")), ...this.summary());
       return;
     }
     const graph = node.side === "s" ? this.app.model.source : this.app.model.compiled;
@@ -19,14 +21,35 @@ class Panel {
       box && box.key ? this.folded(box) : "",
       factList([
         [t("name"), title(node).length > 160 ? el("div", { class: "long" }, bdi(title(node))) : ""],
-        [t("operator"), node.end ? t(node.end === "in" ? "input" : "output") : node.op], [t("position"), node.index >= 0 ? String(node.index) : ""],
-        [t("engine"), node.engine || ""], [t("kernel"), node.kernel || ""], [t("dtype_reason"), node.reason || ""],
+        [t("operator"), opOf(node)], [t("position"), node.index >= 0 ? String(node.index) : ""],
+        [t("engine"), engineWord(node.engine)], [t("kernel"), node.kernel || ""], [t("dtype_reason"), said(node.reason)],
         [t("graph"), node.side === "s" ? t("source") : t("compiled")],
       ]),
       ...this.findings(node), ...this.errors(node), ...this.estimates(node), ...this.links(node), ...this.values(node, graph),
       ...this.attributes(node), ...this.stub(node),
       el("p", {}, el("button", { type: "button", onclick: () => this.app.select(null) }, t("clear"))),
     );
+  }
+
+  // Without a node: the operators of the graph that is shown, most first; a click searches one.
+  summary() {
+    const [side] = this.app.shown();
+    const graph = side && (side === "s" ? this.app.model.source : this.app.model.compiled);
+    if (!graph) return [];
+    const groups = new Map();
+    for (const node of graph.nodes) {
+      if (node.end) continue;
+      const group = groups.get(node.op) || { count: 0, share: 0, kernels: new Set() };
+      group.count += 1;
+      (node.kernels || []).forEach((kernel) => { if (!group.kernels.has(kernel)) { group.kernels.add(kernel); group.share += kernel.share; } });
+      groups.set(node.op, group);
+    }
+    const rows = [...groups].sort((a, b) => b[1].count - a[1].count).slice(0, 30);
+    const most = Math.max(1, ...rows.map(([, group]) => group.count));
+    return this.part("op_table", el("ul", { class: "ops" }, rows.map(([op, group]) => el("li", {},
+      el("button", { type: "button", class: "link", onclick: () => { $("search").value = op; this.app.search(op); } }, bdi(clip(op, 60))),
+      el("span", { class: "meter", "aria-hidden": "true" }, el("span", { style: `width:${(group.count / most) * 100}%` })),
+      el("span", { class: "number" }, String(group.count))))));
   }
 
   folded(box) {
@@ -40,7 +63,7 @@ class Panel {
   findings(node) {
     const found = [...node.findings, ...this.app.model.data.refusals.filter((each) => node.side === "s" && each.node === node.index)];
     if (!found.length) return [];
-    return this.part("findings", ...found.map((each) => el("div", {}, badge(each.level || "error"), ` ${each.code}: `, bdi(said(each.message)),
+    return this.part("findings", ...found.map((each) => el("div", {}, badge(each.level || "error", levelWord(each.level || "error")), ` ${each.code}: `, bdi(said(each.message)),
       el("p", { class: "soft" }, bdi(said(each.help))), each.fixed_by ? el("p", {}, `${t("fixed_by")}: ${each.fixed_by.join(", ")}`) : "")));
   }
 
@@ -49,9 +72,9 @@ class Panel {
     const layer = node.layers.reduce((worst, each) => (each.value > worst.value ? each : worst));
     const root = layer.root === null ? null : this.app.model.layers[layer.root];
     const made = this.part("errors", factList([
-      [t("rel_error"), number(layer.error)], [t("cosine"), number(layer.cosine)], [t("snr"), number(layer.snr)], [t("max_abs"), number(layer.maxAbs)],
+      [t("rel_error"), number(layer.error)], [t("cosine"), cosine(layer.cosine)], [t("snr"), number(layer.snr)], [t("max_abs"), number(layer.maxAbs)],
       [t("lost"), layer.lost ? percent(layer.lost) : ""], [t("overflow"), layer.overflow ? percent(layer.overflow) : ""],
-      [t("underflow"), layer.underflow ? percent(layer.underflow) : ""], [t("range"), `${number(layer.lowest)} .. ${number(layer.highest)}`], [t("from"), layer.words],
+      [t("underflow"), layer.underflow ? percent(layer.underflow) : ""], [t("range"), `${number(layer.lowest)} .. ${number(layer.highest)}`], [t("from"), said(layer.words)],
       [t("why"), layer.faults.map(said).join("; ")],
     ]));
     if (root && root !== layer) made.push(this.app.link(this.app.model.resolve(root.id), root.name));
@@ -68,7 +91,7 @@ class Panel {
     made.append(svg("path", { d: bars(found.original), fill: css("--s0"), "fill-opacity": 0.55 }), svg("path", { d: bars(found.device), fill: "none", stroke: css("--s1"), "stroke-width": 1.5 }));
     for (const [name, power] of Object.entries(found.limits)) {
       const text = svg("text", { x: at(power), y: -3, "text-anchor": "middle" });
-      text.textContent = name;
+      text.textContent = t(name);
       made.append(svg("line", { class: "cursor", x1: at(power), x2: at(power), y1: 0, y2: high }), text);
     }
     for (const [power, anchor] of [[found.low, "start"], [found.high, "end"]]) {
@@ -86,13 +109,13 @@ class Panel {
     if (!node.kernels || !node.kernels.length) return [];
     return this.part("estimate", ...node.kernels.slice(0, 4).map((kernel) => el("div", {}, factList([
       [t("computes"), kernel.op], [t("time"), `${seconds(kernel.time)} (${seconds(kernel.low)} .. ${seconds(kernel.high)})`], [t("share"), percent(kernel.share)],
-      [t("bound"), kernel.bounds], [t("use"), percent(kernel.use)], [t("read"), size(kernel.read)], [t("written"), size(kernel.written)], [t("storage"), kernel.formats],
+      [t("bound"), said(kernel.bounds)], [t("use"), percent(kernel.use)], [t("read"), size(kernel.read)], [t("written"), size(kernel.written)], [t("storage"), kernel.formats],
     ]))));
   }
 
   links(node) {
     if (!this.app.model.source || !this.app.model.compiled || node.end) return [];
-    const list = node.links.slice(0, 30).map((each) => el("li", {}, this.app.link(each, `${each.op} ${clip(title(each), 80)}`)));
+    const list = node.links.slice(0, 30).map((each) => el("li", {}, this.app.link(each, `${opOf(each)} ${clip(title(each), 80)}`)));
     return this.part(node.side === "s" ? "became" : "origin", list.length ? el("ul", {}, list) : el("p", { class: "soft" }, t("none_linked")));
   }
 
@@ -100,7 +123,7 @@ class Panel {
     const row = (position) => {
       const value = graph.values[position];
       const maker = graph.maker.get(position);
-      const place = typeof value.place === "number" ? `@${value.place}` : value.place || "";
+      const place = typeof value.place === "number" ? `@${value.place}` : PLACES[value.place] ? t(PLACES[value.place]) : "";
       const facts = [value.dtype, shape(value.dims), value.constant ? t("constant") : "", value.storage || (value.format && value.format !== "ND" ? value.format : ""), place].filter(Boolean).join(" ");
       return el("li", {}, maker && maker !== node ? this.app.link(maker, clip(value.name, 120)) : bdi(clip(value.name, 300)), " ", el("span", { class: "soft" }, facts));
     };

@@ -88,3 +88,9 @@ function plainTable(host, name, heads, rows, numbers = []) {
       role: at ? "cell" : "rowheader", scope: at ? null : "row", class: numbers.includes(at) ? "number" : null, "data-head": heads[at],
     }, typeof cell === "string" ? bdi(cell) : cell)))))));
 }
+
+// A table of the document, whose texts are in both languages.
+function wordTable(host, table) {
+  host.append(el("h3", {}, bdi(said(table.title))));
+  plainTable(host, said(table.title), table.head.map(said), table.rows.map((row) => row.map(said)));
+}

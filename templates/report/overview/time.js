@@ -10,8 +10,9 @@ function renderTime(app) {
   if (!found) return [];
   host.append(el("p", { class: "soft" }, t("estimates")));
   wins(host, app);
+  fusionTable(host, app);
   if (found.socs.length > 1) socTable(host, app, found);
-  for (const table of found.calibration) { host.append(el("h3", {}, table.title)); plainTable(host, table.title, table.head.map((head) => head.replace(/>$/, "")), table.rows); }
+  found.calibration.forEach((table) => wordTable(host, table));
   const soc = app.model.soc;
   if (!soc || !soc.kernels) return [];
   if (soc.gears.length) {
@@ -29,7 +30,7 @@ function renderTime(app) {
   parts.push(memoryChart(host, app, soc));
   host.append(el("h3", {}, t("kernels")));
   parts.push(kernelTable(host, app));
-  host.append(el("details", { class: "plain" }, el("summary", {}, t("assumes")), el("ul", {}, soc.assumes.map((line) => el("li", {}, line)))));
+  host.append(el("details", { class: "plain" }, el("summary", {}, t("assumes")), el("ul", {}, soc.assumes.map((line) => el("li", {}, said(line))))));
   return parts;
 }
 
@@ -47,12 +48,25 @@ function socTable(host, app, found) {
   host.append(el("h3", {}, t("socs")));
   const rows = found.socs.map((soc, at) => [
     el("label", {}, el("input", { type: "radio", name: "soc", value: String(at), disabled: !soc.kernels, onchange: () => app.chooseSoc(at), "data-soc": soc.soc, checked: at === app.soc }), ` ${soc.soc}`),
-    soc.time ? seconds(soc.time[1]) : "-", soc.time ? `${seconds(soc.time[0])} .. ${seconds(soc.time[2])}` : "-", soc.memory ? size(soc.memory.total) : "-", soc.kernels ? String(soc.kernels.length) : "-", soc.verdict,
+    soc.time ? seconds(soc.time[1]) : "-", soc.time ? `${seconds(soc.time[0])} .. ${seconds(soc.time[2])}` : "-", soc.memory ? size(soc.memory.total) : "-", soc.kernels ? String(soc.kernels.length) : "-", bdi(said(soc.verdict)),
   ]);
   plainTable(host, t("socs"), [t("soc"), t("time"), t("range"), t("memory"), t("kernels"), t("verdict_col")], rows, [1, 2, 3, 4]);
 }
 
-const kernelText = (kernel) => `${kernel.op} ${clip(kernel.name, 80)}\n${seconds(kernel.time)} (${percent(kernel.share)}), ${t("bound")} ${kernel.bounds}\n${kernel.shapes}`;
+// What each pass found, as --why-not tells it.
+function fusionTable(host, app) {
+  const rows = app.model.data.fusions;
+  if (!rows.length) return;
+  const box = el("details", { class: "plain" }, el("summary", {}, `${t("fusions")} (${rows.length})`));
+  host.append(box);
+  plainTable(box, t("fusions"), [t("pass"), t("atc_name"), t("matched"), t("rewritten"), t("near")], rows.map(([name, names, matched, effective, at, why]) => {
+    const node = at ? app.model.resolve(`k${at}`) : null;
+    const miss = why ? el("span", {}, node ? app.link(node, clip(title(node), 80)) : bdi(clip(at, 80)), language ? "：" : ": ", bdi(said(why))) : "";
+    return [name, names, String(matched), String(effective), miss];
+  }), [2, 3]);
+}
+
+const kernelText = (kernel) => `${kernel.op} ${clip(kernel.name, 80)}\n${seconds(kernel.time)} (${percent(kernel.share)})\n${t("bound")}: ${said(kernel.bounds)}\n${kernel.shapes}`;
 
 function roofline(host, app, soc) {
   const { roofs } = soc;
@@ -75,8 +89,10 @@ function roofline(host, app, soc) {
     chart.path(`M${chart.atX(start)} ${chart.atY(start * roofs[key])}L${chart.atX(end)} ${chart.atY(roofs.cube)}`, css("--soft"));
     const middle = 10 ** ((Math.log10(start) + Math.log10(end)) / 2);
     const x = chart.atX(middle), y = chart.atY(middle * roofs[key]);
-    if (key === "memory") name(`${t("roof_memory")} ${size(roofs[key])}/s`, x + 10, y + 12, "start");
-    else name(`${t("roof_l2")} ${size(roofs[key])}/s`, x - 10, y - 6, "end");
+    const text = `${t(key === "memory" ? "roof_memory" : "roof_l2")} ${size(roofs[key])}/s`;
+    if (key !== "memory") name(text, Math.max(x - 10, textWidth(text)), y - 6, "end");
+    else if (x + 10 + textWidth(text) < chart.width) name(text, x + 10, y + 12, "start");
+    else name(text, chart.width - 4, y + 26, "end");
   });
   for (const key of ["cube", "vector"]) {
     const y = chart.atY(roofs[key]);
@@ -89,11 +105,21 @@ function roofline(host, app, soc) {
   return chart;
 }
 
-const timeAxis = (soc) => ({ title: t("expected_time"), low: 0, high: soc.time[1] || 1e-9, ticks: evenTicks(soc.time[1], 6).map((at) => [at, at ? seconds(at) : "0"]) });
+const timeAxis = (host, soc) => {
+  const most = soc.time[1] || 1e-9;
+  const [unit, scale] = most >= 1 ? ["s", 1] : most >= 1e-3 ? ["ms", 1e3] : ["µs", 1e6];
+  return { title: `${t("expected_time")} (${unit})`, low: 0, high: most, ticks: evenTicks(most, room(host, 64)).map((at) => [at, String(Number((at * scale).toPrecision(6)))]) };
+};
+
+// Round numbers of bytes, in one unit.
+function byteTicks(most) {
+  const unit = 1024 ** Math.max(0, Math.min(4, Math.floor(Math.log(most) / Math.log(1024))));
+  return evenTicks(most / unit, 5).map((at) => [at * unit, at ? size(at * unit).replace(/\.0 /, " ") : "0"]);
+}
 
 function timeline(host, app, soc, pipes) {
   const lanes = [t("kernels"), ...pipes.map((pipe) => t(`p_${pipe}`))];
-  const chart = new Chart(host, t("timeline"), { app, lanes, x: timeAxis(soc), y: { low: 0, high: 1, ticks: [] } });
+  const chart = new Chart(host, t("timeline"), { app, lanes, x: timeAxis(host, soc), y: { low: 0, high: 1, ticks: [] } });
   const bar = (lane, start, time) => `M${chart.atX(start).toFixed(2)} ${lane * 24 + 4}h${Math.max(0.4, chart.atX(start + time) - chart.atX(start)).toFixed(2)}v16H${chart.atX(start).toFixed(2)}z`;
   const groups = new Map();
   const add = (color, d) => groups.set(color, (groups.get(color) || "") + d);
@@ -109,7 +135,7 @@ function timeline(host, app, soc, pipes) {
       point(at + 1, kernel.start + kernel.overhead, busy, () => `${t(`p_${pipe}`)}: ${seconds(busy)}\n${kernelText(kernel)}`);
     });
   }
-  groups.forEach((d, color) => chart.path(d, "none", { fill: css(color), "stroke-width": 0 }));
+  groups.forEach((d, color) => chart.path(d, css("--card"), { fill: css(color), "stroke-width": app.model.kernels.length < 300 ? 0.7 : 0 }));
   chart.marks(points, false);
   return chart;
 }
@@ -117,7 +143,7 @@ function timeline(host, app, soc, pipes) {
 function memoryChart(host, app, soc) {
   const held = soc.memory.results;
   const most = Math.max(1, soc.memory.arena, ...held);
-  const chart = new Chart(host, t("over_time"), { app, height: 170, x: timeAxis(soc), y: { title: t("bytes"), low: 0, high: most, ticks: [0, 0.25, 0.5, 0.75, 1].map((part) => [most * part, size(Math.round(most * part))]) } });
+  const chart = new Chart(host, t("over_time"), { app, height: 170, x: timeAxis(host, soc), y: { title: t("bytes"), low: 0, high: most * 1.04, ticks: byteTicks(most) } });
   let d = `M0 ${chart.height}`;
   const points = app.model.kernels.map((kernel, at) => {
     const [x, x1, y] = [chart.atX(kernel.start), chart.atX(kernel.start + kernel.time), chart.atY(held[at] || 0)];
@@ -132,12 +158,12 @@ function memoryChart(host, app, soc) {
 function kernelTable(host, app) {
   const figure = (key, head, text, hidden) => ({ key, head, number: true, hidden, cell: (row) => text(row[key]), sort: (row) => row[key] });
   return new Table(host, {
-    app, name: t("kernels"), rows: app.model.kernels, idOf: (row) => row.id, filter: (row) => `${row.op} ${row.name} ${row.bounds} ${origins(app, row)}`, sorted: "time",
+    app, name: t("kernels"), rows: app.model.kernels, idOf: (row) => row.id, filter: (row) => `${row.op} ${row.name} ${said(row.bounds)} ${origins(app, row)}`, sorted: "time",
     columns: [
       { key: "op", head: t("kernel"), wide: true, cell: (row) => row.op }, { key: "computes", head: t("computes"), wide: true, cell: (row) => clip(origins(app, row), 300) },
       figure("position", "#", String, true), figure("time", t("time"), seconds), figure("share", t("share"), percent), figure("low", t("low"), seconds, true), figure("high", t("high"), seconds, true),
-      { key: "bounds", head: t("bound"), cell: (row) => row.bounds }, figure("use", t("use"), percent), { key: "bytes", head: t("moved"), number: true, cell: (row) => size(row.read + row.written), sort: (row) => row.read + row.written },
-      { key: "shapes", head: t("dims"), hidden: true, cell: (row) => row.shapes }, { key: "formats", head: t("storage"), hidden: true, cell: (row) => row.formats }, { key: "engine", head: t("engine"), hidden: true, cell: (row) => row.engine }, { key: "dtype", head: t("dtype"), hidden: true, cell: (row) => row.dtype },
+      { key: "bounds", head: t("bound"), cell: (row) => said(row.bounds) }, figure("use", t("use"), percent), { key: "bytes", head: t("moved"), number: true, cell: (row) => size(row.read + row.written), sort: (row) => row.read + row.written },
+      { key: "shapes", head: t("dims"), hidden: true, cell: (row) => row.shapes }, { key: "formats", head: t("storage"), hidden: true, cell: (row) => row.formats }, { key: "engine", head: t("engine"), hidden: true, cell: (row) => engineWord(row.engine) }, { key: "dtype", head: t("dtype"), hidden: true, cell: (row) => row.dtype },
     ],
   });
 }

@@ -11,16 +11,53 @@ function renderVerdict(app) {
   const host = $("verdict");
   const check = data.check;
   const list = check && check.list ? t("by_list", check.list) : "";
-  const missed = data.missed.length ? badge("fails", `${t("targets")}: ${t("missed")}`) : data.precision && data.precision.passed ? badge("passes", `${t("targets")}: ${t("passes")}`) : "";
   host.replaceChildren(
-    el("h2", { id: "verdict-head", class: "headline" }, badge(data.state, t(data.state)), bdi(clip(data.facts.file, 200)), missed),
+    el("h2", { id: "verdict-head", class: "headline" }, badge(data.state, t(data.state)), bdi(clip(data.facts.file, 200)), data.gear ? el("span", { class: "soft" }, `${t("gear")} ${data.gear}`) : "", outputsBadge(data)),
     el("p", {}, check ? bdi(said(check.headline)) : "", list ? el("span", { class: "soft" }, ` · ${list}`) : ""),
+    sideBySide(app),
     check ? nodeBar(check) : "",
     el("div", { class: "tiles" }, tiles(app)),
     el("div", { class: "split" },
       el("div", {}, el("h3", {}, t("first")), actions(app), ...remarks(data)),
       el("div", {}, el("h3", {}, t("facts")), facts(app))),
   );
+}
+
+// Whether the outputs hold against the original, beside whether the model compiles.
+function outputsBadge(data) {
+  const found = data.outputs;
+  if (!found) return "";
+  if (found.stopped) return badge("fails", t("device_stopped"));
+  const goal = data.precision ? Object.entries(data.precision.targets).map(([name, least]) => `--fail-under ${name}=${least}`).join(" ") : "";
+  if (found.failing.length) return badge("fails", found.targets ? t("outputs_miss", found.failing.length, found.count, goal) : t("outputs_fail", found.failing.length, found.count));
+  return found.count ? badge("passes", goal ? `${t("outputs_pass")}: ${goal}` : t("outputs_pass")) : "";
+}
+
+// A row for each model or gear of the page; the chosen one is shown below.
+function sideBySide(app) {
+  const { models } = app.document;
+  if (models.length < 2) return "";
+  const isGears = models.every((each) => each.gear);
+  const name = t(isGears ? "gears_side" : "models_side");
+  const rows = models.map((each, at) => {
+    const soc = each.time ? each.time.socs.find((one) => one.time) : null;
+    const errors = each.check && each.check.counts.error ? String(each.check.counts.error) : "0";
+    const choose = el("button", { type: "button", class: "link", "aria-current": at === app.at ? "true" : null, onclick: () => { app.open(at); app.keep(); } }, bdi(clip(isGears ? each.gear : each.path, 120)));
+    return [choose, el("span", {}, badge(each.state, t(each.state)), " ", outputsBadge(each)), each.check ? errors : "-", soc ? seconds(soc.time[1]) : "-", soc && soc.memory ? size(soc.memory.total) : "-", worstOutput(each)];
+  });
+  const box = el("div", { class: "scroll side" });
+  plainTable(box, name, [t(isGears ? "gear" : "model"), t("verdict"), t("unsupported"), t("est_time"), t("memory"), t("worst_output")], rows, [2, 3, 4, 5]);
+  box.querySelectorAll("tbody tr")[app.at].classList.add("chosen");
+  return el("div", {}, el("h3", {}, name), box);
+}
+
+// The largest error of the outputs of one model's document.
+function worstOutput(data) {
+  const found = data.precision;
+  const errors = found ? found.outputs.filter((each) => each.layer !== null).map((each) => found.layers[each.layer][7]) : [];
+  if (!errors.length) return "-";
+  const value = (error) => (typeof error === "string" ? Infinity : error === null ? NaN : error);
+  return number(errors.reduce((most, each) => (value(each) > value(most) ? each : most)));
 }
 
 function nodeBar(check) {
@@ -48,7 +85,7 @@ function tiles(app) {
     const failing = app.model.layers.filter((each) => each.faults.length).length;
     tile(t("worst_output"), worst ? number(worst.error) : "-", failing ? t("layers_fail", failing, app.model.layers.length) : t("no_output_fails"));
   }
-  if (soc && soc.memory) tile(t("memory"), size(soc.memory.total), soc.memory.device ? `${soc.soc}: ${size(soc.memory.device)}` : soc.verdict);
+  if (soc && soc.memory) tile(t("memory"), size(soc.memory.total), soc.memory.device ? `${soc.soc}: ${size(soc.memory.device)}` : said(soc.verdict));
   if (known.launches) tile(t("launches"), String(known.launches), known.nodes ? t("nodes_of", known.nodes) : "");
   else if (known.nodes) tile(t("nodes"), String(known.nodes), "");
   if (known.parameters) tile(t("parameters"), count(known.parameters), "");
@@ -89,7 +126,7 @@ function facts(app) {
   };
   return factList([
     [t("file"), data.path], [t("producer"), known.producer], [t("opsets"), known.opsets ? Object.entries(known.opsets).map(([name, version]) => `${name} ${version}`).join(", ") : ""],
-    [t("soc"), known.soc || known.check_soc], [t("mode"), known.mode || known.check_mode], [t("cann"), data.check ? String(data.check.cann) : ""], [t("inputs"), ends("in")], [t("outputs"), ends("out")],
+    [t("soc"), known.soc || known.check_soc], [t("mode"), known.mode || known.check_mode], [t("cann"), data.check ? String(data.check.cann) : ""], [t("gear"), data.gear ? `${data.gear} (${data.shape})` : ""], [t("inputs"), ends("in")], [t("outputs"), ends("out")],
     [t("parameters"), known.parameters ? `${known.parameters.toLocaleString("en")} (${size(known.weight_bytes)})` : ""],
     [t("options"), data.options.join(" ").trim()],
     [t("digest"), known.sha256 ? el("span", { class: "mono" }, known.sha256) : ""], [t("made"), `${app.document.made}, ${app.document.tool}`],

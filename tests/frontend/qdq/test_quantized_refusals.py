@@ -80,7 +80,7 @@ def huge_product(s: Sketch) -> str:
 
 def groups(s: Sketch) -> str:
     w = s.dq(s.weight(np.ones((2, 1, 3, 3)), I8), 0.5)
-    return s.op("ConvTranspose", data(s), w, group=2)
+    return s.op("ConvTranspose", data(s), w, group=4)
 
 
 def volumes(s: Sketch) -> str:
@@ -125,7 +125,7 @@ CASES: dict[str, tuple[Callable[[Sketch], str], str]] = {
     "large sums": (large_sums, "its bias leaves int32: 2.14749e+09"),
     "tiny product": (tiny_product, "is 1.42e-14, its results are beyond float16"),
     "huge product": (huge_product, "is 6.55e+04, its results are beyond float16"),
-    "groups": (groups, "it is a transposed convolution in groups"),
+    "groups": (groups, "its groups do not divide its channels"),
     "volumes": (volumes, "it is a 3-D convolution"),
     "one side": (one_side, "one of its operands is not quantized as a whole"),
     "rows of left weights": (rows_of_left_weights, "its data is quantized per channel"),

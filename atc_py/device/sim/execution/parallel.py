@@ -9,7 +9,6 @@ up when all parts are taken is not waited for at all.
 
 from __future__ import annotations
 
-import os
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import count
@@ -18,6 +17,8 @@ from threading import Lock, Thread
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from atc_py.system.one_thread import usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -53,7 +54,7 @@ class Workers:
     """
 
     def __init__(self, size: int | None = None) -> None:
-        self.size = _cores() if size is None else size
+        self.size = usable_cores() if size is None else size
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._threads = [
             Thread(target=_serve, args=(self._jobs,), name=f"sim_{index}", daemon=True)
@@ -157,10 +158,3 @@ def _serve(jobs: SimpleQueue[_Job | None]) -> None:
     """Work on jobs as they come, until None does."""
     while (job := jobs.get()) is not None:
         job.work()
-
-
-def _cores() -> int:
-    """Return cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

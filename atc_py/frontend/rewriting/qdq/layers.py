@@ -8,7 +8,7 @@ Padding counts as z, too. In a graph whose biases are folded already the bias is
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -21,8 +21,8 @@ from atc_py.frontend.rewriting.qdq.reasons import (
     COMPUTED_WEIGHTS,
     DATA_NOT_QUANTIZED,
     DATA_PER_CHANNEL,
-    GROUPS,
     ODD_BIAS,
+    ODD_GROUPS,
     VOLUMES,
     WEIGHTS_NOT_QUANTIZED,
     NoCounterpartError,
@@ -72,14 +72,12 @@ def rewrite_convolution(writer: Writer, tensors: KnownTensors, node: WorkNode) -
     """
     data = data_of(tensors, node)
     transposed = node.op_type == "ConvTranspose"
-    if transposed and numeric_attributes(node).get("group", 1) != 1:
-        raise NoCounterpartError(GROUPS)
     axis = 1 if transposed else 0
     codes = weight_codes(writer, tensors, node)
     if len(codes.stored.const.shape if codes.stored.const else ()) == _VOLUME:
         raise NoCounterpartError(VOLUMES)
     weights = prepared(writer, codes, axis)
-    layer = QuantizedLayer(writer, tensors, data, weights)
+    layer = QuantizedLayer(writer, tensors, data, weights, groups=_own_groups(node, weights))
     bias = layer.bias(_input_name(node, _BIAS_AT), folded=layer.is_folded)
     words = layer.words()
     around = transposed or looks_around(node)
@@ -124,13 +122,18 @@ def rewrite_gemm(writer: Writer, tensors: KnownTensors, node: WorkNode) -> None:
 
 
 class QuantizedLayer(msgspec.Struct, frozen=True):
-    """A layer whose operands are known to be codes."""
+    """A layer whose operands are known to be codes.
+
+    Weights of a transposed convolution in groups have the output channels of one group along their
+    axis, and each scale holds for one channel of every group.
+    """
 
     writer: Writer
     tensors: KnownTensors
     data: Codes
     weights: Weights
     alpha: float = 1.0
+    groups: int = 1
 
     @property
     def is_folded(self) -> bool:
@@ -141,7 +144,12 @@ class QuantizedLayer(msgspec.Struct, frozen=True):
     def scale(self) -> NDArray[np.float64]:
         """Step of a sum, one for all or one per channel."""
         scale = self.weights.scale.astype(np.float64) * self.data.parameters.factor * self.alpha
-        return np.asarray(scale)
+        return self._in_each_group(np.asarray(scale))
+
+    @property
+    def channels(self) -> int:
+        """Number of output channels."""
+        return self.weights.shape[self.weights.axis] * self.groups
 
     def words(self) -> NDArray[np.uint64]:
         """Return the words of AscendDequant.
@@ -149,7 +157,7 @@ class QuantizedLayer(msgspec.Struct, frozen=True):
         Raises:
             NoCounterpartError: a scale has no word.
         """
-        return scale_words(self.scale, self.weights.offset)
+        return scale_words(self.scale, self._in_each_group(self.weights.offset))
 
     def takes(self, addend: str) -> bool:
         """Return True if an addend of a Gemm is constant and has one number, or one per column."""
@@ -174,8 +182,7 @@ class QuantizedLayer(msgspec.Struct, frozen=True):
         Raises:
             NoCounterpartError: it is not constant, or leaves int32, or would with the zero point.
         """
-        axis = self.weights.axis
-        own = np.zeros((self.weights.shape[axis],), np.int64)
+        own = np.zeros((self.channels,), np.int64)
         if name:
             own = own + self._given_bias(name, beta)
         whole = within_int32(_BIAS, own - self._zeros())
@@ -189,14 +196,21 @@ class QuantizedLayer(msgspec.Struct, frozen=True):
         if not zero:
             return np.zeros((), np.int64)
         others = tuple(at for at in range(len(self.weights.shape)) if at != axis)
-        return zero * self.weights.sums(others)
+        if self.groups == 1:
+            return zero * self.weights.sums(others)
+        taps = self.weights.sums(others[1:], keepdims=False)
+        by_group = taps.reshape(self.groups, -1, taps.shape[-1])
+        return np.asarray(zero * by_group.sum(axis=1)).reshape(-1)
+
+    def _in_each_group(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return numbers of the channels of one group, again for each group; one for all stays."""
+        return np.tile(values, self.groups) if values.size > 1 else values
 
     def _given_bias(self, name: str, beta: float) -> NDArray[np.int64]:
         """Return a bias of the file as integers: one for all, or one per channel."""
         codes, const = self.tensors.codes.get(name), self.writer.graph.consts.get(name)
         const = const if codes is None else codes.stored.const
-        channels = self.weights.shape[self.weights.axis]
-        if const is not None and element_count(const.shape) not in {1, channels}:
+        if const is not None and element_count(const.shape) not in {1, self.channels}:
             raise NoCounterpartError(ODD_BIAS)
         given = integers(self.tensors, name, self.scale) if beta == 1.0 else None
         if given is not None:
@@ -206,6 +220,18 @@ class QuantizedLayer(msgspec.Struct, frozen=True):
             rounded = np.rint(beta * real / self.scale)
         within_int32(_BIAS, rounded)
         return rounded.astype(np.int64)
+
+
+def _own_groups(node: WorkNode, weights: Weights) -> int:
+    """Return the number of groups of a transposed convolution; 1 for other layers.
+
+    Raises:
+        NoCounterpartError: it does not divide the input channels.
+    """
+    groups = numeric_attributes(node).get("group", 1) if node.op_type == "ConvTranspose" else 1
+    if not isinstance(groups, int) or groups < 1 or weights.shape[0] % groups:
+        raise NoCounterpartError(ODD_GROUPS)
+    return groups
 
 
 def data_of(tensors: KnownTensors, node: WorkNode) -> Codes:

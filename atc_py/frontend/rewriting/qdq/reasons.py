@@ -16,11 +16,11 @@ __all__ = [
     "COMPUTED_WEIGHTS",
     "DATA_NOT_QUANTIZED",
     "DATA_PER_CHANNEL",
-    "GROUPS",
     "IN_BLOCKS",
     "NOT_REWRITTEN",
     "NO_WORD",
     "ODD_BIAS",
+    "ODD_GROUPS",
     "ODD_WEIGHTS",
     "OPEN_LENGTH",
     "OPERAND_NOT_QUANTIZED",
@@ -73,7 +73,6 @@ SUMS_NOT_CONSTANT = Words(
     "it reads int32 that is computed at run time", "其输入为运行时计算的 int32"
 )
 BOTH_CONSTANT = Words("it is computed when the model is converted", "它在转换时即已算出")
-GROUPS = Words("it is a transposed convolution in groups", "它是分组的转置卷积")
 VOLUMES = Words(
     "it is a 3-D convolution, which the operator lists have for floats alone",
     "它是三维卷积，清单只列浮点类型",
@@ -83,6 +82,7 @@ VECTOR = Words(
     "其某一操作数为向量，且零点不为 0",
 )
 ODD_WEIGHTS = Words("its weights have too few axes", "其权重的维数不足")
+ODD_GROUPS = Words("its groups do not divide its channels", "其分组数不能整除通道数")
 ODD_BIAS = Words("its bias does not fit its channels", "其偏置与通道数不符")
 OPERAND_NOT_QUANTIZED = Words(
     "one of its operands is not quantized as a whole", "其某一操作数未整体量化"

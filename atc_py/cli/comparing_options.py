@@ -1,0 +1,131 @@
+"""Options of a comparison that `compare` and `report` share, and the file of a suggestion."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from atc_py.cli.sample_option import SAMPLES
+
+if TYPE_CHECKING:
+    from click.decorators import FC
+
+    from atc_py.results.layer_comparison import LayerComparison
+
+__all__ = [
+    "AIPP_SETTINGS",
+    "comparing_targets",
+    "report_and_suggestion",
+    "suggestion_line",
+    "what_runs",
+]
+
+_FILE = click.Path(path_type=Path)
+
+_RUNNING = (
+    click.option(
+        "-i", "--input", "inputs", multiple=True, metavar="[NAME=]FILE",
+        help="Data for an input: .npy, .npz, .pb (ONNX tensor) or raw .bin; the others get random "
+        "data that fit their dtype and role.",
+    ),
+    SAMPLES,
+    click.option(
+        "--seed", type=click.IntRange(min=0), default=0, show_default=True,
+        help="Seed of the random data.",
+    ),
+    click.option(
+        "--device", default="sim", show_default=True,
+        help="Device that runs the compiled model: `sim`, or `ort` (onnxruntime), which is faster.",
+    ),
+    click.option(
+        "--reference", type=_FILE, metavar="FILE",
+        help="ONNX file that runs in place of MODEL, such as the float model of one on int8: values "
+        "of equal names are compared.",
+    ),
+)  # fmt: skip
+
+AIPP_SETTINGS = click.option(
+    "--aipp-settings", type=_FILE, metavar="FILE",
+    help="Settings of dynamic AIPP; without it, pictures are RGB or gray, and taken whole.",
+)  # fmt: skip
+
+_TARGETS = (
+    click.option(
+        "--fail-under", "targets", multiple=True, metavar="FIGURE=NUMBER",
+        help="Exit with 4 if an output of the model is below the figure: cosine=0.99 or snr=40 (dB).",
+    ),
+    click.option(
+        "--suggest", type=click.Path(), metavar="FILE",
+        help="Search for the fewest nodes to keep in float32 so that the outputs reach --fail-under "
+        "(without it: so that no output fails), and write them as a --keep-dtype file; if keeping "
+        "all is not enough, nothing is written.",
+    ),
+    click.option(
+        "--suggest-trials", type=click.IntRange(min=4), default=60, show_default=True,
+        help="Largest number of compilations for --suggest.",
+    ),
+    click.option(
+        "--suggest-samples", type=click.IntRange(min=1),
+        help="Judge each of these compilations by at most so many of the samples, at even distances; "
+        "by default by all. What is suggested is measured on all.",
+    ),
+)  # fmt: skip
+
+
+def what_runs(command: FC) -> FC:
+    """Add the options on data, the device and the model to compare with."""
+    for option in reversed(_RUNNING):
+        command = option(command)
+    return command
+
+
+def comparing_targets(command: FC) -> FC:
+    """Add the options on targets of the outputs and the search for nodes to keep."""
+    for option in reversed(_TARGETS):
+        command = option(command)
+    return command
+
+
+def report_and_suggestion(
+    model: Path, output: str | None, suggest: str | None
+) -> tuple[Path | None, Path | None]:
+    """Return the paths of report and suggestion; None where they are not written.
+
+    Raises:
+        AtcError: BAD_OPTION where both are one file, and for what no file can be called.
+    """
+    from atc_py.diag.codes import BAD_OPTION
+    from atc_py.options.output_paths import report_output
+
+    path = None if output is None else report_output("--output", output, [model])
+    keep = None if suggest is None else report_output("--suggest", suggest, [model])
+    if keep is not None and path is not None and keep.absolute() == path.absolute():
+        raise BAD_OPTION.error(
+            f"--output and --suggest both name {keep}: they cannot be the same file"
+        )
+    return path, keep
+
+
+def suggestion_line(done: LayerComparison, keep: Path | None) -> str:
+    """Write the suggestion and return a line about it; empty if none was requested."""
+    from atc_py.report.escape import visible
+
+    if keep is None:
+        return ""
+    if not _write_suggestion(done, keep):
+        before = f"; the existing {keep} is unchanged" if keep.exists() else ""
+        return visible(f"no file written{before}")
+    return visible(f"written: {keep}; convert with --keep-dtype {keep}")
+
+
+def _write_suggestion(done: LayerComparison, path: Path) -> bool:
+    """Write the nodes to keep; return False if there are none."""
+    from atc_py.system.atomic_files import atomic_write
+
+    if done.suggestion is None or not done.suggestion.kept:
+        return False
+    with atomic_write(path) as file:
+        file.write(done.suggestion.text.encode("utf-8"))
+    return True

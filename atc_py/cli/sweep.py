@@ -1,0 +1,287 @@
+"""`atc-py sweep`: many models for many SoCs, precision modes and operator lists, as one table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from atc_py.cli import options
+from atc_py.cli.console import print_diagnostics, print_json, print_line, progress
+from atc_py.diag.codes import BAD_OPTION
+from atc_py.options.compile_options import DEFAULT_LIST, LIST_VARIABLE, PrecisionMode
+from atc_py.system.one_thread import import_numpy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atc_py.results.sweep import SweepRow
+    from atc_py.sweep.inputs import SweepOptions
+    from atc_py.sweep.run import SweepRun
+
+__all__ = ["sweep"]
+
+_MOST_FAILED = 20
+"""Failed rows that are named on standard error; the table has all of them."""
+
+
+def _texts(_context: click.Context, _option: click.Parameter, given: str) -> tuple[str, ...]:
+    """Return the values of a list with commas."""
+    return tuple(filter(None, (each.strip() for each in given.split(","))))
+
+
+@click.command()
+@click.argument("models", metavar="MODEL...", nargs=-1, required=True, type=click.Path())
+@click.option(
+    "--soc", "socs", default="sim", show_default=True, metavar="NAME,...", callback=_texts,
+    help="SoCs to compile for.",
+)  # fmt: skip
+@click.option(
+    "--precision-mode", "--precision_mode", "modes", default=PrecisionMode.FORCE_FP16.value,
+    show_default=True, metavar="MODE,...", callback=_texts, help="Precision modes.",
+)  # fmt: skip
+@click.option(
+    "--list", "lists", metavar="NAME,...", envvar=LIST_VARIABLE, default=DEFAULT_LIST,
+    show_default=True, show_envvar=True, callback=_texts,
+    help="Operator lists that the models must keep to.",
+)  # fmt: skip
+@options.fix_rules
+@options.semantics
+@options.OP_SPECS
+@click.option(
+    "--compare", "samples", metavar="SAMPLES",
+    help="Compare each model with its original: a number of random samples, or a folder with samples; "
+    "those of a model are the folder, the .npz or the .npy file there that has its name, else all.",
+)  # fmt: skip
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True,
+    help="Seed of random samples.",
+)  # fmt: skip
+@click.option(
+    "--device", default="sim", show_default=True,
+    help="Device that runs compiled models: `sim`, or `ort` (onnxruntime), which is faster.",
+)  # fmt: skip
+@click.option("--profile", is_flag=True, help="Estimate the time of each model on its SoC.")
+@click.option(
+    "-o", "--output", type=click.Path(), required=True, metavar="DIR",
+    help="Folder for the table and the reports. Rows that are finished there are kept.",
+)  # fmt: skip
+@click.option("--no-reports", is_flag=True, help="Leave out the page about each row.")
+@click.option("--parquet", is_flag=True, help="Write the table as a Parquet file, too.")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), metavar="N",
+    help="Processes of this machine; by default as many as cores, if memory allows.",
+)  # fmt: skip
+@click.option(
+    "--dask", metavar="ADDRESS",
+    help="Address of the scheduler of a Dask cluster, whose workers make the rows instead.",
+)  # fmt: skip
+@click.option(
+    "--seconds", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
+    help="Time limit of a row; by default any time.",
+)  # fmt: skip
+@click.option(
+    "--max-memory", metavar="SIZE",
+    help="Memory that a row may take, such as 4G; by default an equal share of what this process may.",
+)  # fmt: skip
+@click.option(
+    "--retry", is_flag=True, help="Run rows again that failed, also with the same limits."
+)
+@options.LANG
+@options.AS_JSON
+@click.pass_context
+def sweep(  # noqa: PLR0913  (one parameter an option)
+    context: click.Context,
+    /,
+    *,
+    models: tuple[str, ...],
+    socs: tuple[str, ...],
+    modes: tuple[str, ...],
+    lists: tuple[str, ...],
+    output: str,
+    jobs: int | None,
+    dask: str | None,
+    parquet: bool,
+    lang: str,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Check, compile and compare MODELS for each SoC, precision mode and operator list.
+
+    Each combination is a row: verdict, reasons by code, size, memory, errors at the outputs and
+    estimated time. The rows are written as JSON lines, CSV and one HTML table, which links a report
+    on each. A folder stands for the .onnx files in it and below. A row that crashes, hangs or takes
+    too much memory says so. A sweep that was stopped goes on where it was when it is called again.
+
+    Exit status: 0 every model compiles, 1 a model does not compile or cannot be read, 2 the command was
+    called wrongly, 3 a file cannot be written, 4 a row did not end (it crashed, or exceeded a
+    limit), or the Dask cluster failed.
+    """
+    import_numpy()
+    from atc_py.options.output_paths import output_folder
+    from atc_py.report.sweep.parquet import require_pyarrow
+
+    if jobs is not None and dask is not None:
+        raise click.UsageError("--jobs and --dask both say where rows are made: give one of them")
+    folder = output_folder("--output", output) or Path(output)
+    if parquet:
+        require_pyarrow()
+    axes = _least("--soc", socs), _least("--precision-mode", modes), _least("--list", lists)
+    done = _made(models, axes, _options(given, lang), (jobs, dask, folder), quiet=as_json)
+    _write(done, folder, lang, parquet=parquet)
+    context.exit(_close(done, folder, as_json=as_json))
+
+
+def _made(
+    models: tuple[str, ...],
+    axes: tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]],
+    chosen: SweepOptions,
+    place: tuple[int | None, str | None, Path],
+    *,
+    quiet: bool,
+) -> SweepRun:
+    """Make the rows, and show the progress.
+
+    Args:
+        models: as they were given.
+        axes: SoCs, modes and lists.
+        chosen: options of the rows.
+        place: processes or the cluster that make them, and the folder of results.
+        quiet: show nothing.
+    """
+    from atc_py.jobs import open_executor
+    from atc_py.sweep.grid import combinations_of, named_models
+    from atc_py.sweep.kept import KeptRows
+    from atc_py.sweep.run import run_sweep
+
+    named = named_models(models)
+    grid = combinations_of(named, *axes)
+    jobs, dask, folder = place
+    with (
+        open_executor(jobs, dask, chosen.memory, apart=True) as executor,
+        progress(quiet=quiet, lines=True) as on_stage,
+    ):
+        return run_sweep(grid, named, chosen, executor, KeptRows(folder), on_stage)
+
+
+def _least(option: str, values: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the values of an axis, which must have one.
+
+    Raises:
+        AtcError: BAD_OPTION.
+    """
+    if not values:
+        raise BAD_OPTION.error(f"{option} names no value", help="leave it out for the default")
+    return values
+
+
+def _options(given: dict[str, Any], lang: str) -> SweepOptions:
+    """Return the options of the rows."""
+    from atc_py.options.compile_options import Semantics
+    from atc_py.sweep.inputs import SweepOptions
+    from atc_py.system.memory_limit import parse_size
+
+    samples = given["samples"]
+    specs: Path | None = given["op_specs"]
+    compiling: dict[str, Any] = {
+        "cann": given["cann"],
+        "semantics": Semantics(given["semantics"]).value,
+    }
+    if given["fix"] is not None:
+        compiling["fix"] = given["fix"]
+    if specs is not None:
+        compiling["op_specs"] = str(specs.absolute())
+    running = {"seed": given["seed"], "device": given["device"]}
+    return SweepOptions(
+        compiling=compiling,
+        files=() if specs is None else (specs,),
+        running=None if samples is None else running,
+        samples=1 if samples is None else _samples(samples),
+        profiles=given["profile"],
+        language=None if given["no_reports"] else lang,
+        seconds=given["seconds"],
+        memory=None if given["max_memory"] is None else parse_size(given["max_memory"]),
+        retries=given["retry"],
+    )
+
+
+def _samples(text: str) -> int | Path:
+    """Return a number of samples, or where they are.
+
+    Raises:
+        AtcError: BAD_OPTION for neither.
+    """
+    if text.isascii() and text.isdigit() and int(text) > 0:
+        return int(text)
+    if Path(text).exists():
+        return Path(text)
+    raise BAD_OPTION.error(
+        f"--compare {text!r} is neither a number of samples nor a file or folder with samples",
+        help="give a number, such as --compare 4, or a folder",
+    )
+
+
+def _write(done: SweepRun, folder: Path, lang: str, *, parquet: bool) -> None:
+    """Write the tables, or none of them if one cannot be opened."""
+    from contextlib import ExitStack
+
+    from atc_py.report.sweep.html_page import sweep_html
+    from atc_py.report.sweep.parquet import sweep_parquet
+    from atc_py.report.sweep.rows import measured_csv, sweep_csv, sweep_lines
+    from atc_py.system.atomic_files import atomic_write
+
+    rows = [row for row, _ in done.rows]
+    files = {
+        "table.jsonl": sweep_lines(rows),
+        "table.csv": sweep_csv(rows),
+        "measured.csv": measured_csv(done.rows),
+        "index.html": sweep_html(rows, lang),
+    }
+    if parquet:
+        files["table.parquet"] = sweep_parquet(rows)
+    with ExitStack() as stack:
+        for name, data in files.items():
+            stack.enter_context(atomic_write(folder / name)).write(data)
+
+
+def _close(done: SweepRun, folder: Path, *, as_json: bool) -> int:
+    """Print the verdicts, the rows that failed, and where the table is; return the exit status."""
+    from atc_py.diag import ExitCode
+    from atc_py.report.escape import visible
+    from atc_py.results.sweep import SweepVerdict
+
+    rows = [row for row, _ in done.rows]
+    counts = Counter(row.verdict.value for row in rows)
+    table = folder / "index.html"
+    if as_json:
+        facts = {"rows": len(rows), "kept": done.kept, "seconds": round(done.seconds, 3)}
+        failed = [found.as_json() for found in _findings(done.failed)]
+        facts_of = {**facts, "verdicts": dict(counts), "table": str(table), "diagnostics": failed}
+        print_json(facts_of)
+    else:
+        print_diagnostics(_findings(done.failed)[:_MOST_FAILED], as_json=False)
+        verdicts = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+        before = f", {done.kept} of them from an earlier run" if done.kept else ""
+        print_line(f"{len(rows)} rows{before}: {verdicts}")
+        print_line(f"{done.seconds:.1f} s")
+        print_line(visible(f"table: {table}"))
+    if done.failed:
+        return int(ExitCode.DEVICE)
+    whole = counts[SweepVerdict.COMPILES.value] == len(rows)
+    return int(ExitCode.DONE if whole else ExitCode.MODEL)
+
+
+def _findings(failed: Sequence[SweepRow]) -> list[Any]:
+    """Return a finding for each row that did not come to its end."""
+    from atc_py.diag import Place
+    from atc_py.diag.codes import ROW_FAILED
+
+    found = []
+    for row in failed:
+        each = row.combination
+        place = f"{each.model} {each.soc} {each.precision_mode} {each.operator_list}"
+        message = f"the row {row.verdict.value}: {row.message}"
+        found.append(ROW_FAILED.diagnostic(message, place=Place(file=row.path, field=place)))
+    return found

@@ -1,0 +1,39 @@
+"""Layers in the graphs of nodes: branches of If, bodies of Loop and Scan."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from atc_py.frontend.folding.graph import subgraphs
+from atc_py.frontend.quantizing.layers import KINDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from onnx import GraphProto
+
+    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
+
+__all__ = ["layers_in_bodies"]
+
+
+def layers_in_bodies(graph: WorkGraph) -> list[tuple[WorkNode, dict[str, int]]]:
+    """Return the nodes whose own graphs have layers, with how many of each operator."""
+    found = []
+    for node in graph.nodes:
+        counts = Counter(_kinds(subgraphs(node.proto)))
+        if counts:
+            found.append((node, dict(sorted(counts.items()))))
+    return found
+
+
+def _kinds(graphs: Iterable[GraphProto]) -> list[str]:
+    """Return the operators of the layers in graphs, and in those of their nodes."""
+    found, left = [], list(graphs)
+    while left:
+        for node in left.pop().node:
+            if not node.domain and node.op_type in KINDS:
+                found.append(node.op_type)
+            left.extend(subgraphs(node))
+    return found

@@ -1,0 +1,272 @@
+"""Tasks on a Dask cluster: each worker gives them to processes of its own, as this machine would.
+
+A task that crashes, hangs or takes too much memory so ends a process of the worker, not the worker.
+Where a worker dies, the scheduler gives its tasks to others.
+"""
+
+from __future__ import annotations
+
+import logging
+import pickle
+import threading
+import time
+from concurrent.futures import CancelledError
+from contextlib import suppress
+from importlib import metadata
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from atc_py import __version__
+from atc_py.diag import AtcError
+from atc_py.diag.codes import CLUSTER_FAILED, NO_DISTRIBUTED, WORKER_VERSION
+from atc_py.jobs.lane import Lane, TaskLimits
+from atc_py.jobs.outcomes import TaskFailure, TaskFailureKind
+from atc_py.jobs.sent_files import forget_files, has_files, store_files
+from atc_py.jobs.task_executor import TaskExecutor
+from atc_py.jobs.worker import TaskAnswer
+from atc_py.system.memory_limit import memory_limit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from concurrent.futures import Future
+
+    from distributed import Client
+
+    from atc_py.jobs.sent_files import FileBundle
+
+__all__ = ["open_cluster"]
+
+T = TypeVar("T")
+
+_PERIOD = 1.0
+"""Seconds for which the number of workers is believed."""
+
+_PATIENCE = 5.0
+"""Seconds in which a scheduler must answer, and then have a worker."""
+
+
+def open_cluster(address: str, memory: int | None) -> TaskExecutor:
+    """Return the executor of a cluster, whose workers have this version of atc-py.
+
+    Args:
+        address: of its scheduler.
+        memory: bytes that a task may take; None for a share of what the worker's machine has.
+
+    Raises:
+        AtcError: NO_DISTRIBUTED, CLUSTER_FAILED, WORKER_VERSION.
+    """
+    try:
+        from distributed import Client
+    except ImportError:
+        raise NO_DISTRIBUTED.error("--dask needs `distributed`, which is not installed") from None
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # it prints what is raised anyway
+    try:
+        client = Client(address, timeout=_PATIENCE, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        raise _failed(address, f"does not answer: {_reason(error)}") from error
+    try:
+        client.wait_for_workers(1, timeout=_PATIENCE)
+        _check_versions(client)
+    except BaseException as error:
+        client.close(timeout=_PATIENCE)
+        if isinstance(error, AtcError) or not isinstance(error, Exception):
+            raise
+        raise _failed(address, "has no workers") from error
+    return _Cluster(client, address, memory)
+
+
+class _Cluster(TaskExecutor):
+    """Tasks on the workers of a Dask cluster."""
+
+    elsewhere = True
+
+    def __init__(self, client: Client, address: str, memory: int | None) -> None:
+        self._client = client
+        self._address = address
+        self._memory = memory
+        self._executor = client.get_executor(pure=False)
+        self._sent: set[str] = set()
+        self._threads, self._asked = 1, float("-inf")
+
+    @property
+    def jobs(self) -> int:  # type: ignore[override]  # workers come and go
+        """Tasks that the workers can run at once.
+
+        Raises:
+            AtcError: CLUSTER_FAILED; the scheduler is gone.
+        """
+        if time.monotonic() >= self._asked + _PERIOD:
+            try:
+                self._threads = sum(self._client.nthreads().values()) or 1
+            except OSError as error:
+                raise _failed(self._address, f"was lost: {_reason(error)}") from error
+            self._asked = time.monotonic()
+        return self._threads
+
+    def share(self, bundles: Iterable[FileBundle]) -> set[str]:
+        """Send files to workers that do not have them by the same path, and to those that come.
+
+        Raises:
+            AtcError: a file cannot be read, or a worker cannot keep it.
+        """
+        for each in bundles:
+            if each.digest in self._sent or self._is_shared(each):
+                continue
+            names = zip(each.names(), each.files, strict=True)
+            contents = {name: path.read_bytes() for name, path in names if path.is_file()}
+            self._client.register_plugin(_sending(each.digest, contents), name=each.digest)
+            self._sent.add(each.digest)
+        return self._sent
+
+    def _is_shared(self, bundle: FileBundle) -> bool:
+        """Return True if each worker finds the files of a bundle by their paths."""
+        try:
+            facts = [(str(each.absolute()), each.stat()) for each in bundle.files]
+        except OSError:
+            return True  # it cannot be read here, which its tasks will say
+        known = [(path, found.st_size, found.st_mtime_ns) for path, found in facts]
+        return all(self._client.run(has_files, known).values())
+
+    def close(self) -> None:
+        """End the processes of the workers, and leave the cluster."""
+        with suppress(Exception):  # a cluster that is gone has no processes
+            for digest in self._sent:
+                self._client.unregister_worker_plugin(digest)
+            self._client.run(_release, on_error="ignore", wait=True)
+        self._executor.shutdown(wait=False)
+        self._client.close(timeout=_PATIENCE)
+
+    def _submit(
+        self, function: Callable[[T], Any], task: T, seconds: float | None
+    ) -> Future[TaskAnswer]:
+        """Let a task run on a worker."""
+        call, limits = pickle.dumps((function, task)), TaskLimits(seconds, self._memory)
+        future: Future[TaskAnswer] = self._executor.submit(_run, call, limits, __version__)
+        return future
+
+    def _answer(self, future: Future[TaskAnswer]) -> TaskAnswer:
+        """Return the answer of a task.
+
+        Raises:
+            AtcError: the cluster is lost, or the worker has another version.
+        """
+        from distributed import KilledWorker
+
+        try:
+            return future.result()
+        except AtcError:
+            raise
+        except KilledWorker:
+            text = "the workers that it was given to ended"
+            return TaskAnswer(failure=TaskFailure(TaskFailureKind.CRASHED, text))
+        except (Exception, CancelledError) as error:
+            raise _failed(self._address, f"was lost: {_reason(error)}") from error
+
+
+def _sending(digest: str, contents: dict[str, bytes]) -> Any:
+    """Return a plugin of workers: each keeps the files while it has the plugin."""
+    from distributed import WorkerPlugin
+
+    class Sent(WorkerPlugin):  # type: ignore[misc]  # a library without types
+        """Files that each worker keeps."""
+
+        def setup(self, worker: object) -> None:
+            """Keep the files on a worker."""
+            store_files(digest, contents)
+
+        def teardown(self, worker: object) -> None:
+            """Remove them."""
+            forget_files([digest])
+
+    return Sent()
+
+
+_LANES = threading.local()
+"""The process of each thread of a worker."""
+
+_ALL: list[Lane] = []
+
+
+def _run(call: bytes, limits: TaskLimits, version: str) -> TaskAnswer:
+    """Run a task in a process of this worker's thread.
+
+    Raises:
+        AtcError: WORKER_VERSION; the worker came after the others were asked.
+    """
+    if version != __version__:
+        raise _other_version({_here(): __version__}, version)
+    lane = getattr(_LANES, "lane", None)
+    if lane is None or lane.closed:
+        lane = _LANES.lane = Lane()
+        _ALL.append(lane)
+    answer: TaskAnswer = lane.run(call, limits.memory or _share(), limits)
+    return answer
+
+
+def _share() -> int:
+    """Return bytes that a task of this worker may take, as far as it knows of others."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    own = worker.memory_manager.memory_limit or memory_limit()
+    return int(min(own, memory_limit())) // worker.state.nthreads
+
+
+def _release() -> None:
+    """End the processes of this worker."""
+    while _ALL:
+        _ALL.pop().stop()
+
+
+def _here() -> str:
+    """Return a name of this worker."""
+    from distributed import get_worker
+
+    return str(get_worker().address)
+
+
+def _version() -> str:
+    """Return the version of atc-py that a worker runs."""
+    return __version__
+
+
+def _check_versions(client: Client) -> None:
+    """Refuse workers of another version.
+
+    Raises:
+        AtcError: WORKER_VERSION naming each such worker.
+    """
+    found: Mapping[str, Any] = client.run(_version, on_error="return")
+    unfit = {}
+    for worker, version in found.items():
+        if version == __version__:
+            continue
+        known = version
+        if not isinstance(version, str):  # this function came with a later version than its
+            asked = client.run(metadata.version, "atc-py", workers=[worker], on_error="return")
+            known = asked[worker] if isinstance(asked[worker], str) else "none"
+        unfit[worker] = known
+    if unfit:
+        raise _other_version(unfit, __version__)
+
+
+def _other_version(unfit: Mapping[str, str], own: str) -> AtcError:
+    """Build the error for workers of other versions."""
+    return AtcError(
+        *(
+            WORKER_VERSION.diagnostic(
+                f"worker {name} has atc-py {version}, this machine has atc-py {own}"
+            )
+            for name, version in sorted(unfit.items())
+        )
+    )
+
+
+def _failed(address: str, what: str) -> AtcError:
+    """Build the error for a cluster that is not there."""
+    return CLUSTER_FAILED.error(f"the Dask scheduler at {address} {what}")
+
+
+def _reason(error: BaseException) -> str:
+    """Return the reason that an error gives, on one line."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text[:200]

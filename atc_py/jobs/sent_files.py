@@ -1,0 +1,92 @@
+"""Files that tasks read: found by the same path on every worker, or sent to each once."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from atc_py.diag.codes import CANNOT_WRITE
+from atc_py.system.cache_folders import cache_folder
+
+__all__ = ["FileBundle", "forget_files", "has_files", "sent_file", "store_files"]
+
+_FOLDER = "sent"
+
+
+@dataclass(frozen=True)
+class FileBundle:
+    """Files that belong together, such as a model with its weights.
+
+    Attributes:
+        digest: of their contents.
+        main: path of the file, or folder, that stands for all, as tasks name it.
+        files: all of them, itself first where it is a file.
+    """
+
+    digest: str
+    main: Path
+    files: tuple[Path, ...]
+
+    @property
+    def base(self) -> Path:
+        """The folder from which names of files count."""
+        return self.main.parent
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the files below the base."""
+        return tuple(Path(os.path.relpath(each, self.base)).as_posix() for each in self.files)
+
+
+def has_files(paths: list[tuple[str, int, int]]) -> bool:
+    """Return True if files of these paths, sizes and times of change are here, too."""
+    try:
+        facts = [(Path(path).stat(), size, changed) for path, size, changed in paths]
+    except OSError:
+        return False
+    return all(
+        found.st_size == size and found.st_mtime_ns == changed for found, size, changed in facts
+    )
+
+
+def store_files(digest: str, contents: dict[str, bytes]) -> None:
+    """Keep files that were sent, unless they are here already.
+
+    Raises:
+        AtcError: CANNOT_WRITE.
+    """
+    folder = cache_folder(_FOLDER)
+    if folder is None:
+        raise CANNOT_WRITE.error(
+            "files that are sent have no folder: there is no cache folder of the user's own",
+            help="set XDG_CACHE_HOME for the worker, or keep models where it can read them",
+        )
+    whole, new = folder / digest, folder / f"{digest}.{os.getpid()}.tmp"
+    if whole.is_dir():
+        return
+    try:
+        for name, data in contents.items():
+            path = new / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        new.replace(whole)
+    except OSError as error:
+        shutil.rmtree(new, ignore_errors=True)
+        if not whole.is_dir():  # another process may have been faster
+            raise CANNOT_WRITE.error(f"cannot write {whole}: {error.strerror}") from error
+
+
+def sent_file(digest: str, path: str) -> str:
+    """Return the path of a file here: of the copy that was sent, or the path itself."""
+    folder = cache_folder(_FOLDER) if digest else None
+    if folder is None or not (folder / digest).is_dir():
+        return path
+    return str(folder / digest / Path(path).name)
+
+
+def forget_files(digests: list[str]) -> None:
+    """Remove files that were sent."""
+    folder = cache_folder(_FOLDER)
+    for digest in digests if folder is not None else ():
+        shutil.rmtree(folder / digest, ignore_errors=True)  # type: ignore[operator]  # as above

@@ -1,0 +1,137 @@
+"""Balanced channels judged by the model's outputs, with ranges of the samples that chose them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from atc_py.calibration.scales import activation_scale
+from atc_py.calibration.value_range import ValueRange
+from atc_py.calibration.weights import quantized_weights, weight_scales
+from atc_py.frontend.quantizing.balance_sites import over_inputs
+from atc_py.frontend.quantizing.qdq_nodes import Int8Layer, TensorScale
+from atc_py.frontend.quantizing.switched import SwitchedForm
+from atc_py.quantizing.judging import StepJudge
+from atc_py.quantizing.weights import layer_weights
+from atc_py.results.step_gain import StepGain
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from atc_py.frontend.quantizing.float_model import FloatModel
+    from atc_py.frontend.quantizing.layers import FloatLayer
+    from atc_py.quantizing.balancing import Balance, ChannelStatistics
+    from atc_py.quantizing.judging import JudgedSamples, KeptParts
+    from atc_py.quantizing.settings import QuantizeSettings
+
+__all__ = ["EQUALIZE", "SMOOTH", "judged_balances"]
+
+EQUALIZE, SMOOTH = "equalize", "smooth"
+"""Names of the two kinds of balancing: after a layer, and after a normalization."""
+
+_LINEAR = 10
+"""The opset that has QuantizeLinear."""
+
+
+def judged_balances(
+    model: FloatModel,
+    candidates: Sequence[Balance],
+    statistics: Mapping[str, ChannelStatistics],
+    samples: JudgedSamples,
+    settings: QuantizeSettings,
+    skipped: Collection[str],
+) -> tuple[list[Balance], tuple[StepGain, ...]]:
+    """Return the balances that are kept, and what each kind gained.
+
+    Args:
+        model: the float model before its channels are balanced, in a folder for temporary files.
+        candidates: balances that gain by their estimate.
+        statistics: of the channels of their tensors.
+        samples: inputs, and what the float model makes of them.
+        settings: choices.
+        skipped: layers that stay in floats.
+
+    Raises:
+        AtcError: what scales and the executor raise; NO_QDQ_FORM.
+    """
+    judged, forms = _comparable(model, candidates, statistics, settings, skipped)
+    if not judged:
+        return list(candidates), ()
+    base = model
+    if model.graph.opsets.get("", 0) < _LINEAR:
+        base = model.raised(model.file.path.parent)
+    path = base.file.path.with_name("judged_balances.onnx")
+    verdicts = {}
+    with StepJudge(base, path, forms, len(judged), samples, settings.executor) as judge:
+        for name in (EQUALIZE, SMOOTH):
+            parts = [at for at, each in enumerate(judged) if _step_of(each) == name]
+            if parts:
+                verdicts[name] = judge.verdict(sorted(parts, key=lambda at: -judged[at].gain))
+    kept = {judged[at].site.tensor for each in verdicts.values() for at in each.kept}
+    left_out = {each.site.tensor for each in judged} - kept
+    steps = tuple(
+        _step(name, verdict, [each for each in judged if _step_of(each) == name], kept)
+        for name, verdict in verdicts.items()
+    )
+    return [each for each in candidates if each.site.tensor not in left_out], steps
+
+
+def _step(
+    name: str, verdict: KeptParts, parts: Sequence[Balance], kept: Collection[str]
+) -> StepGain:
+    """Return what one kind of balancing gained."""
+    left_out = tuple(each.site.tensor for each in parts if each.site.tensor not in kept)
+    return StepGain(
+        name,
+        len(parts),
+        len(parts) - len(left_out),
+        verdict.gain,
+        verdict.whole_gain,
+        left_out,
+    )
+
+
+def _step_of(found: Balance) -> str:
+    """Return the kind of balancing that a tensor gets."""
+    return SMOOTH if found.site.maker is None else EQUALIZE
+
+
+def _switched(
+    model: FloatModel,
+    layer: FloatLayer,
+    at: int,
+    found: Balance,
+    statistics: ChannelStatistics,
+    settings: QuantizeSettings,
+) -> SwitchedForm:
+    """Return a layer on int8 whose switch balances the channels of its data."""
+    factors = found.factors.astype(np.float64)
+    weights = layer_weights(model.graph, layer)
+    balanced = (weights * over_inputs(layer, factors)).astype(np.float32)
+    low, high = statistics.low, statistics.high
+    shape = (-1, *[1] * (len(layer.shape) - 2)) if found.site.axis == 1 else (-1,)
+    return SwitchedForm(
+        at,
+        off=_form(layer, weights, low, high, settings),
+        on=_form(layer, balanced, low / factors, high / factors, settings),
+        factors=factors.reshape(shape),
+    )
+
+
+def _form(
+    layer: FloatLayer,
+    weights: NDArray[np.float32],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    settings: QuantizeSettings,
+) -> Int8Layer:
+    """Return the int8 form of a layer whose data's channels have these bounds."""
+    place = layer.node.place.with_field(f"data {layer.data}")
+    found = ValueRange(float(low.min()), float(high.max()))
+    data = activation_scale(found, symmetric=settings.ranges.symmetric, place=place)
+    scales = weight_scales(weights, layer.axis, settings.weights, place)
+    codes = quantized_weights(weights, scales, layer.axis)
+    return Int8Layer(layer, TensorScale(data.scale, data.offset), codes, scales)

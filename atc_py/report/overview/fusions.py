@@ -1,0 +1,82 @@
+"""The fusion passes of a compilation: what each found, and where it nearly applied."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from atc_py.report.overview.words import Both, name_text, told
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+__all__ = ["NearMiss", "fusions_json", "near_misses", "reason_words", "record_of"]
+
+
+class NearMiss(NamedTuple):
+    """The place where a pass nearly applied.
+
+    Attributes:
+        name: the pass.
+        node: the compiled node that the pass would have taken into another.
+        reason: why it does not apply.
+        depth: nodes of the pattern that were there.
+    """
+
+    name: str
+    node: str
+    reason: str
+    depth: int
+
+
+def record_of(report: Mapping[str, Any], *keys: str) -> Any:
+    """Return a part of the record of a compilation; an empty dict where there is none."""
+    found: Any = report
+    for key in keys:
+        found = found.get(key, {}) if isinstance(found, dict) else {}
+    return found
+
+
+def _passes(report: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the passes with what they found."""
+    for section in ("graph_fusion", "ub_fusion"):
+        found = record_of(report, "fusion_result", section)
+        yield from found.items() if isinstance(found, dict) else ()
+
+
+def near_misses(report: Mapping[str, Any]) -> Iterator[NearMiss]:
+    """Yield the nearest miss of each pass that has one, as `convert --why-not` tells it."""
+    for name, effect in _passes(report):
+        miss = record_of(effect, "nearest_miss")
+        if miss and miss.get("node"):
+            reason, depth = str(miss.get("reason", "")), int(miss.get("depth", 0))
+            joins = name.startswith("merge-")  # what follows joins the launch of the anchor
+            node = miss["node"] if joins else miss.get("anchor") or miss["node"]
+            yield NearMiss(name, str(node), reason, depth)
+
+
+def reason_words(reason: str) -> Both:
+    """Return the reason of a miss in both languages; it may list operators: `Conv2D or MatMulV2`."""
+    english, chinese = told(reason)
+    return [english, chinese if chinese == english else chinese.replace(" or ", " 或 ")]
+
+
+def fusions_json(report: Mapping[str, Any]) -> list[list[object]]:
+    """Return the passes that found something.
+
+    A row is [pass, ATC's names, places matched, places rewritten, node of the nearest miss, why].
+    """
+    rows: list[list[object]] = []
+    for name, effect in _passes(report):
+        miss = record_of(effect, "nearest_miss")
+        if not miss and not effect.get("match_times"):
+            continue
+        why = reason_words(str(miss.get("reason", ""))) if miss else ""
+        rows.append([
+            name_text(name),
+            name_text(", ".join(map(str, effect.get("atc_names", ())))),
+            effect.get("match_times", 0),
+            effect.get("effect_times", 0),
+            name_text(str(miss.get("node", ""))) if miss else "",
+            why,
+        ])  # fmt: skip
+    return rows

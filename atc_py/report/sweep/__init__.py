@@ -1,0 +1,3 @@
+"""Tables of sweeps: JSON lines, CSV, Parquet, HTML."""
+
+from __future__ import annotations

@@ -1,0 +1,114 @@
+"""The table of a sweep as one HTML file that needs nothing else; each row links its report."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from markupsafe import Markup
+
+from atc_py import __version__
+from atc_py.diag.codes import BAD_TEMPLATE
+from atc_py.report.overview.words import both, name_text
+from atc_py.report.page import render_page
+from atc_py.report.sweep.rows import worst_output
+from atc_py.results.sweep import FAILED, SweepVerdict
+from atc_py.system.resources import templates_dir
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atc_py.results.sweep import SweepRow
+
+__all__ = ["sweep_html"]
+
+_SHARED = ("words.js", "names.js", "tables.js")
+"""Parts of the script of `report`'s page that this one has, too."""
+
+_PAGE = "page.js"
+
+
+def sweep_html(rows: Sequence[SweepRow], language: str = "en") -> bytes:
+    """Return the page.
+
+    Args:
+        rows: in the order of the grid.
+        language: the language in which the page opens.
+
+    Raises:
+        AtcError: BAD_TEMPLATE where a template is missing or does not render.
+    """
+    folder = templates_dir() / "report"
+    try:
+        parts = [(folder / "overview" / name).read_text(encoding="utf-8") for name in _SHARED]
+        parts.append((folder / "sweep" / _PAGE).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BAD_TEMPLATE.error(
+            f"a part of the page's script is missing: {error}",
+            help="reinstall atc-py to restore its templates",
+        ) from error
+    script = f'(() => {{\n"use strict";\n{"".join(parts)}}})();\n'
+    page = render_page(
+        "sweep/page",
+        base="overview/page",
+        scripts=(script,),
+        lang={"zh": "zh-CN"}.get(language, language),
+        document=_embedded(_document(rows, language)),
+    )
+    return page.encode("utf-8")
+
+
+def _document(rows: Sequence[SweepRow], language: str) -> dict[str, object]:
+    """Return what the script shows."""
+    return {
+        "lang": language,
+        "tool": f"atc-py {__version__}",
+        "models": len({row.combination.model for row in rows}),
+        "compiles": sum(row.verdict is SweepVerdict.COMPILES for row in rows),
+        "failed": sum(row.verdict in FAILED for row in rows),
+        "reasons": _reasons(rows),
+        "rows": [_row(row) for row in rows],
+    }
+
+
+def _reasons(rows: Sequence[SweepRow]) -> list[tuple[str, int]]:
+    """Return the codes with the number of rows that have them, most frequent first."""
+    found = Counter(code for row in rows for code in row.reasons)
+    return sorted(found.items(), key=lambda each: (-each[1], each[0]))
+
+
+def _row(row: SweepRow) -> dict[str, object]:
+    """Return a row for the script; what is not known is left out."""
+    each = row.combination
+    level = "bad" if row.verdict in FAILED else "warn"
+    found = {
+        "model": name_text(each.model),
+        "soc": each.soc,
+        "mode": each.precision_mode,
+        "list": each.operator_list,
+        "verdict": row.verdict.value,
+        "level": "good" if row.verdict is SweepVerdict.COMPILES else level,
+        "standing": row.standing,
+        "reasons": row.reasons or None,
+        "message": both(row.message, row.message_zh) if row.message else None,
+        "fixed": row.fixed,
+        "file": row.file_bytes,
+        "memory": row.memory_bytes,
+        "seconds": row.estimated_seconds,
+        "fits": row.fits,
+        "output": worst_output(row),
+        "cosine": row.cosine,
+        "distance": row.distance,
+        "report": None if row.report is None else quote(row.report),
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _embedded(document: dict[str, object]) -> Markup:
+    """Return JSON that no text in it can end the element around it, or begin another."""
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    for sign in "<\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return Markup(text)  # noqa: S704  (no `<` is left)

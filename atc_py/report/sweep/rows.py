@@ -1,0 +1,107 @@
+"""Rows of a sweep as JSON lines and CSV, in the order of the grid."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from atc_py.report.escape import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from atc_py.results.sweep import SweepRow
+
+__all__ = ["COLUMNS", "measured_csv", "row_cells", "sweep_csv", "sweep_lines", "worst_output"]
+
+COLUMNS: Mapping[str, type] = {
+    "model": str, "soc": str, "precision_mode": str, "list": str, "verdict": str, "standing": str,
+    "reasons": str, "message": str, "fixed": bool, "file_bytes": int, "memory_bytes": int,
+    "estimated_seconds": float, "fits": bool, "worst_output": str, "cosine": float,
+    "distance": float, "report": str, "path": str, "digest": str,
+}  # fmt: skip
+"""Columns of the table, with the kind of their values."""
+
+_FORMULA = ("=", "+", "-", "@")
+"""First characters for which spreadsheets take a cell as a formula."""
+
+
+def worst_output(row: SweepRow) -> str | None:
+    """Return the name of the output with the largest error; None without a comparison."""
+    known = [each for each in row.outputs if each.distance is not None]
+    found = max(known, key=lambda each: each.distance or 0.0, default=None)
+    return None if found is None else found.name
+
+
+def row_cells(row: SweepRow) -> dict[str, str | bool | int | float | None]:
+    """Return the values of a row by column."""
+    each = row.combination
+    return {
+        "model": each.model,
+        "soc": each.soc,
+        "precision_mode": each.precision_mode,
+        "list": each.operator_list,
+        "verdict": row.verdict.value,
+        "standing": row.standing,
+        "reasons": " ".join(f"{code}:{count}" for code, count in row.reasons.items()),
+        "message": row.message,
+        "fixed": row.fixed,
+        "file_bytes": row.file_bytes,
+        "memory_bytes": row.memory_bytes,
+        "estimated_seconds": row.estimated_seconds,
+        "fits": row.fits,
+        "worst_output": worst_output(row),
+        "cosine": row.cosine,
+        "distance": row.distance,
+        "report": row.report,
+        "path": row.path,
+        "digest": row.digest,
+    }
+
+
+def sweep_lines(rows: Iterable[SweepRow]) -> bytes:
+    """Return one JSON object a line: the columns, reasons as an object, and each output."""
+    lines = []
+    for row in rows:
+        cells = {**row_cells(row), "reasons": row.reasons, "outputs": row.outputs}
+        lines.append(msgspec.json.encode(cells) + b"\n")
+    return b"".join(lines)
+
+
+def sweep_csv(rows: Iterable[SweepRow]) -> bytes:
+    """Return the columns as RFC 4180 has them: a heading, commas, CR LF.
+
+    A cell that a spreadsheet would take to be a formula begins with an apostrophe.
+    """
+    return _csv([*COLUMNS], (row_cells(row).values() for row in rows))
+
+
+def measured_csv(rows: Iterable[tuple[SweepRow, float]]) -> bytes:
+    """Return the seconds that each row took, which differ from run to run."""
+    heads = ["model", "soc", "precision_mode", "list", "seconds"]
+    cells = ((row_cells(row), round(seconds, 3)) for row, seconds in rows)
+    return _csv(heads, ([*(row[name] for name in heads[:4]), took] for row, took in cells))
+
+
+def _csv(heads: Sequence[str], rows: Iterable[Iterable[object]]) -> bytes:
+    """Return rows under headings."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow(heads)
+    writer.writerows([_cell(cell) for cell in row] for row in rows)
+    return text.getvalue().encode("utf-8")
+
+
+def _cell(value: object) -> str:
+    """Return a value as a cell."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if not isinstance(value, str):
+        return repr(value)
+    text = visible(value)
+    return f"'{text}" if text.startswith(_FORMULA) else text

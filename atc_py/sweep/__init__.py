@@ -1,0 +1,3 @@
+"""Sweeps: a grid of models, SoCs, precision modes and operator lists, one row a combination."""
+
+from __future__ import annotations

@@ -1,0 +1,92 @@
+"""The grid of a sweep: models by name, and all combinations with what they run on."""
+
+from __future__ import annotations
+
+import os
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from atc_py.diag import Place
+from atc_py.diag.codes import BAD_OPTION, DUPLICATE_MODEL
+from atc_py.options.choices import chosen_list
+from atc_py.options.compile_options import PrecisionMode
+from atc_py.options.model_paths import model_paths
+from atc_py.results.sweep import Combination
+from atc_py.spec import specifications
+from atc_py.target import find_soc
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = ["combinations_of", "file_name_of", "named_models"]
+
+_SEPARATOR = "__"
+"""Stands for the separator of folders in names of files."""
+
+
+def named_models(given: Iterable[str]) -> dict[str, Path]:
+    """Return the models that texts stand for, by their names in the sweep, in order.
+
+    The name of a model in a folder is its path there, that of any other one is its file's, both
+    without the suffix.
+
+    Raises:
+        AtcError: FILE_NOT_FOUND for a folder without models; DUPLICATE_MODEL for two files of one name.
+    """
+    found: dict[str, Path] = {}
+    taken: dict[str, str] = {}
+    for text in given:
+        folder = Path(text) if os.path.isdir(text) else None  # noqa: PTH112  (for long names)
+        for path in model_paths([text]):
+            inner = Path(path.name) if folder is None else path.relative_to(folder)
+            name = inner.with_suffix("").as_posix()
+            key = file_name_of(name).casefold()
+            if key in taken:
+                _refuse_second(name, path, found[taken[key]])
+            taken[key] = name
+            found[name] = path
+    return found
+
+
+def file_name_of(name: str) -> str:
+    """Return a model's name as a part of names of files."""
+    return name.replace("/", _SEPARATOR)
+
+
+def combinations_of(
+    models: Iterable[str], socs: Sequence[str], modes: Sequence[str], lists: Sequence[str]
+) -> list[Combination]:
+    """Return all combinations, those of a model together.
+
+    Raises:
+        AtcError: an axis has an unknown or a repeated value.
+    """
+    socs = [find_soc(name).name for name in socs]
+    known = {mode.value for mode in PrecisionMode}
+    for mode in modes:
+        if mode not in known:
+            raise BAD_OPTION.error(
+                f"no precision mode is called {mode!r} here",
+                help=f"modes are {', '.join(sorted(known))}",
+            )
+    lists = [chosen_list(name) for name in lists]
+    for name in lists:
+        specifications(None, name)
+    for axis, values in (("--soc", socs), ("--precision-mode", modes), ("--list", lists)):
+        if len(set(values)) < len(values):
+            raise BAD_OPTION.error(
+                f"{axis} names the same value twice: {', '.join(values)}",
+                help="name each value once",
+            )
+    return [Combination(*each) for each in product(models, socs, modes, lists)]
+
+
+def _refuse_second(name: str, path: Path, first: Path) -> None:
+    """Refuse a second model of one name."""
+    raise DUPLICATE_MODEL.error(
+        f"two models are called {name!r}: {first} and {path}",
+        place=Place(str(path)),
+        help="name each file once, or name the folder that has both: models in it are called by "
+        "their paths there",
+    )

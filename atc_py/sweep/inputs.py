@@ -1,0 +1,142 @@
+"""What the rows of a sweep follow from: files with their digests, options, and tasks of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from atc_py import __version__
+from atc_py.jobs.sent_files import FileBundle
+from atc_py.sweep.digests import (
+    digest_of_files,
+    digest_of_options,
+    files_of_model,
+    files_under,
+)
+from atc_py.sweep.row import RowTask
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from atc_py.results.sweep import Combination
+
+__all__ = ["SweepInputs", "SweepOptions"]
+
+
+@dataclass(frozen=True)
+class SweepOptions:
+    """Options of a sweep.
+
+    Attributes:
+        compiling: as `convert` takes them, without SoC, mode and list.
+        files: files and folders that those options name.
+        running: as `compare_model` takes them, without samples; None for no comparison.
+        samples: a number of random samples, or a file or folder with samples.
+        profiles: True to estimate the time.
+        language: of the pages; None for no pages.
+        seconds: time limit of a row.
+        memory: bytes that a row may take.
+        retries: True to run rows again that failed.
+    """
+
+    compiling: Mapping[str, Any] = field(default_factory=dict)
+    files: tuple[Path, ...] = ()
+    running: Mapping[str, Any] | None = None
+    samples: int | Path = 1
+    profiles: bool = False
+    language: str | None = "en"
+    seconds: float | None = None
+    memory: int | None = None
+    retries: bool = False
+
+    @property
+    def limits(self) -> tuple[float | None, int | None]:
+        """The limits of a row."""
+        return (self.seconds, self.memory)
+
+
+class SweepInputs:
+    """Inputs of rows: files with their digests, and options."""
+
+    def __init__(self, models: Mapping[str, Path], options: SweepOptions) -> None:
+        self._models = models
+        self._options = options
+        self._found: dict[str, FileBundle] = {}
+        shown = {
+            "version": __version__,
+            "compiling": options.compiling,
+            "running": options.running,
+            "samples": options.samples if isinstance(options.samples, int) else "files",
+            "profiles": options.profiles,
+            "language": options.language,
+            "files": digest_of_files(
+                inner for each in options.files for inner in files_under(each)
+            ),
+        }
+        self._shown = digest_of_options(shown)
+
+    def digest(self, each: Combination) -> str:
+        """Return the digest of everything that a row follows from, its name aside."""
+        samples = self._samples(each.model)
+        parts = [self._shown, self._bundle(each.model).digest]
+        parts += [] if samples is None else [samples.digest]
+        parts += [str(self._models[each.model])]  # the page shows it
+        parts += [each.soc, each.precision_mode, each.operator_list]
+        return digest_of_options({"parts": parts})
+
+    def task(self, each: Combination, *, elsewhere: bool) -> RowTask:
+        """Return the task of a row; on another machine its files have absolute paths."""
+        path, options = self._models[each.model], self._options
+        running = None
+        if options.running is not None:
+            samples = self._samples(each.model)
+            given = options.samples if samples is None else str(samples.main.absolute())
+            running = {**options.running, "samples": given}
+        return RowTask(
+            combination=each,
+            path=str(path),
+            file=str(path.absolute() if elsewhere else path),
+            compiling=options.compiling,
+            running=running,
+            profiles=options.profiles,
+            language=options.language,
+        )
+
+    def bundles(self, names: Iterable[str]) -> list[FileBundle]:
+        """Return the files that rows of these models read."""
+        found = []
+        for name in names:
+            samples = self._samples(name)
+            found += [self._bundle(name), *([] if samples is None else [samples])]
+        return found
+
+    def finding(self, task: RowTask, sent: set[str]) -> RowTask:
+        """Return a task that finds the files that were sent to workers."""
+        name = task.combination.model
+        digest, samples = self._bundle(name).digest, self._samples(name)
+        return replace(
+            task,
+            sent=digest if digest in sent else "",
+            sent_samples=samples.digest if samples is not None and samples.digest in sent else "",
+        )
+
+    def _bundle(self, name: str) -> FileBundle:
+        """Return the files of a model."""
+        if name not in self._found:
+            files = files_of_model(self._models[name])
+            self._found[name] = FileBundle(digest_of_files(files), files[0], files)
+        return self._found[name]
+
+    def _samples(self, name: str) -> FileBundle | None:
+        """Return the samples of a model: those called like it, or all that were given."""
+        given = self._options.samples
+        if self._options.running is None or isinstance(given, int):
+            return None
+        key = f"samples of {name}"
+        if key not in self._found:
+            own = (given / name, given / f"{name}.npz", given / f"{name}.npy")
+            main = next((each for each in own if each.exists()), given)
+            files = files_under(main)
+            self._found[key] = FileBundle(digest_of_files(files), main, files)
+        return self._found[key]

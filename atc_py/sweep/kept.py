@@ -1,0 +1,98 @@
+"""The folder of results: rows that are finished are kept there, and whole, whatever happens."""
+
+from __future__ import annotations
+
+import errno
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from atc_py.diag import Place
+from atc_py.diag.codes import CANNOT_WRITE
+from atc_py.results.sweep import SweepRow
+from atc_py.system.atomic_files import atomic_write
+from atc_py.system.structs import Result
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from atc_py.results.sweep import Combination
+
+__all__ = ["KeptRow", "KeptRows", "report_name"]
+
+_ROWS, _REPORTS = "rows", "reports"
+
+
+class KeptRow(Result, frozen=True):
+    """A finished row, and under which limits it was made.
+
+    Attributes:
+        row: the row.
+        seconds: how long it took.
+        limits: time and memory that it could take.
+    """
+
+    row: SweepRow
+    seconds: float
+    limits: tuple[float | None, int | None] = (None, None)
+
+
+class KeptRows:
+    """Rows and reports in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        """Prepare the folder, which may have rows already.
+
+        Raises:
+            AtcError: CANNOT_WRITE.
+        """
+        self.folder = folder
+        try:
+            for each in (folder / _ROWS, folder / _REPORTS):
+                each.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            hint = "free space on that disk, or choose another place with -o"
+            raise CANNOT_WRITE.error(
+                f"cannot write {folder}: {error.strerror or error}",
+                place=Place(file=str(folder)),
+                help=hint if error.errno == errno.ENOSPC else None,
+            ) from error
+
+    def find(self, digest: str) -> KeptRow | None:
+        """Return the row of that digest; None if there is none, or its file is damaged."""
+        try:
+            data = self._path(digest).read_bytes()
+            found = msgspec.json.decode(data, type=KeptRow)
+        except (OSError, ValueError, msgspec.MsgspecError):
+            return None
+        if found.row.digest != digest:
+            return None
+        report = found.row.report
+        return found if report is None or (self.folder / report).is_file() else None
+
+    def keep(self, kept: KeptRow, page: bytes | None) -> None:
+        """Keep a row and its page; the page first, so that no row refers to one that is not there.
+
+        Raises:
+            AtcError: CANNOT_WRITE; neither is partially written.
+        """
+        if page is not None and kept.row.report is not None:
+            with atomic_write(self.folder / kept.row.report, durable=False) as file:
+                file.write(page)
+        with atomic_write(self._path(kept.row.digest), durable=False) as file:
+            file.write(msgspec.json.encode(kept))
+
+    def _path(self, digest: str) -> Path:
+        """Return the file of a row."""
+        return self.folder / _ROWS / f"{digest}.json"
+
+
+def report_name(combination: Combination, model: str) -> str:
+    """Return the name of the page about a row, relative to the folder of results.
+
+    Args:
+        combination: what the row is about.
+        model: its model's name as a part of names of files.
+    """
+    each = combination
+    return f"{_REPORTS}/{model}.{each.soc}.{each.precision_mode}.{each.operator_list}.html"

@@ -1,0 +1,81 @@
+"""Pages to open: of one model, of the gears of one, of several models, and what a command wrote."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import onnx
+
+from atc_py.compare.overview import OverviewOptions, overview_of, overviews_of
+from atc_py.options.choices import ConvertChoice, chosen_gears
+from atc_py.options.compile_options import CheckOptions
+from atc_py.pipeline.check import check_files
+from atc_py.report.check.json_document import check_document
+from atc_py.report.overview.html_page import overview_html, overviews_html
+from atc_py.report.overview.pages import check_html
+from tests.bench.models import randomised_light
+from tests.bench.sized_networks import SIZED_NETWORKS
+from tests.browser.networks import (
+    failing_network,
+    hostile_network,
+    quantized_network,
+    refused_network,
+)
+from tests.gears.models import image_model
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from atc_py.source.outline import ModelOutline
+
+__all__ = ["NETWORKS", "PAGES"]
+
+NETWORKS: dict[str, Callable[[], onnx.ModelProto]] = {
+    "resnet50": lambda: randomised_light("resnet50"),
+    "swin_t": SIZED_NETWORKS["swin_t"],
+    "quantized": quantized_network,
+    "refused": refused_network,
+    "hostile": hostile_network,
+    "failing": failing_network,
+}
+"""Networks of pages about one model."""
+
+
+def _one(name: str, folder: Path) -> str:
+    """Return the page of a network."""
+    model = folder / f"{name}.onnx"
+    onnx.save(NETWORKS[name](), model)
+    options = OverviewOptions(
+        socs=("Ascend310P3", "Ascend910B4") if name == "resnet50" else (),
+        running={"device": "ort"},
+        targets={"cosine": 0.999} if name == "failing" else {},
+    )
+    return overview_html(overview_of(model, options))
+
+
+def _gears(folder: Path) -> str:
+    """Return the page of a model with two gears."""
+    model = image_model(folder / "gears.onnx")
+    shapes = "x:1,3,-1,-1"
+    gears = chosen_gears(ConvertChoice(image_sizes="16,16;32,16"), shapes)
+    return overviews_html(overviews_of(model, OverviewOptions(gears=gears)))
+
+
+def _several(folder: Path) -> str:
+    """Return the page of a check of three models."""
+    files = []
+    for name in ("quantized", "refused", "hostile"):
+        files.append(folder / f"several_{name}.onnx")
+        onnx.save(NETWORKS[name](), files[-1])
+    outlines: dict[str, ModelOutline] = {}
+    report = check_files(files, CheckOptions(), outlines=outlines)
+    return check_html(check_document(report, "en"), report, outlines)
+
+
+PAGES: dict[str, Callable[[Path], str]] = {
+    **{name: lambda folder, name=name: _one(name, folder) for name in NETWORKS},  # type: ignore[misc]
+    "gears": _gears,
+    "several": _several,
+}
+"""What makes each page, in a folder for its models."""

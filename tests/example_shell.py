@@ -1,0 +1,132 @@
+"""A shell for the examples of `explain`: atc-py and Python run in this process, which is fast.
+
+Everything else, such as `head -c 100 a > b`, goes to the system's shell.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import runpy
+import shlex
+import subprocess
+import sys
+import tempfile
+import traceback
+import warnings
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+from atc_py.cli.main import main
+from atc_py.diag.language import speak
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["printed", "working_in"]
+
+ROOT = Path(__file__).resolve().parent.parent
+
+_SETTING = re.compile(r"[A-Z_]+=\S*")
+
+
+@contextmanager
+def working_in(folder: Path, language: str) -> Iterator[None]:
+    """Let commands run in a folder and speak a language in the block."""
+    before = Path.cwd()
+    values = {"ATC_PY_LANG": language, "COLUMNS": "80", "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
+    with mock.patch.dict(os.environ, values):
+        os.chdir(folder)
+        try:
+            yield
+        finally:
+            os.chdir(before)
+            speak("en")
+
+
+def printed(line: str) -> str:
+    """Run a command line and return what it prints on both streams."""
+    command, _, rest = line.partition(" | ")
+    words = shlex.split(command)
+    settings = {}
+    while _SETTING.fullmatch(words[0]):
+        name, _, settings[name] = words.pop(0).partition("=")
+    if words[0] not in {"atc-py", "python"}:
+        done = subprocess.run(
+            ["/bin/bash", "-c", line],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=True,
+        )
+        return done.stdout
+    with mock.patch.dict(os.environ, settings), _captured(apart=bool(rest)) as output:
+        _run_here(words)
+    if rest:
+        filter_, option, count = shlex.split(rest)
+        assert (filter_, option) == ("head", "-n"), line
+        output[0] = "".join(output[0].splitlines(keepends=True)[: int(count)])
+    return "".join(output)
+
+
+def _run_here(words: list[str]) -> None:
+    """Run `atc-py` or `python` in this process."""
+    program, *args = words
+    try:
+        if program == "atc-py":
+            main(args)
+        elif args[0] == "-c":
+            exec(compile(args[1], "<string>", "exec"), {"__name__": "__main__"})  # noqa: S102
+        else:
+            with mock.patch.object(sys, "argv", args), _warnings_shown():
+                runpy.run_path(args[0], run_name="__main__")
+    except SystemExit:
+        pass
+    except Exception as error:  # noqa: BLE001  (a program's own ends it, as it would end Python)
+        last = "".join(traceback.format_exception_only(error))
+        sys.stderr.write(f"Traceback (most recent call last):\n  ...\n{last}")
+
+
+@contextmanager
+def _warnings_shown() -> Iterator[None]:
+    """Let warnings in the block be printed as Python prints those of a program."""
+
+    def show(
+        message: Warning | str, category: type[Warning], name: str, line: int, *_: Any
+    ) -> None:
+        sys.stderr.write(warnings.formatwarning(message, category, name, line))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        warnings.showwarning = show
+        yield
+
+
+@contextmanager
+def _captured(*, apart: bool) -> Iterator[list[str]]:
+    """Give what this process and its children print in the block, once it has ended.
+
+    Args:
+        apart: two texts, for standard output and standard error; otherwise both in one.
+    """
+    found: list[str] = []
+    kept = [os.dup(each) for each in (1, 2)]
+    with ExitStack() as stack:
+        files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(1 + apart)]
+        streams = [io.TextIOWrapper(file, encoding="utf-8", write_through=True) for file in files]
+        for each in (1, 2):
+            os.dup2(files[min(each, len(files)) - 1].fileno(), each)
+        try:
+            with redirect_stdout(streams[0]), redirect_stderr(streams[-1]):
+                yield found
+        finally:
+            for each, copy in zip((1, 2), kept, strict=True):
+                os.dup2(copy, each)
+                os.close(copy)
+            for file, stream in zip(files, streams, strict=True):
+                stream.detach()
+                file.seek(0)
+                found.append(file.read().decode())

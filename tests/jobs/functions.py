@@ -1,0 +1,53 @@
+"""Functions that tests run as tasks: some return, others fail in all ways."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+
+from atc_py.diag.codes import BAD_OPTION
+from atc_py.system.memory_limit import memory_limit, require_memory
+from atc_py.system.one_thread import usable_cores
+
+__all__ = ["ends", "logged", "square"]
+
+
+def square(number: int) -> int:
+    """Return the square of a number."""
+    return number * number
+
+
+def ends(how: str) -> object:
+    """End in the way that is called so."""
+    if how == "refuses":
+        raise BAD_OPTION.error("no such thing", help="give another")
+    if how == "raises":
+        raise ValueError("wrong")
+    if how == "crashes":
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if how == "exits":
+        os._exit(3)
+    if how == "hangs":
+        time.sleep(600)
+    if how == "takes":
+        return float(np.ones(1 << 27).sum())
+    if how == "asks":
+        require_memory(1 << 60, "a tensor")
+    if how == "unsendable":
+        return lambda: None
+    if how == "prints":
+        print("on standard output")  # noqa: T201  (it must not get among the answers)
+    return (memory_limit(), usable_cores())
+
+
+def logged(task: tuple[str, int, float]) -> int:
+    """Write a line with the process into a file, then sleep; return the number."""
+    path, number, seconds = task
+    with Path(path).open("a") as file:
+        file.write(f"{number} {os.getpid()}\n")
+    time.sleep(seconds)
+    return number
