@@ -88,7 +88,8 @@ def table_of(
     """Return the table of a kernel whose operands are called `names`."""
     rank = max(1, *(len(shape) for shapes in groups for shape in shapes))
     tilings = [plan.tiling for plan in plans.values()]
-    members = _members(type(tilings[0]))
+    kind: Any = type(tilings[0])
+    members = _members(kind)
     arrays = [each.name for each in members if each.facts.pad is not None]
     axes = max((_length(getattr(row, name)) for row in tilings for name in arrays), default=0)
     rows = tuple(
