@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from atc_py.check.findings import Standing
+from atc_py.diag import COLON, SEMICOLON, Words
+from atc_py.diag.language import language
 from atc_py.report.layers.text import number_text
 from atc_py.report.overview.words import Both, both, name_text
 from atc_py.results.layer_comparison import misses_of
@@ -113,21 +115,33 @@ def outputs_word(found: Sequence[Overview]) -> str | None:
 
 def verdict_line(done: Overview) -> str:
     """Return a line that says whether it compiles, and which outputs fail."""
-    gear = f" (gear {done.gear})" if done.gear else ""
-    head = f"{done.model.name}{gear}: "
+    gear = Words(f" (gear {done.gear})", f"（档位 {done.gear}）") if done.gear else Words("", "")
+    head = Words.same(done.model.name) + gear + COLON
+    return (head + _verdict(done)).in_language(language())
+
+
+def _verdict(done: Overview) -> Words:
+    """Return what the line says of the model."""
     if is_refused(done):
-        return f"{head}does not compile"
+        return Words("does not compile", "不能编译")
     failing = failing_outputs(done.comparison)
     compared = done.comparison
     if compared is not None and compared.stopped:
-        return f"{head}compiles, but the device stopped"
+        return Words("compiles, but the device stopped", "可以编译，但设备停止")
     if compared is None or not failing:
-        return f"{head}compiles"
+        return Words("compiles", "可以编译")
     count = len({*compared.outputs, *compared.uncompared})
     goal = _goal(compared)
-    named = "; ".join(f"{each.name}: {each.why[0]}" for each in failing[:_NAMED])
-    more = f" and {len(failing) - _NAMED} more" if len(failing) > _NAMED else ""
-    return f"{head}compiles, but {len(failing)} of {count} outputs fail{goal}: {named}{more}"
+    named = SEMICOLON.join(
+        Words.same(each.name) + COLON + Words(*each.why) for each in failing[:_NAMED]
+    )
+    left = len(failing) - _NAMED
+    more = Words(f" and {left} more", f"，另有 {left} 个") if left > 0 else Words("", "")
+    text = Words(
+        f"compiles, but {len(failing)} of {count} outputs fail{goal}",
+        f"可以编译，但 {count} 个输出中有 {len(failing)} 个不合格{goal}",
+    )
+    return text + COLON + named + more
 
 
 def _goal(compared: LayerComparison) -> str:
