@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from atc_py.calibration.scales import activation_scale
 from atc_py.calibration.value_range import ValueRange
 from atc_py.calibration.weights import quantized_weights, weight_scales
+from atc_py.diag import AtcError
 from atc_py.frontend.quantizing.balance_sites import over_inputs
 from atc_py.frontend.quantizing.qdq_nodes import Int8Layer, TensorScale
 from atc_py.frontend.quantizing.switched import SwitchedForm
@@ -77,6 +79,30 @@ def judged_balances(
         for name, verdict in verdicts.items()
     )
     return [each for each in candidates if each.site.tensor not in left_out], steps
+
+
+def _comparable(
+    model: FloatModel,
+    candidates: Sequence[Balance],
+    statistics: Mapping[str, ChannelStatistics],
+    settings: QuantizeSettings,
+    skipped: Collection[str],
+) -> tuple[list[Balance], list[SwitchedForm]]:
+    """Return the balances whose readers have an int8 form with and without it, and these forms.
+
+    Where a scale is beyond float32 without the balance, there is nothing to compare with.
+    """
+    judged: list[Balance] = []
+    forms: list[SwitchedForm] = []
+    for each in candidates:
+        with suppress(AtcError):
+            forms += [
+                _switched(model, layer, len(judged), each, statistics[each.site.tensor], settings)
+                for layer in each.site.readers
+                if layer.name not in skipped
+            ]
+            judged.append(each)
+    return judged, forms
 
 
 def _step(
