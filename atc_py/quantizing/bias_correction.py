@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
     from atc_py.quantizing.channel_errors import ChannelErrors
     from atc_py.quantizing.judging import KeptParts
-    from atc_py.quantizing.samples import Samples
+    from atc_py.running.samples import Samples
 
 __all__ = ["CORRECT_BIAS", "with_corrected_biases"]
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from atc_py.frontend.quantizing.layers import FloatLayer
     from atc_py.frontend.quantizing.mean_errors import FormBeside
     from atc_py.quantizing.judging import JudgedSamples
-    from atc_py.quantizing.samples import Samples
+    from atc_py.running.samples import Samples
 
 __all__ = ["ChannelErrors", "channel_errors", "corrected_bias"]
 

@@ -17,9 +17,9 @@ from atc_py.frontend.quantizing.qdq_nodes import Int8Layer, TensorScale, takes_b
 from atc_py.frontend.quantizing.switched import SwitchedForm
 from atc_py.quantizing.channel_errors import channel_errors, corrected_bias
 from atc_py.quantizing.judging import StepJudge
-from atc_py.quantizing.samples import ArraySamples
 from atc_py.quantizing.weights import layer_weights
 from atc_py.results.step_gain import StepGain
+from atc_py.running.samples import ArraySamples
 from atc_py.system.structs import replace
 
 if TYPE_CHECKING:

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
     from atc_py.frontend.folding.graph import WorkGraph
     from atc_py.frontend.quantizing.balance_sites import BalanceSite
-    from atc_py.quantizing.samples import Feeds, Samples
     from atc_py.quantizing.settings import QuantizeSettings
     from atc_py.results.step_gain import StepGain
+    from atc_py.running.samples import Feeds, Samples
 
 __all__ = ["FirstSamples", "Prepared", "prepare", "prepare_with_factors"]
 
