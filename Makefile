@@ -109,7 +109,7 @@ docs: $(VENV)/.dev ## Write the pages that are derived from the code again
 
 site: $(VENV)/.docs ## Build docs/ as a site with a search, in out/site; a broken link fails
 	$(BIN)/python docs/site.py out/site-pages
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file docs/mkdocs.yml
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file out/mkdocs.yml
 
 conformance: $(VENV)/.dev ## Run ONNX's conformance cases and write the two pages about them again
 	$(BIN)/python -m tests.conformance.page --write

@@ -24,7 +24,16 @@ if TYPE_CHECKING:
 __all__ = ["report"]
 
 _FILE = click.Path(path_type=Path)
-_RUNNING = ("inputs", "samples", "seed", "device", "reference", "aipp_settings", "suggest_trials")
+_RUNNING = (
+    "inputs",
+    "samples",
+    "seed",
+    "device",
+    "reference",
+    "aipp_settings",
+    "suggest_trials",
+    "suggest_samples",
+)
 _OF_CONVERSIONS = (
     "input_format", "batch_sizes", "image_sizes", "out_nodes", "disable_pass", "fusion_switch_file",
     "disable_reuse_memory", "enable_small_channel", "templates", "verify", "fix",

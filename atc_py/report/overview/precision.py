@@ -6,7 +6,13 @@ import math
 from typing import TYPE_CHECKING
 
 from atc_py.report.layers.suggestion import outputs_with, suggestion_words
-from atc_py.report.layers.text import layer_lines, number_text, origin_words, output_verdict
+from atc_py.report.layers.text import (
+    cost_lines,
+    number_text,
+    origin_words,
+    output_verdict,
+    verdict_lines,
+)
 from atc_py.report.overview.words import Both, in_both, name_text, table_json, words_json
 from atc_py.results.layer import FAILING_DISTANCE, number_json
 
@@ -20,7 +26,6 @@ __all__ = ["precision_json"]
 
 def precision_json(done: LayerComparison) -> dict[str, object]:
     """Return the comparison as the page shows it."""
-    lines = layer_lines(done)
     return {
         "soc": done.soc,
         "mode": done.precision_mode,
@@ -31,8 +36,8 @@ def precision_json(done: LayerComparison) -> dict[str, object]:
         "limit": FAILING_DISTANCE,
         "passed": done.passed,
         "targets": dict(done.targets),
-        "verdict": [*map(in_both, (line.strip() for line in lines[: lines.index("")]))],
-        "cost": [*map(in_both, lines[-2:])],
+        "verdict": [*map(in_both, (line.strip() for line in verdict_lines(done)))],
+        "cost": [*map(in_both, cost_lines(done))],
         "suggestion": None if done.suggestion is None else _suggestion(done.suggestion),
         "first": None if done.first_failing is None else done.layers.index(done.first_failing),
         "outputs": [_output(done, name) for name in (*done.outputs, *_uncompared(done))],
