@@ -105,7 +105,7 @@ def _listed(value: Any) -> Any:
 
 
 def english_of(texts: list[str], names: set[str]) -> list[str]:
-    """Return the texts with English in them that is no name."""
+    """Return the texts with English in them that is not a name."""
     allowed = names | STAYS
     found = []
     for shown in dict.fromkeys(texts):

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
     Show = Callable[..., Opened]
 
-NETWORKS = ("resnet50", "swin_t", "quantized", "refused", "hostile")
+NETWORKS = (
+    "resnet50", "swin_t", "quantized", "refused", "hostile", "failing", "gears", "several",
+)  # fmt: skip
 AXE = os.environ.get("ATC_PY_AXE", "")
 """The file `axe.min.js` of axe-core, which `make test-browser` gets."""
 
