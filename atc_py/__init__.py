@@ -10,6 +10,7 @@ What there is, each with a page of its own, such as `help(atc_py.convert)`:
     load             open an offline model on the simulated NPU
     Model            what `load` returns; `Model.run` takes and returns arrays by name
     compare_model    compile an ONNX file and compare each layer with the original
+    plan_model       find the cheapest dtypes of nodes that reach a target
     profile_model    estimate time and memory on one SoC or several
     export_model     write a compiled model as ONNX, with the arithmetic of the NPU
     InferenceSession a drop-in for onnxruntime's class of that name
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from atc_py.diag import AtcError
     from atc_py.pipeline.export import export_model
     from atc_py.pipeline.profile import profile_model
+    from atc_py.planning.plan_model import plan_model
     from atc_py.session.session import InferenceSession
     from atc_py.system.memory_limit import limited_memory
 
@@ -73,6 +75,7 @@ __all__ = [
     "fix_model",
     "limited_memory",
     "load",
+    "plan_model",
     "profile_model",
     "quantize",
     "quantize_model",
@@ -97,6 +100,7 @@ _MODULES = {
     "fix_model": "api",
     "limited_memory": "system.memory_limit",
     "load": "api",
+    "plan_model": "planning.plan_model",
     "profile_model": "pipeline.profile",
     "quantize": "api",
     "quantize_model": "api",

@@ -34,6 +34,8 @@ DOCUMENTS: dict[str, str] = {
     "ops show": "op, group, opsets, summary, custom, file, inputs, outputs, attributes, rules, "
     "constraints, deviations, quantized, restated_since, versions, example, notes, kept, special_case",
     "ops validate": "specifications, diagnostics",
+    "plan": "model, soc, target, reached, samples, chosen, float16, float32, suggested, curve, nodes, "
+    "keep_dtype, customize_dtypes, candidates, excluded, trials, exhaustive, warnings, diagnostics",
     "profile": "model, semantics, calibration, socs, gears",
     "profile --calibrate": "soc, measurements, factors, error_before, error_after, operators",
     "quantize": "model, output, data, format, opset, operator_list, layers, nodes, bytes_before, bytes_after, "
@@ -43,6 +45,7 @@ DOCUMENTS: dict[str, str] = {
     "aipp": "config, picture, settings, steps, dtype, shape, output, warnings",
     "socs": "[name, family, arch, ai_cores, vector_cores, ai_cpus, mhz, l2_bytes, memory_bytes, "
     "cube_dtypes, hf32]",
+    "sweep": "rows, kept, seconds, verdicts, table, diagnostics",
     "run": "gear, semantics, outputs, comparisons, nodes, seconds, warnings, diagnostics",
 }
 """Names in the document of each command that is done, in brackets those of each of a list."""

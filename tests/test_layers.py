@@ -27,8 +27,9 @@ LEVELS = {
             "pipeline running",
             "compare kernels session",
             "quantizing",
+            "planning",
             "api report exec",
-            "atc ais_bench",
+            "atc ais_bench sweep",
             "__init__ backend cli",
             "__main__",
         )
@@ -46,6 +47,7 @@ OWNERS = {
     },  # compare runs the original, backend subclasses
     "onnxruntime": {"compare", "device", "quantizing"},
     "distributed": {"jobs"},
+    "pyarrow": {"report"},
     "click": {"cli"},
     "rich": {"cli"},
 }

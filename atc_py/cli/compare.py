@@ -126,6 +126,9 @@ def _compare_gears(  # noqa: PLR0913  (the gears, and where the report goes)
     from atc_py.compare.targets import missed_targets
     from atc_py.report.layers.gears import gears_document, gears_text
 
+    del settings["suggest_samples"]
+    if not isinstance(settings["samples"], int):
+        raise click.UsageError("--samples with files is for one shape: give it with --input-shape")
     if form not in _GEAR_FORMATS or keep is not None:
         raise click.UsageError(
             "gears are compared as --format text or json, without --suggest: "

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from atc_py.cli.sample_option import SAMPLES
 from atc_py.diag.language import spoken
 
 if TYPE_CHECKING:
@@ -30,10 +31,7 @@ _RUNNING = (
         help="Data for an input: .npy, .npz, .pb (ONNX tensor) or raw .bin; the others get random "
         "data that fit their dtype and role.",
     ),
-    click.option(
-        "--samples", type=click.IntRange(min=1), default=1, show_default=True,
-        help="Number of runs, each with different random data.",
-    ),
+    SAMPLES,
     click.option(
         "--seed", type=click.IntRange(min=0), default=0, show_default=True,
         help="Seed of the random data.",
@@ -68,6 +66,11 @@ _TARGETS = (
     click.option(
         "--suggest-trials", type=click.IntRange(min=4), default=60, show_default=True,
         help="Largest number of compilations for --suggest.",
+    ),
+    click.option(
+        "--suggest-samples", type=click.IntRange(min=1),
+        help="Judge each of these compilations by at most so many of the samples, at even distances; "
+        "by default by all. What is suggested is measured on all.",
     ),
 )  # fmt: skip
 

@@ -42,6 +42,7 @@ _SUMMARIES = {
     "info": "Show what MODEL, an offline model or an ONNX file, contains.",
     "kernels": "List the kernels of MODEL, an offline model or an ONNX model to compile.",
     "ops": "Look up the operators that atc-py knows.",
+    "plan": "Find the cheapest dtypes of MODEL's nodes that reach a target.",
     "profile": "Estimate the time and memory of MODEL, an ONNX file or an offline model.",
     "report": "Write one page about MODEL, an ONNX file or an offline model: all that atc-py finds out.",
     "quantize": "Quantize MODEL, a float ONNX file, or write a quantized one in another form.",
@@ -53,7 +54,7 @@ _SUMMARIES = {
 
 
 _QUIETED = {
-    "aipp", "check", "compare", "export", "fix", "info", "kernels", "profile", "quantize", "report",
+    "aipp", "check", "compare", "export", "fix", "info", "kernels", "plan", "profile", "quantize", "report",
     "run", "sweep",
 }  # fmt: skip
 """Commands that get -q here; `convert` has its own."""

@@ -10,9 +10,8 @@ import click
 
 from atc_py.cli import options
 from atc_py.cli.console import print_diagnostics, print_json, print_line, progress
-from atc_py.diag import COLON, COMMA, Words
 from atc_py.diag.codes import BAD_OPTION
-from atc_py.diag.language import language, spoken
+from atc_py.diag.language import spoken
 from atc_py.options.compile_options import DEFAULT_LIST, LIST_VARIABLE, PrecisionMode
 from atc_py.system.one_thread import import_numpy
 
@@ -27,6 +26,10 @@ __all__ = ["sweep"]
 
 _MOST_FAILED = 20
 """Failed rows that are named on standard error; the table has all of them."""
+
+
+_PLURALS = {"compiles": "compile", "does not compile": "do not compile"}
+"""Verdicts as they are said of several rows."""
 
 
 def _texts(_context: click.Context, _option: click.Parameter, given: str) -> tuple[str, ...]:
@@ -51,6 +54,10 @@ def _texts(_context: click.Context, _option: click.Parameter, given: str) -> tup
 )  # fmt: skip
 @options.fix_rules
 @options.semantics
+@click.option(
+    "--input-shape", "--input_shape", default="", metavar='"x:1,3,224,224;y:..."',
+    help="Dims of inputs that models leave open; each model takes those of its own inputs.",
+)  # fmt: skip
 @options.OP_SPECS
 @click.option(
     "--compare", "samples", metavar="SAMPLES",
@@ -122,31 +129,50 @@ def sweep(  # noqa: PLR0913  (one parameter an option)
     limit), or the Dask cluster failed.
     """
     import_numpy()
-    from atc_py.jobs import open_executor
     from atc_py.options.output_paths import output_folder
     from atc_py.report.sweep.parquet import require_pyarrow
+
+    if jobs is not None and dask is not None:
+        raise click.UsageError("--jobs and --dask both say where rows are made: give one of them")
+    folder = output_folder("--output", output) or Path(output)
+    if parquet:
+        require_pyarrow()
+    axes = _least("--soc", socs), _least("--precision-mode", modes), _least("--list", lists)
+    done = _made(models, axes, _options(given, lang), (jobs, dask, folder), quiet=as_json)
+    _write(done, folder, lang, parquet=parquet)
+    context.exit(_close(done, folder, as_json=as_json))
+
+
+def _made(
+    models: tuple[str, ...],
+    axes: tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]],
+    chosen: SweepOptions,
+    place: tuple[int | None, str | None, Path],
+    *,
+    quiet: bool,
+) -> SweepRun:
+    """Make the rows, and show the progress.
+
+    Args:
+        models: as they were given.
+        axes: SoCs, modes and lists.
+        chosen: options of the rows.
+        place: processes or the cluster that make them, and the folder of results.
+        quiet: show nothing.
+    """
+    from atc_py.jobs import open_executor
     from atc_py.sweep.grid import combinations_of, named_models
     from atc_py.sweep.kept import KeptRows
     from atc_py.sweep.run import run_sweep
 
-    if jobs is not None and dask is not None:
-        raise click.UsageError("--jobs and --dask both say where rows are made: give one of them")
-    folder = output_folder("--output", output)
-    if folder is None:
-        return
-    if parquet:
-        require_pyarrow()
-    chosen = _options(given, lang)
     named = named_models(models)
-    grid = combinations_of(named, _least("--soc", socs), _least("--precision-mode", modes), lists)
+    grid = combinations_of(named, *axes)
+    jobs, dask, folder = place
     with (
         open_executor(jobs, dask, chosen.memory, apart=True) as executor,
-        progress(quiet=as_json, lines=True) as on_stage,
+        progress(quiet=quiet, lines=True) as on_stage,
     ):
-        kept = KeptRows(folder)
-        done = run_sweep(grid, named, chosen, executor, kept, on_stage)
-    _write(done, folder, lang, parquet=parquet)
-    context.exit(_close(done, folder, as_json=as_json))
+        return run_sweep(grid, named, chosen, executor, KeptRows(folder), on_stage)
 
 
 def _least(option: str, values: tuple[str, ...]) -> tuple[str, ...]:
@@ -162,6 +188,7 @@ def _least(option: str, values: tuple[str, ...]) -> tuple[str, ...]:
 
 def _options(given: dict[str, Any], lang: str) -> SweepOptions:
     """Return the options of the rows."""
+    from atc_py.options.choices import input_shapes
     from atc_py.options.compile_options import Semantics
     from atc_py.sweep.inputs import SweepOptions
     from atc_py.system.memory_limit import parse_size
@@ -176,6 +203,8 @@ def _options(given: dict[str, Any], lang: str) -> SweepOptions:
         compiling["fix"] = given["fix"]
     if specs is not None:
         compiling["op_specs"] = str(specs.absolute())
+    if given["input_shape"]:
+        compiling["input_shape"] = input_shapes(given["input_shape"])
     running = {"seed": given["seed"], "device": given["device"]}
     return SweepOptions(
         compiling=compiling,
@@ -245,23 +274,26 @@ def _close(done: SweepRun, folder: Path, *, as_json: bool) -> int:
         print_json(facts_of)
     else:
         print_diagnostics(_findings(done.failed)[:_MOST_FAILED], as_json=False)
-        verdicts = COMMA.join(
-            Words(f"{count} {verdict}", f"{count} 个{spoken(verdict)}")
-            for verdict, count in counts.most_common()
-        )
-        head = Words(f"{len(rows)} rows", f"{len(rows)} 行")
-        if done.kept:
-            kept = done.kept
-            head += Words(
-                f", {kept} of them from an earlier run", f"，其中 {kept} 行来自之前的运行"
-            )
-        print_line((head + COLON + verdicts).in_language(language()))
-        print_line(f"{done.seconds:.1f} s")
+        for line in _lines(counts, done):
+            print_line(line)
         print_line(visible(spoken(f"table: {table}")))
     if done.failed:
         return int(ExitCode.DEVICE)
     whole = counts[SweepVerdict.COMPILES.value] == len(rows)
     return int(ExitCode.DONE if whole else ExitCode.MODEL)
+
+
+def _lines(counts: Counter[str], done: SweepRun) -> list[str]:
+    """Return how many rows there are of each verdict, and the time."""
+    found = ((spoken(_PLURALS.get(word, word)), count) for word, count in counts.most_common())
+    verdicts = ", ".join(f"{count} {word}" for word, count in found)
+    rows = spoken("rows")
+    before = f"kept from an earlier run: {done.kept}" if done.kept else ""
+    return [
+        f"{len(done.rows)} {rows}: {verdicts}",
+        *filter(None, [spoken(before)]),
+        f"{done.seconds:.1f} s",
+    ]
 
 
 def _findings(failed: Sequence[SweepRow]) -> list[Any]:

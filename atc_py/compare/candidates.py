@@ -21,7 +21,15 @@ if TYPE_CHECKING:
     from atc_py.package.schema import OmModel, OmNode
     from atc_py.results.layer_comparison import LayerComparison
 
-__all__ = ["NARROW", "TYPE_LINE", "Candidate", "find_candidates", "line_of", "ranked_lines"]
+__all__ = [
+    "NARROW",
+    "TYPE_LINE",
+    "Candidate",
+    "find_candidates",
+    "line_of",
+    "makes_narrow",
+    "ranked_lines",
+]
 
 TYPE_LINE = "OpType::"
 NARROW = frozenset({DType.FLOAT16.value, DType.BFLOAT16.value})
@@ -65,6 +73,17 @@ def line_of(node: OmNode) -> str | None:
         return None
     name = node.origins[-1].name
     return name if _fits_a_line(name) else f"{TYPE_LINE}{node.op}"
+
+
+def makes_narrow(model: OmModel, lines: Collection[str]) -> set[str]:
+    """Return those of `lines` of which a node still makes 16-bit floats."""
+    found = set()
+    for node in model.nodes:
+        line = line_of(node)
+        made = {model.tensors[tensor].dtype for tensor in node.outputs}
+        if line is not None and line in lines and made & NARROW:
+            found.add(line)
+    return found
 
 
 def _is_narrow(model: OmModel, node: OmNode) -> bool:

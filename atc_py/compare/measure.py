@@ -36,6 +36,12 @@ _SINGLE = (1e-8, 1e15)
 _SMALL = 0.1
 """Share of the values' energy up to which that of the errors is small."""
 
+_SUMS = (
+    "_beyond2", "_beyond_dot", "_count", "_finite", "_relative", "_nan", "_inf", "_differing",
+    "_over", "_under", "_dot", "_found2", "_wanted2", "_error2", "_error", "_ratio",
+)  # fmt: skip
+"""Fields of a measure that add up."""
+
 _Reals: TypeAlias = "NDArray[np.float64] | NDArray[np.float32]"
 
 
@@ -90,6 +96,16 @@ class Measure:
                 part = slice(start, start + _BLOCK)
                 if not (single and self._add_single(ours[part], theirs[part])):
                     self._add(ours[part].astype(np.float64), theirs[part].astype(np.float64))
+
+    def merge(self, other: Measure) -> None:
+        """Add the pairs of another measure of the same layer."""
+        for name in _SUMS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for name in ("_max_error", "_max_ratio", "_highest"):
+            setattr(self, name, max(getattr(self, name), getattr(other, name)))
+        self._lowest = min(self._lowest, other._lowest)
+        for name in ("_over_value", "_under_value"):
+            setattr(self, name, max(getattr(self, name), getattr(other, name), key=abs))
 
     def figures(self) -> Figures:
         """Return the numbers so far."""

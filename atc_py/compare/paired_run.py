@@ -13,12 +13,11 @@ from atc_py.compare.error_origin import trace_origins
 from atc_py.compare.floors import floors_of
 from atc_py.compare.grids import UNSIGNED_SHIFT, grids_of
 from atc_py.compare.histograms import Sampled
-from atc_py.compare.input_roles import input_roles
-from atc_py.compare.inputs import fitting_feeds
 from atc_py.compare.matching import match
 from atc_py.compare.measure import Measure
 from atc_py.compare.observed import DEVICES, observed_device
 from atc_py.compare.ranking import Ranks, holds_scores
+from atc_py.compare.spreads import Spread
 from atc_py.diag import AtcError
 from atc_py.diag.codes import DEVICE_FAILED
 from atc_py.package.schema import FIXED
@@ -27,7 +26,7 @@ from atc_py.results.layer_comparison import Alone, LayerComparison
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -36,12 +35,12 @@ if TYPE_CHECKING:
     from atc_py.results.cann_nodes import CannSemantics
     from atc_py.results.histogram import MagnitudeHistogram
     from atc_py.results.judgment import Ranking
-    from atc_py.running.model import Port
+    from atc_py.results.sample_spread import SampleSpread
 
     Array = npt.NDArray[np.generic]
     Feeds = Mapping[str, Array]
 
-__all__ = ["Original", "Pair", "sample_feeds"]
+__all__ = ["Original", "Pair"]
 
 _DRAWN = 6
 """Layers of which there are histograms."""
@@ -73,23 +72,17 @@ class Original(Protocol):
         ...
 
 
-def sample_feeds(
-    reference: ReferenceModel, ports: Sequence[Port], given: Feeds, samples: int, seed: int
-) -> Iterator[dict[str, Array]]:
-    """Yield the feeds of each sample: given arrays and fitting random data."""
-    roles = input_roles(reference)
-    for sample in range(samples):
-        yield {**fitting_feeds(ports, roles, seed + sample), **given}
-
-
 class Pair:
     """Pair of the original and the compiled model, run in step.
 
     Attributes:
         on_layer: called after each layer that is measured, with how many there will be in a run.
+        name_of: returns the name of the sample at a position; where it is given, the figures of
+            each sample are recorded, too.
     """
 
     on_layer: Callable[[int], None] | None = None
+    name_of: Callable[[int], str] | None = None
 
     def __init__(
         self,
@@ -123,6 +116,8 @@ class Pair:
         self._grids = grids_of(self._description, self._matching.values, reference)
         self._scored = {port.tensor: Ranks() for port in self._description.outputs}
         self._measures: dict[int, Measure] = {}
+        self._of_sample: dict[int, Measure] = self._measures
+        self._spreads: dict[int, Spread] = {}
         self._sampled: dict[int, Sampled] | None = {} if histograms else None
         self._unlike: dict[int, str] = {}
         self._peak = self._total = 0
@@ -147,11 +142,24 @@ class Pair:
         count = 0
         try:
             for feeds, run in samples:
+                if self.name_of is not None:
+                    self._of_sample = {}
                 self._run(feeds, run)
+                if self.name_of is not None:
+                    self._add_sample(self.name_of(count))
                 count += 1
         finally:
             self._device.close()
         return self._summed_up(count, time.perf_counter() - started)
+
+    def _add_sample(self, name: str) -> None:
+        """Add what was measured of one sample to what was measured of all."""
+        for tensor, measure in self._of_sample.items():
+            self._spreads.setdefault(tensor, Spread()).add(measure.figures(), name)
+            if tensor in self._measures:
+                self._measures[tensor].merge(measure)
+            else:
+                self._measures[tensor] = measure
 
     def _run(self, feeds: Feeds, run: Original) -> None:
         """Run both once."""
@@ -172,7 +180,7 @@ class Pair:
         except AtcError as error:
             if error.diagnostics[0].code is not DEVICE_FAILED:
                 raise
-            if not self._measures and not self._outputs_only:
+            if not (self._measures or self._of_sample) and not self._outputs_only:
                 raise
             # Data that went wrong stop later kernels; the layers up to there show where.
             found = error.diagnostics[0]
@@ -205,10 +213,10 @@ class Pair:
         if reason or wanted is None:
             self._unlike[tensor] = reason
             return
-        if tensor not in self._measures:
+        if tensor not in self._of_sample:
             zero = grid.zero if grid is not None and codes else 0
-            self._measures[tensor] = Measure(dtype, self._floors.get(tensor, 0.0), zero)
-        self._measures[tensor].add(found, wanted)
+            self._of_sample[tensor] = Measure(dtype, self._floors.get(tensor, 0.0), zero)
+        self._of_sample[tensor].add(found, wanted)
         if self._sampled is not None:
             self._sampled.setdefault(tensor, Sampled(dtype)).add(found, wanted)
         if tensor in self._scored and dtype.is_float and holds_scores(found, shapes):
@@ -247,6 +255,7 @@ class Pair:
             uncompared=self._uncompared_outputs(at),
             rankings=self._rankings(),
             semantics=self._semantics,
+            spreads=self._spreads_at(at),
         )
         return replace(done, histograms=self._histograms(done))
 
@@ -265,6 +274,14 @@ class Pair:
             for at in [*seen.values()][:_DRAWN]
         }
         return {at: each for at, each in drawn.items() if each is not None}
+
+    def _spreads_at(self, at: Mapping[tuple[int, int], int]) -> dict[int, SampleSpread]:
+        """Return the figures over samples, by the positions of layers."""
+        return {
+            place: self._spreads[tensor].figures()
+            for (_, tensor), place in at.items()
+            if tensor in self._spreads
+        }
 
     def _outputs(self, at: Mapping[tuple[int, int], int]) -> dict[str, int]:
         """Return positions of the layers that are outputs of the model."""

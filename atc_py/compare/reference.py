@@ -9,14 +9,15 @@ from __future__ import annotations
 import time
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import onnx
 
+from atc_py.compare.changed_constants import with_constants
 from atc_py.compare.float64_nodes import exact_nodes
 from atc_py.compare.node_order import producers_first, read_by
+from atc_py.compare.piece import piece_of
 from atc_py.compare.reference_engines import start_onnx_reference, start_onnxruntime
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_MODEL, REFERENCE_FAILED
@@ -24,18 +25,18 @@ from atc_py.frontend.quantizing.balance_marks import balanced_values
 from atc_py.frontend.reading.mapped import reading_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from atc_py.compare.float64_nodes import ExactNodes
+    from atc_py.compare.piece import Piece
     from atc_py.compare.reference_engines import ReferenceEngine
 
 __all__ = [
     "WEIGHT_BYTES",
     "Amendment",
-    "Piece",
     "ReferenceModel",
     "ReferenceRun",
     "open_reference",
@@ -53,21 +54,6 @@ _NEVER_CUT = frozenset(
     | {"SequenceInsert", "SequenceLength", "SequenceMap", "SplitToSequence"}
 )
 """Operators with values that are not tensors, or with graphs inside."""
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """Some nodes of the graph that run together.
-
-    Attributes:
-        nodes: the nodes.
-        reads: values from earlier nodes; initializers are not among them.
-        writes: their results.
-    """
-
-    nodes: tuple[onnx.NodeProto, ...]
-    reads: tuple[str, ...]
-    writes: tuple[str, ...]
 
 
 class Amendment(Protocol):
@@ -110,6 +96,7 @@ class ReferenceModel:
         proto: onnx.ModelProto,
         weight_bytes: int = WEIGHT_BYTES,
         amendment: Amendment | None = None,
+        piece_nodes: int = _NODES,
     ) -> None:
         self.path = path
         self.form = ""
@@ -118,6 +105,7 @@ class ReferenceModel:
         self.amendment = amendment
         self._proto = proto
         self._weight_limit = weight_bytes
+        self._piece_nodes = piece_nodes
         self.nodes: Sequence[onnx.NodeProto] = tuple(proto.graph.node)
         self.makers = {name: node for node in proto.graph.node for name in node.output if name}
         self.constants = {each.name: each for each in proto.graph.initializer}
@@ -131,6 +119,15 @@ class ReferenceModel:
     def with_amendment(self, amendment: Amendment) -> ReferenceModel:
         """Copy the model; runs of the copy take some values from `amendment`."""
         found = ReferenceModel(self.path, self._proto, self._weight_limit, amendment)
+        found.form, found.nodes, found.bound = self.form, self.nodes, self.bound
+        return found
+
+    def node_by_node(
+        self, change: Callable[[NDArray[Any]], NDArray[Any]] | None = None
+    ) -> ReferenceModel:
+        """Copy the model, with a piece for each node; `change` replaces each float constant."""
+        proto = self._proto if change is None else with_constants(self._proto, change)
+        found = ReferenceModel(self.path, proto, self._weight_limit, piece_nodes=1)
         found.form, found.nodes, found.bound = self.form, self.nodes, self.bound
         return found
 
@@ -254,19 +251,19 @@ class ReferenceModel:
         """
         nodes = producers_first(self._proto.graph.node, {*self.inputs, *self.constants, ""})
         if any(node.op_type in _NEVER_CUT for node in nodes):
-            return (_piece(nodes, self.constants),)
+            return (piece_of(nodes, self.constants),)
         amended = self.amendment.reads.keys() if self.amendment else ()
         pieces: list[list[onnx.NodeProto]] = []
         held, ended = 0, True
         for node in nodes:
             size = sum(self._weight_bytes(name) for name in node.input)
-            if ended or len(pieces[-1]) == _NODES or held + size > weight_bytes:
+            if ended or len(pieces[-1]) == self._piece_nodes or held + size > weight_bytes:
                 pieces.append([])
                 held = 0
             pieces[-1].append(node)
             held += size
             ended = any(name in amended for name in node.output)
-        return tuple(_piece(each, self.constants) for each in pieces)
+        return tuple(piece_of(each, self.constants) for each in pieces)
 
     def _weight_bytes(self, name: str) -> int:
         """Return bytes of initializer `name` as protobuf writes it; 0 where it is none."""
@@ -377,15 +374,3 @@ def open_reference(path: Path) -> ReferenceModel:
         text = " ".join(str(error).split())[:200]
         raise BAD_MODEL.error(f"onnx cannot load it: {text}", place=Place(str(path))) from error
     return ReferenceModel(path, proto)
-
-
-def _piece(nodes: Sequence[onnx.NodeProto], constants: Mapping[str, object]) -> Piece:
-    """Return `nodes` with the names they read and write."""
-    writes = dict.fromkeys(name for node in nodes for name in node.output if name)
-    reads = dict.fromkeys(
-        name
-        for node in nodes
-        for name in read_by(node)
-        if name and name not in writes and name not in constants
-    )
-    return Piece(tuple(nodes), tuple(reads), tuple(writes))

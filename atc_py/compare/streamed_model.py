@@ -10,7 +10,7 @@ from onnx import helper, numpy_helper
 
 from atc_py.compare.node_group import FED_BYTES, constant_bytes
 from atc_py.compare.node_order import read_by
-from atc_py.compare.reference import Piece, ReferenceModel
+from atc_py.compare.reference import ReferenceModel
 from atc_py.diag import Place
 from atc_py.frontend.rewriting.proto_parts import whole_node
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from atc_py.compare.piece import Piece
     from atc_py.frontend.reading.onnx_file import OnnxFile
 
 __all__ = ["StreamedModel"]

@@ -13,9 +13,9 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import combinations
 from math import comb
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from atc_py.compare.candidates import NARROW, find_candidates, line_of, ranked_lines
+from atc_py.compare.candidates import find_candidates, line_of, makes_narrow, ranked_lines
 from atc_py.compare.targets import reaches, targets_text
 from atc_py.diag import AtcError
 from atc_py.diag.codes import NO_KERNEL
@@ -24,11 +24,11 @@ from atc_py.results.layer_comparison import Excluded, KeptNode, Suggestion
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
-    from atc_py.compare.trials import Trial, Trials
+    from atc_py.compare.trials import Trial
     from atc_py.package.schema import OmModel
     from atc_py.results.layer_comparison import LayerComparison
 
-__all__ = ["LEAST_TRIALS", "search"]
+__all__ = ["LEAST_TRIALS", "TrialRunner", "search"]
 
 LEAST_TRIALS = 4
 """Least compilations of a search; with fewer it has no result."""
@@ -40,8 +40,26 @@ _SINGLE_ROUNDS = 4
 """Rounds that add one node; each one after them adds twice as many as the one before."""
 
 
+class TrialRunner(Protocol):
+    """Makes the trials of a search.
+
+    Attributes:
+        count: compilations so far.
+        own: lines of the user's own --keep-dtype file.
+        samples: how many samples judge a trial.
+    """
+
+    count: int
+    own: tuple[str, ...]
+    samples: int
+
+    def run(self, kept: Iterable[str], *, outputs_only: bool = True) -> Trial:
+        """Compile with the lines `kept` beside the user's own, and compare."""
+        ...
+
+
 def search(
-    trials: Trials,
+    trials: TrialRunner,
     first: Trial,
     targets: Mapping[str, float],
     limit: int,
@@ -68,7 +86,7 @@ class _Search:
 
     def __init__(
         self,
-        trials: Trials,
+        trials: TrialRunner,
         first: Trial,
         targets: Mapping[str, float],
         limit: int,
@@ -87,13 +105,13 @@ class _Search:
 
     def suggestion(self) -> Suggestion:
         """Return the whole search."""
-        if reaches(self._first.done, self._targets):
+        if reaches(self._first.judged, self._targets):
             return self._record(self._first)
         best = self._all_kept()
         if best is None:
             return replace(self._record(self._first), out_of_reach=not self._candidates)
         if not self._reaches_target(best):
-            return replace(self._record(self._first), out_of_reach=True, after=best.done)
+            return replace(self._record(self._first), out_of_reach=True, after=best.judged)
         best = self._grown_set(best)
         best = self._thinned_set(best)
         return self._record(self._try_smaller_sets(best))
@@ -113,7 +131,7 @@ class _Search:
             if fresh and self._compilations_left:
                 self._candidates |= fresh
                 continue
-            narrow = _makes_narrow(trial.model, self._candidates.keys())
+            narrow = makes_narrow(trial.model, self._candidates.keys())
             self._exclude(narrow, NO_FLOAT32)
             return trial
         return None
@@ -235,17 +253,18 @@ class _Search:
 
     def _missed_tensors(self, trial: Trial) -> set[int]:
         """Return tensors of the outputs that miss; none if the device stopped before them."""
-        done = trial.done
+        done, judged = trial.done, trial.judged
         missing = {
             done.layers[at].tensor
             for name, at in done.outputs.items()
-            if not reaches(_of_one_output(done, name), self._targets)
+            if name not in judged.outputs
+            or not reaches(_of_one_output(judged, name), self._targets)
         }
         return set() if done.stopped else missing
 
     def _reaches_target(self, trial: Trial) -> bool:
         """Return True if a set reaches the target."""
-        return reaches(trial.done, self._targets)
+        return reaches(trial.judged, self._targets)
 
     def _record(self, best: Trial) -> Suggestion:
         """Return the record of the search, with `best` as its result."""
@@ -254,8 +273,8 @@ class _Search:
         nodes = (self._candidates[line] for line in order)
         return Suggestion(
             target=targets_text(self._targets),
-            needed=not reaches(self._first.done, self._targets),
-            reached=reaches(best.done, self._targets),
+            needed=not reaches(self._first.judged, self._targets),
+            reached=reaches(best.judged, self._targets),
             kept=tuple(KeptNode(n.line, n.op, n.nodes, engines.get(n.line, "")) for n in nodes),
             own=self._trials.own,
             smallest=self._smallest,
@@ -264,8 +283,9 @@ class _Search:
             excluded=tuple(self._excluded),
             trials=self._trials.count,
             limit=self._limit,
-            before=self._first.done,
-            after=best.done,
+            before=self._first.judged,
+            after=best.judged,
+            samples=self._trials.samples,
         )
 
 
@@ -273,17 +293,6 @@ def _of_one_output(done: LayerComparison, output: str) -> LayerComparison:
     """Return the comparison as if `output` were the only one."""
     uncompared = {name: why for name, why in done.uncompared.items() if name == output}
     return replace(done, outputs={output: done.outputs[output]}, uncompared=uncompared)
-
-
-def _makes_narrow(model: OmModel, lines: Collection[str]) -> set[str]:
-    """Return those of `lines` of which a node still makes 16-bit floats."""
-    found = set()
-    for node in model.nodes:
-        line = line_of(node)
-        made = {model.tensors[tensor].dtype for tensor in node.outputs}
-        if line is not None and line in lines and made & NARROW:
-            found.add(line)
-    return found
 
 
 def _engines(model: OmModel) -> dict[str, str]:

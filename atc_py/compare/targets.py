@@ -32,8 +32,8 @@ _RANGES = {"cosine": (-1.0, 1.0), "snr": (-math.inf, math.inf)}
 _EXAMPLES = {"cosine": "0.99", "snr": "40"}
 
 
-def read_targets(given: Iterable[str]) -> dict[str, float]:
-    """Return least values by figure, from `figure=number` texts.
+def read_targets(given: Iterable[str], option: str = "--fail-under") -> dict[str, float]:
+    """Return least values by figure, from `figure=number` texts of an option.
 
     Raises:
         AtcError: BAD_OPTION for a figure that is not among METRICS or comes twice, and for what is
@@ -44,19 +44,19 @@ def read_targets(given: Iterable[str]) -> dict[str, float]:
         name, _, number = text.partition("=")
         if name not in METRICS:
             raise BAD_OPTION.error(
-                f"--fail-under {text!r} names none of {', '.join(METRICS)}",
-                help="write --fail-under cosine=0.99",
+                f"{option} {text!r} names none of {', '.join(METRICS)}",
+                help=f"write {option} cosine=0.99",
             )
         if name in found:
             raise BAD_OPTION.error(
-                f"--fail-under gives {name} twice, the second time as {text!r}",
+                f"{option} gives {name} twice, the second time as {text!r}",
                 help="give each figure one number",
             )
         try:
             found[name] = float(number)
         except ValueError:
             found[name] = math.nan
-        _check_range(name, found[name], f"--fail-under {text!r}", f"--fail-under {name}=")
+        _check_range(name, found[name], f"{option} {text!r}", f"{option} {name}=")
     return found
 
 

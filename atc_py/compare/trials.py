@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from atc_py.compare.output_recording import JudgedSamples
     from atc_py.compare.paired_run import Feeds, Original
     from atc_py.compare.reference import ReferenceModel
     from atc_py.options.choices import ConvertChoice
@@ -49,11 +50,17 @@ class Compilation:
         output: Path,
         keep: Path | None = None,
         on_stage: Callable[[str], None] | None = None,
+        custom: Path | None = None,
     ) -> None:
-        """Compile to `output`, with `keep` in place of the user's own --keep-dtype file."""
+        """Compile to `output`, with `keep` and `custom` in place of the user's own files.
+
+        They are a --keep-dtype and a --customize-dtypes file.
+        """
         precision = self.precision.copy()
         if keep is not None:
             precision["keep_dtype"] = keep
+        if custom is not None:
+            precision["customize_dtypes"] = custom
         convert(
             self.model, output, soc=self.soc, input_shape=self.input_shape,
             op_specs=self.op_specs, on_stage=on_stage, **precision,
@@ -61,10 +68,11 @@ class Compilation:
 
     def kept_lines(self) -> tuple[str, ...]:
         """Return the lines of the user's own --keep-dtype file."""
-        path = self.precision.get("keep_dtype")
-        if path is None:
-            return ()
-        return tuple(Path(path).read_text(encoding="utf-8-sig").splitlines())
+        return _lines(self.precision.get("keep_dtype"))
+
+    def custom_lines(self) -> tuple[str, ...]:
+        """Return the lines of the user's own --customize-dtypes file."""
+        return _lines(self.precision.get("customize_dtypes"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +83,13 @@ class Trial:
         kept: lines beyond the user's own.
         model: the compiled model.
         done: its comparison.
+        judged: the comparison of its outputs on all samples that judge it.
     """
 
     kept: frozenset[str]
     model: OmModel
     done: LayerComparison
+    judged: LayerComparison
 
 
 class Trials:
@@ -87,6 +97,7 @@ class Trials:
 
     Attributes:
         count: compilations so far.
+        samples: how many samples judge a trial.
         own: lines of the user's own --keep-dtype file.
     """
 
@@ -97,14 +108,32 @@ class Trials:
         samples: Sequence[tuple[Feeds, Original]],
         folder: Path,
         device: str = DEVICES[0],
+        judged: JudgedSamples | None = None,
     ) -> None:
+        """Prepare trials.
+
+        Args:
+            compilation: how the model is compiled.
+            reference: the original.
+            samples: feeds, and all values of the original for them.
+            folder: where files go.
+            device: what runs the compiled model.
+            judged: the samples that judge a trial; None for `samples`.
+        """
         self._device = device
+        self._judged = judged
+        self.samples = len(samples) if judged is None else judged.count
         self.count = 0
         self.own = compilation.kept_lines()
         self._compilation = compilation
         self._reference = reference
         self._samples = samples
         self._folder = folder
+
+    def judged_by(self, judged: JudgedSamples) -> Trials:
+        """Return trials of the same model that other samples judge."""
+        parts = self._compilation, self._reference, self._samples, self._folder
+        return Trials(*parts, self._device, judged)
 
     def run(self, kept: Iterable[str], *, outputs_only: bool = True) -> Trial:
         """Compile with the lines `kept` beside the user's own, and compare.
@@ -118,6 +147,18 @@ class Trials:
         keep.write_text("".join(f"{line}\n" for line in (*self.own, *lines)), encoding="utf-8")
         self._compilation.write(om, keep if keep.stat().st_size else None)
         with open_model(om) as package:
-            pair = Pair(self._reference, package, device=self._device)
-            done = pair.compared(self._samples, outputs_only=outputs_only)
-            return Trial(frozenset(lines), package.description, done)
+            judged = done = None
+            if self._judged is not None:
+                pair = Pair(self._reference, package, device=self._device)
+                judged = pair.compared(self._judged, outputs_only=True)
+            if judged is None or not outputs_only:
+                pair = Pair(self._reference, package, device=self._device)
+                done = pair.compared(self._samples, outputs_only=outputs_only)
+            found = done or judged
+            assert found is not None  # noqa: S101  (one of the two was made)
+            return Trial(frozenset(lines), package.description, found, judged or found)
+
+
+def _lines(path: str | os.PathLike[str] | None) -> tuple[str, ...]:
+    """Return the lines of a file; none of none."""
+    return () if path is None else tuple(Path(path).read_text(encoding="utf-8-sig").splitlines())

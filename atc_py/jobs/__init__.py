@@ -6,7 +6,8 @@ A task that crashes its process, hangs or takes too much memory fails alone.
 
 from __future__ import annotations
 
-from atc_py.jobs.executor import TaskExecutor, open_executor
+from atc_py.jobs.executor import open_executor
 from atc_py.jobs.outcomes import TaskFailure, TaskFailureKind, TaskOutcome
+from atc_py.jobs.task_executor import TaskExecutor
 
 __all__ = ["TaskExecutor", "TaskFailure", "TaskFailureKind", "TaskOutcome", "open_executor"]

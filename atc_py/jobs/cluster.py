@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import pickle
 import threading
+import time
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from importlib import metadata
@@ -17,10 +18,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from atc_py import __version__
 from atc_py.diag import AtcError
 from atc_py.diag.codes import CLUSTER_FAILED, NO_DISTRIBUTED, WORKER_VERSION
-from atc_py.jobs.executor import TaskExecutor
 from atc_py.jobs.lane import Lane, TaskLimits
 from atc_py.jobs.outcomes import TaskFailure, TaskFailureKind
 from atc_py.jobs.sent_files import forget_files, has_files, store_files
+from atc_py.jobs.task_executor import TaskExecutor
 from atc_py.jobs.worker import TaskAnswer
 from atc_py.system.memory_limit import memory_limit
 
@@ -36,8 +37,14 @@ __all__ = ["open_cluster"]
 
 T = TypeVar("T")
 
+_PERIOD = 1.0
+"""Seconds for which the number of workers is believed."""
+
 _PATIENCE = 5.0
-"""Seconds in which a scheduler must answer, and then have a worker."""
+"""Seconds in which a scheduler must answer."""
+
+_GATHERING = 10.0
+"""Seconds in which it must have a worker; one that died is started again meanwhile."""
 
 
 def open_cluster(address: str, memory: int | None) -> TaskExecutor:
@@ -60,7 +67,7 @@ def open_cluster(address: str, memory: int | None) -> TaskExecutor:
     except (OSError, ValueError, TypeError) as error:
         raise _failed(address, f"does not answer: {_reason(error)}") from error
     try:
-        client.wait_for_workers(1, timeout=_PATIENCE)
+        client.wait_for_workers(1, timeout=_GATHERING)
         _check_versions(client)
     except BaseException as error:
         client.close(timeout=_PATIENCE)
@@ -81,6 +88,7 @@ class _Cluster(TaskExecutor):
         self._memory = memory
         self._executor = client.get_executor(pure=False)
         self._sent: set[str] = set()
+        self._threads, self._asked = 1, float("-inf")
 
     @property
     def jobs(self) -> int:  # type: ignore[override]  # workers come and go
@@ -89,10 +97,13 @@ class _Cluster(TaskExecutor):
         Raises:
             AtcError: CLUSTER_FAILED; the scheduler is gone.
         """
-        try:
-            return sum(self._client.nthreads().values()) or 1
-        except OSError as error:
-            raise _failed(self._address, f"was lost: {_reason(error)}") from error
+        if time.monotonic() >= self._asked + _PERIOD:
+            try:
+                self._threads = sum(self._client.nthreads().values()) or 1
+            except OSError as error:
+                raise _failed(self._address, f"was lost: {_reason(error)}") from error
+            self._asked = time.monotonic()
+        return self._threads
 
     def share(self, bundles: Iterable[FileBundle]) -> set[str]:
         """Send files to workers that do not have them by the same path, and to those that come.
@@ -124,8 +135,9 @@ class _Cluster(TaskExecutor):
             for digest in self._sent:
                 self._client.unregister_worker_plugin(digest)
             self._client.run(_release, on_error="ignore", wait=True)
-        self._executor.shutdown(wait=False)
-        self._client.close(timeout=_PATIENCE)
+        with suppress(Exception):
+            self._executor.shutdown(wait=False)
+            self._client.close(timeout=_PATIENCE)
 
     def _submit(
         self, function: Callable[[T], Any], task: T, seconds: float | None
@@ -134,6 +146,11 @@ class _Cluster(TaskExecutor):
         call, limits = pickle.dumps((function, task)), TaskLimits(seconds, self._memory)
         future: Future[TaskAnswer] = self._executor.submit(_run, call, limits, __version__)
         return future
+
+    def _abandon(self, futures: Iterable[Future[TaskAnswer]]) -> None:
+        """Cancel tasks that nobody waits for any more; a cluster that is gone has none."""
+        with suppress(Exception):
+            super()._abandon(futures)
 
     def _answer(self, future: Future[TaskAnswer]) -> TaskAnswer:
         """Return the answer of a task.
@@ -200,7 +217,7 @@ def _share() -> int:
 
     worker = get_worker()
     own = worker.memory_manager.memory_limit or memory_limit()
-    return int(min(own, memory_limit())) // worker.state.nthreads
+    return int(min(own, memory_limit()) // worker.state.nthreads)
 
 
 def _release() -> None:

@@ -1,184 +1,23 @@
-"""Executors: tasks in this process, in processes of this machine, or on a Dask cluster."""
+"""The choice of an executor: this process, processes of this machine, or a Dask cluster."""
 
 from __future__ import annotations
 
-import pickle
-from abc import ABC, abstractmethod
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from itertools import islice
-from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
-from atc_py.jobs.lane import Lane, TaskLimits
-from atc_py.jobs.outcomes import TaskOutcome
-from atc_py.jobs.worker import TaskAnswer, called
+from atc_py.jobs.local_executors import HereExecutor, ProcessExecutor
 from atc_py.system.memory_limit import memory_limit
 from atc_py.system.one_thread import usable_cores
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterator
 
-    from atc_py.jobs.sent_files import FileBundle
+    from atc_py.jobs.task_executor import TaskExecutor
 
-__all__ = ["TaskExecutor", "open_executor"]
-
-T = TypeVar("T")
-R = TypeVar("R")
+__all__ = ["open_executor"]
 
 _TASK = 1024**3
 """Bytes that a task is taken to need where nobody says."""
-
-_AHEAD = 2
-"""Tasks that are under way for each that is being worked on, so that no process waits for its next."""
-
-
-class TaskExecutor(ABC):
-    """The place where tasks run.
-
-    Attributes:
-        jobs: how many run at once.
-        elsewhere: True if tasks may run on other machines, with another current folder.
-    """
-
-    jobs: int
-    elsewhere = False
-
-    def map_unordered(
-        self, function: Callable[[T], R], tasks: Iterable[T], *, seconds: float | None = None
-    ) -> Iterator[TaskOutcome[T, R]]:
-        """Yield the outcome of `function(task)` for each task, as they come.
-
-        Tasks are taken as there is room for them, so there may be any number. Each has one outcome,
-        whatever ends on the way. One whose process is killed, and which may be blameless, is
-        begun once more.
-
-        Args:
-            function: a function of a module, with one argument; both it and its argument and
-                result can be pickled.
-            tasks: what it is called with.
-            seconds: time limit of each task; None for any time.
-
-        Raises:
-            AtcError: the tasks cannot run at all: the cluster is gone, or a worker is unfit.
-        """
-        waiting: dict[Future[TaskAnswer], tuple[int, T]] = {}
-        source = enumerate(tasks)
-        try:
-            while True:
-                room = max(_AHEAD * self.jobs - len(waiting), 0)
-                for index, task in islice(source, room):
-                    waiting[self._submit(function, task, seconds)] = (index, task)
-                if not waiting:
-                    return
-                done, _ = wait(waiting, return_when=FIRST_COMPLETED)
-                for future in sorted(done, key=lambda each: waiting[each][0]):
-                    answer = self._answer(future)
-                    index, task = waiting.pop(future)
-                    yield TaskOutcome(index, task, answer.value, answer.failure)
-        finally:
-            self._abandon(waiting)
-
-    def share(self, bundles: Iterable[FileBundle]) -> set[str]:
-        """Let tasks find files: send those that are not where all workers find them.
-
-        Returns:
-            The digests of those that were sent; `sent_file` finds them.
-        """
-        return set()
-
-    @abstractmethod
-    def close(self) -> None:
-        """End what still runs."""
-
-    @abstractmethod
-    def _submit(
-        self, function: Callable[[T], Any], task: T, seconds: float | None
-    ) -> Future[TaskAnswer]:
-        """Let a task run."""
-
-    def _answer(self, future: Future[TaskAnswer]) -> TaskAnswer:
-        """Return the answer of a task that is done."""
-        return future.result()
-
-    def _abandon(self, futures: Iterable[Future[TaskAnswer]]) -> None:
-        """Let tasks that nobody waits for any more not begin."""
-        for each in futures:
-            each.cancel()
-
-
-class _Here(TaskExecutor):
-    """Tasks one after another in this process, without limits of time."""
-
-    jobs = 1
-
-    def map_unordered(
-        self, function: Callable[[T], R], tasks: Iterable[T], *, seconds: float | None = None
-    ) -> Iterator[TaskOutcome[T, R]]:
-        """Yield the outcome of each task; with a time limit they run in a process of their own."""
-        if seconds is not None:
-            apart = _Processes(1, memory_limit(), None)
-            try:
-                yield from apart.map_unordered(function, tasks, seconds=seconds)
-            finally:
-                apart.close()
-            return
-        for index, task in enumerate(tasks):
-            answer = called(function, task, memory_limit())
-            yield TaskOutcome(index, task, answer.value, answer.failure)
-
-    def close(self) -> None:
-        """Do nothing: no task outlives its call."""
-
-    def _submit(
-        self, function: Callable[[T], Any], task: T, seconds: float | None
-    ) -> Future[TaskAnswer]:
-        """Run a task at once."""
-        done: Future[TaskAnswer] = Future()
-        done.set_result(called(function, task, memory_limit()))
-        return done
-
-
-class _Processes(TaskExecutor):
-    """Tasks in processes of this machine: a thread for each process, which waits for it."""
-
-    def __init__(self, jobs: int, memory: int, enforced: int | None) -> None:
-        """Prepare processes, which start as tasks come.
-
-        Args:
-            jobs: how many.
-            memory: bytes that the data of a task may take.
-            enforced: bytes at which a process is killed; None for any.
-        """
-        self.jobs = jobs
-        self._memory = memory
-        self._enforced = enforced
-        self._threads = ThreadPoolExecutor(jobs, "atc_py_task")
-        self._lanes = [Lane() for _ in range(jobs)]
-        self._free: SimpleQueue[Lane] = SimpleQueue()
-        for lane in self._lanes:
-            self._free.put(lane)
-
-    def close(self) -> None:
-        """Kill the processes and wait for the threads."""
-        for lane in self._lanes:
-            lane.stop()
-        self._threads.shutdown(wait=True, cancel_futures=True)
-
-    def _submit(
-        self, function: Callable[[T], Any], task: T, seconds: float | None
-    ) -> Future[TaskAnswer]:
-        """Let a task run in the next process that is free."""
-        call = pickle.dumps((function, task))
-        return self._threads.submit(self._run, call, TaskLimits(seconds, self._enforced))
-
-    def _run(self, call: bytes, limits: TaskLimits) -> TaskAnswer:
-        """Run a task in a process that is free."""
-        lane = self._free.get()
-        try:
-            return lane.run(call, self._memory, limits)
-        finally:
-            self._free.put(lane)
 
 
 @contextmanager
@@ -212,9 +51,9 @@ def open_executor(
         count = jobs or _default_jobs(task_bytes)
         share = task_bytes or memory_limit() // count
         if count == 1 and task_bytes is None and not apart:
-            executor = _Here()
+            executor = HereExecutor()
         else:
-            executor = _Processes(count, share, task_bytes)
+            executor = ProcessExecutor(count, share, task_bytes)
     try:
         yield executor
     finally:

@@ -34,6 +34,7 @@ __all__ = [
     "CompareChoice",
     "ConvertChoice",
     "FixChoice",
+    "PlanChoice",
     "PrecisionChoice",
     "PrecisionSettings",
     "RuleChoice",
@@ -147,8 +148,8 @@ class FixChoice(PrecisionChoice, RuleChoice, total=False):
     external_data: bool
 
 
-class CompareChoice(PrecisionSettings, total=False):
-    """Options of `compare_model` that it hands to the compilation.
+class PlanChoice(PrecisionSettings, total=False):
+    """Options of `plan_model` and `compare_model` that they hand to the compilation.
 
     Attributes:
         fix: as in `ConvertChoice`, and so are the others.
@@ -167,6 +168,17 @@ class CompareChoice(PrecisionSettings, total=False):
     disable_reuse_memory: bool
     enable_small_channel: bool
     verify: bool
+
+
+class CompareChoice(PlanChoice, total=False):
+    """Options of `compare_model` besides its parameters.
+
+    Attributes:
+        suggest_samples: most samples that judge a trial of the search for nodes to keep, at even
+            distances; None, the default, for all.
+    """
+
+    suggest_samples: int | None
 
 
 class ConvertChoice(PrecisionChoice, total=False):

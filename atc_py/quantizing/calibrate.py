@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from atc_py.quantizing.observe import Observed
-    from atc_py.quantizing.samples import Samples
     from atc_py.quantizing.settings import QuantizeSettings
+    from atc_py.running.samples import Samples
 
 __all__ = ["calibrate"]
 

@@ -13,8 +13,8 @@ from atc_py.diag.codes import BAD_SAMPLE
 from atc_py.frontend.folding.bind import observe_inputs
 from atc_py.frontend.reading.tensors import dtype_of_element, element_name
 from atc_py.quantizing.executors import start_executor
-from atc_py.quantizing.samples import checked
 from atc_py.running.model import Port
+from atc_py.running.samples import checked
 from atc_py.system.signal_guard import undisturbed
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from atc_py.frontend.quantizing.float_model import FloatModel
     from atc_py.quantizing.checkpoint import Checkpoint
-    from atc_py.quantizing.samples import Samples
+    from atc_py.running.samples import Samples
     from atc_py.tensor.shapes import Shape
 
 __all__ = ["Observed", "observe", "ports_of_model", "run_samples"]

@@ -13,7 +13,7 @@ from atc_py.aipp.pictures import encoded_picture, fitted, read_picture
 from atc_py.compare.picture_formula import exact_features
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_OPTION, NO_SAMPLES
-from atc_py.quantizing.sample_files import entries
+from atc_py.running.sample_files import entries
 from atc_py.target import find_soc
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import format_shape

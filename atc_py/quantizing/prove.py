@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from atc_py.calibration.histogram import Histogram
     from atc_py.calibration.scales import ActivationScale
     from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
-    from atc_py.quantizing.samples import Samples
     from atc_py.results.output_error import ErrorSums
+    from atc_py.running.samples import Samples
 
 __all__ = ["ProofSettings", "proved"]
 

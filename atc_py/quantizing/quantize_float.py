@@ -25,10 +25,10 @@ from atc_py.quantizing.original_places import original_places
 from atc_py.quantizing.picture_samples import PictureSamples
 from atc_py.quantizing.prove import ProofSettings, proved
 from atc_py.quantizing.recorded import calibrated_by_record, write_record
-from atc_py.quantizing.samples import ArraySamples, RandomSamples, open_samples
 from atc_py.quantizing.settings import QuantizeSettings
 from atc_py.results.float_quantization import FloatQuantization
 from atc_py.results.quantization import Quantization
+from atc_py.running.samples import ArraySamples, RandomSamples, open_samples
 from atc_py.spec import specifications
 from atc_py.system.atomic_files import put_in_place
 from atc_py.system.structs import replace
@@ -44,9 +44,9 @@ if TYPE_CHECKING:
     from atc_py.diag import AtcError
     from atc_py.frontend.rewriting.qdq.rewriting import Rewritten
     from atc_py.quantizing.calibrated import Calibrated
-    from atc_py.quantizing.samples import Samples
     from atc_py.results.quantization_proof import FallBack, QuantizationProof
     from atc_py.running.model import Port
+    from atc_py.running.samples import Samples
     from atc_py.tensor.shapes import Shape
 
 __all__ = ["BOTH", "FloatRequest", "quantize_float"]

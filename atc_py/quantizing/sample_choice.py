@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from atc_py.quantizing.observe import ports_of_model
-from atc_py.quantizing.samples import checked
+from atc_py.running.samples import checked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from atc_py.frontend.quantizing.float_model import FloatModel
-    from atc_py.quantizing.samples import Samples
+    from atc_py.running.samples import Samples
 
 __all__ = ["chosen_samples", "first_feeds"]
 

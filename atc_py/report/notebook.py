@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.check.findings import CheckReport
 from atc_py.results.layer_comparison import LayerComparison
+from atc_py.results.plan import DtypePlan
 from atc_py.results.profile import Profile
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ __all__ = ["result_html"]
 
 
 def result_html(result: object) -> str:
-    """Return a check report, a comparison or a profile as HTML that stands alone.
+    """Return a check report, a comparison, a plan or a profile as HTML that stands alone.
 
     Raises:
         TypeError: it is something else.
@@ -36,6 +37,10 @@ def result_html(result: object) -> str:
         from atc_py.report.profile.text import profile_tables
 
         return _html(profile_tables(result))
+    if isinstance(result, DtypePlan):
+        from atc_py.report.planning.tables import plan_tables, verdict_lines
+
+        return _html([*verdict_lines(result), *plan_tables(result)])
     raise TypeError(f"{type(result).__name__} has no report")
 
 

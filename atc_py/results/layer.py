@@ -113,6 +113,18 @@ class Figures:
         """Share of elements that are NaN or infinite though the original's are finite."""
         return self.nan + self.inf
 
+    @property
+    def within_floor(self) -> bool:
+        """True if more than half of the error, where there is one, is within the floor."""
+        beyond = self.beyond
+        return beyond is not None and self.distance > NOISE and beyond.distance < self.distance / 2
+
+    @property
+    def judged(self) -> Judged:
+        """Return the figures to judge by: those beyond the floor where the error is within it."""
+        plain = (self.beyond if self.within_floor else None) or self
+        return Judged(plain.cosine, plain.distance, plain.snr)
+
 
 @dataclass(frozen=True, slots=True)
 class OwnError:
@@ -195,15 +207,12 @@ class Layer:
     @property
     def judged(self) -> Judged:
         """Return the figures to judge by: those beyond the floor where the error is within it."""
-        found = self.figures.beyond if self.within_floor else None
-        plain = found or self.figures
-        return Judged(plain.cosine, plain.distance, plain.snr)
+        return self.figures.judged
 
     @property
     def within_floor(self) -> bool:
         """True if more than half of its error, where it has one, is within its floor."""
-        distance, beyond = self.figures.distance, self.figures.beyond
-        return beyond is not None and distance > NOISE and beyond.distance < distance / 2
+        return self.figures.within_floor
 
     @property
     def holds_codes(self) -> bool:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from atc_py.results.histogram import MagnitudeHistogram
     from atc_py.results.judgment import Ranking
     from atc_py.results.layer import Layer, OwnError
+    from atc_py.results.sample_spread import SampleSpread
 
 __all__ = [
     "Alone",
@@ -97,6 +98,7 @@ class Suggestion:
         before: the model without the suggestion.
         after: the model with it; where the target is out of reach, with all candidates kept.
         out_of_reach: True if no set of nodes reaches the target.
+        samples: how many samples judged each trial.
     """
 
     target: str
@@ -113,6 +115,7 @@ class Suggestion:
     before: LayerComparison
     after: LayerComparison
     out_of_reach: bool = False
+    samples: int = 1
 
     @property
     def text(self) -> str:
@@ -152,6 +155,7 @@ class LayerComparison:
         semantics: the nodes that compute what a generation of CANN makes of them; None where all
             compute what ONNX defines.
         device: the device that ran the compiled model.
+        spreads: the figures sample by sample, by positions in `layers`, of several samples.
 
     Example:
         >>> import atc_py
@@ -186,6 +190,7 @@ class LayerComparison:
     original_form: str = ""
     semantics: CannSemantics | None = None
     device: str = "sim"
+    spreads: Mapping[int, SampleSpread] = field(default_factory=dict)
 
     def _repr_html_(self) -> str:
         """Return the report as notebooks show it."""

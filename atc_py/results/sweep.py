@@ -81,6 +81,7 @@ class SweepRow(Result, frozen=True):
         reasons: how many findings of each code there are for a verdict other than `compiles`, or
             for a comparison that failed.
         message: the first of them, or how the row failed.
+        message_zh: the same in Chinese.
         fixed: True if it compiles because rules rewrote nodes that the list refuses; None without
             --fix.
         file_bytes: size of the offline model.
@@ -100,6 +101,7 @@ class SweepRow(Result, frozen=True):
     standing: str | None = None
     reasons: dict[str, int] = msgspec.field(default_factory=dict)
     message: str = ""
+    message_zh: str = ""
     fixed: bool | None = None
     file_bytes: int | None = None
     memory_bytes: int | None = None

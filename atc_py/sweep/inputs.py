@@ -57,7 +57,7 @@ class SweepOptions:
 
 
 class SweepInputs:
-    """What rows follow from: files with their digests, and options."""
+    """Inputs of rows: files with their digests, and options."""
 
     def __init__(self, models: Mapping[str, Path], options: SweepOptions) -> None:
         self._models = models

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atc_py.diag import AtcError, ExitCode
+from atc_py.diag.chinese import both, chinese
 from atc_py.diag.codes import DEVICE_MEMORY, MEMORY_LIMIT
 from atc_py.jobs.sent_files import sent_file
 from atc_py.results.sweep import Combination, SweepOutput, SweepRow, SweepVerdict
@@ -30,7 +31,7 @@ _MEMORY = {MEMORY_LIMIT.id, DEVICE_MEMORY.id}
 
 @dataclass(frozen=True)
 class RowTask:
-    """What a process needs to make a row.
+    """Task of a process that makes a row.
 
     Attributes:
         combination: what the row is about.
@@ -98,7 +99,7 @@ def run_row(task: RowTask) -> DoneRow:
     )
     page = None
     try:
-        done = _overview(Path(file), options)
+        done = _overview(Path(file), _own_shapes(Path(file), options))
     except AtcError as error:
         row = _refused(task, error.diagnostics)
     else:
@@ -107,6 +108,18 @@ def run_row(task: RowTask) -> DoneRow:
     if file != task.path:
         row, page = _as_given(task, file, row, page)
     return DoneRow(row, page, time.monotonic() - began)
+
+
+def _own_shapes(model: Path, options: OverviewOptions) -> OverviewOptions:
+    """Return the options with the shapes of the model's own inputs alone."""
+    shapes = options.compiling.get("input_shape")
+    if not shapes:
+        return options
+    from atc_py.frontend.reading.read import read_model
+
+    own = {each.name for each in read_model(model, lenient=True).inputs}
+    kept = {name: shape for name, shape in shapes.items() if name in own}
+    return replace(options, compiling={**options.compiling, "input_shape": kept})
 
 
 def _overview(model: Path, options: OverviewOptions) -> Overview:
@@ -133,6 +146,7 @@ def _refused(task: RowTask, diagnostics: Iterable[Diagnostic]) -> SweepRow:
         verdict=_with_memory(verdict, found),
         reasons=_counted(found),
         message=found[0].message if found else "",
+        message_zh=chinese(found[0].message) if found else "",
     )
 
 
@@ -143,14 +157,14 @@ def _row(task: RowTask, done: Overview) -> SweepRow:
     check = done.check.models[0] if done.check is not None else None
     reasons: list[Diagnostic] = [*done.refusals, *done.not_compared]
     counts = _counted(reasons)
-    message = reasons[0].message if reasons else ""
+    texts = [both(each.message) for each in reasons]
     refused = check is not None and check.standing.value == "error"
     if compiled is None and check is not None:
         errors = [each for each in check.findings if each.standing.value == "error"]
         counts = dict(Counter(counts) + Counter(each.code.id for each in errors))
         counts = dict(Counter(counts) + Counter(each.code.id for each in check.faults))
-        texts = [*(each.message for each in check.faults), *(each.message.en for each in errors)]
-        message = texts[0] if texts else message
+        faults = [both(each.message) for each in check.faults]
+        texts = [*faults, *(each.message for each in errors), *texts]
     verdict = SweepVerdict.COMPILES if compiled is not None else SweepVerdict.REFUSED
     outputs = _outputs(comparison)
     return SweepRow(
@@ -159,7 +173,8 @@ def _row(task: RowTask, done: Overview) -> SweepRow:
         verdict=_with_memory(verdict, reasons),
         standing=None if check is None else check.standing.value,
         reasons=dict(sorted(counts.items())),
-        message=message,
+        message=texts[0].en if texts else "",
+        message_zh=texts[0].zh if texts else "",
         fixed=None if task.compiling.get("fix") is None else compiled is not None and refused,
         file_bytes=None if compiled is None else compiled.file_bytes,
         memory_bytes=None if cost is None else cost.footprint.total,
@@ -224,7 +239,8 @@ def _as_given(
     task: RowTask, file: str, row: SweepRow, page: bytes | None
 ) -> tuple[SweepRow, bytes | None]:
     """Return row and page with the user's path in place of that of the process."""
-    row = structs.replace(row, message=row.message.replace(file, task.path))
+    message, zh = (each.replace(file, task.path) for each in (row.message, row.message_zh))
+    row = structs.replace(row, message=message, message_zh=zh)
     if page is not None:
         page = page.replace(file.encode(), task.path.encode())
     return row, page

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from atc_py.diag.chinese import chinese
 from atc_py.jobs import TaskFailureKind
 from atc_py.results.sweep import FAILED, SweepRow, SweepVerdict
 from atc_py.sweep.grid import file_name_of
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from atc_py.sweep.kept import KeptRows
     from atc_py.sweep.row import DoneRow, RowTask
 
-__all__ = ["SweepRun", "run_sweep"]
+__all__ = ["SweepRun", "progress_text", "run_sweep"]
 
 _VERDICTS = {
     TaskFailureKind.RAISED: SweepVerdict.BUG,
@@ -97,12 +98,12 @@ def run_sweep(
         done[at] = KeptRow(row, seconds, options.limits)
         kept.keep(done[at], page)
         if on_stage is not None:
-            on_stage(_progress(len(done) - before, len(wanted), time.monotonic() - began))
+            on_stage(progress_text(len(done) - before, len(wanted), time.monotonic() - began))
     rows = tuple((done[at].row, done[at].seconds) for at in range(len(grid)))
     return SweepRun(rows, before, time.monotonic() - began)
 
 
-def _progress(done: int, total: int, seconds: float) -> str:
+def progress_text(done: int, total: int, seconds: float) -> str:
     """Return how far the rows are, how fast they come, and the time left."""
     rate = done / max(seconds, 1e-3)
     left = round((total - done) / rate)
@@ -138,5 +139,6 @@ def _row_of(outcome: TaskOutcome[RowTask, DoneRow]) -> tuple[SweepRow, bytes | N
         path=outcome.task.path,
         verdict=verdict,
         message="" if failure is None else failure.text,
+        message_zh="" if failure is None else chinese(failure.text),
     )
     return row, None, 0.0

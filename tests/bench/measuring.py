@@ -55,15 +55,15 @@ class Cost:
     processor: float
 
 
-def measure(command: list[str]) -> Cost:
-    """Run `command` and wait for it."""
+def measure(command: list[str], status: tuple[int, ...] = (0,)) -> Cost:
+    """Run `command` and wait for it; it must end with one of the statuses."""
     started = time.perf_counter()
     process = subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=_ENVIRONMENT
     )
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
+    _, ended, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(ended)
+    if process.returncode not in status:
         raise SystemExit(f"{command} failed with status {process.returncode}")
     seconds = time.perf_counter() - started
     return Cost(seconds, usage.ru_maxrss * 1024, usage.ru_utime + usage.ru_stime)

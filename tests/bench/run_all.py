@@ -22,12 +22,14 @@ from tests.bench.emitting import emitting
 from tests.bench.exporting import exporting
 from tests.bench.growing import growing
 from tests.bench.integers import integers
+from tests.bench.many_samples import many_samples
 from tests.bench.measuring import say
 from tests.bench.networks import networks
 from tests.bench.one_core import one_core
 from tests.bench.planning import planning
 from tests.bench.quantizing import quantizing
 from tests.bench.reporting import reporting
+from tests.bench.sweeping import sweeping
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,12 +49,14 @@ def main() -> None:
     exporting()
     one_core()
     comparing()
+    many_samples()
     reporting()
     integers()
     planning()
     growing()
     emitting()
     quantizing()
+    sweeping()
 
 
 def inference(path: Path) -> None:

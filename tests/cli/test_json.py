@@ -54,6 +54,7 @@ GOOD: dict[str, Line] = {
     "report": ("report", "small.onnx", "--no-compare"),
     "aipp": ("aipp", "aipp.cfg", "picture.npy"),
     "socs": ("socs",),
+    "sweep": ("sweep", "small.onnx", "-o", "results"),
     "run": ("run", "old.om", "--random", "0", "--profile"),
 }
 """A command line that is done, for each document."""
@@ -92,6 +93,7 @@ FAILING: dict[str, tuple[tuple[int, Line], ...]] = {
         (3, ("aipp.cfg", "zeros.npy")),
     ),
     "socs": ((2, ("sim",)),),
+    "sweep": ((2, ("small.onnx",)), (3, (".", "-o", "small.onnx"))),
     "run": (
         (2, ("old.om",)),
         (3, ("gone.om",)),
@@ -221,7 +223,7 @@ def test_bug_is_one_document_too(
 
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr("atc_py.pipeline.compile.lower_model", broken)
+    monkeypatch.setattr("atc_py.pipeline.lowering.lower_model", broken)
     for command in ("convert", "compare", "kernels", "profile"):
         done = workshop(command, "small.onnx", "--json")
         assert done.status == 70

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
+import onnx.parser
 import pytest
 from rich.console import Console
 
@@ -79,12 +80,15 @@ def test_quiet_commands_print_nothing(
         "fix": (model, "-o", "fixed.onnx"),
         "info": (om,),
         "kernels": (om,),
+        "plan": ("x.onnx", "--target", "cosine=0.9"),
         "profile": (om,),
         "quantize": (model, "--random", "1", "-o", "int8.onnx"),
         "report": (model, "--no-compare", "-o", "page.html"),
         "run": (om, "--random", "1"),
         "sweep": (model, "--no-reports", "-o", "swept"),
     }
+    small = '<ir_version: 8, opset_import: ["" : 13]> g (float[1, 8] x) => (float[1, 8] y) { y = Exp (x) }'
+    onnx.save(onnx.parser.parse_model(small), "x.onnx")
     assert {*lines} == _QUIETED - {"aipp"}
     for name, args in lines.items():
         done = atc(name, *args, "-q")
@@ -95,8 +99,6 @@ def test_quiet_commands_print_nothing(
 
 
 def test_verbose_lists_every_layer_and_kernel(atc: Callable[..., Result]) -> None:
-    import onnx.parser
-
     steps = " ".join(f"v{i + 1} = Softmax (v{i})" for i in range(30))
     text = f'<ir_version: 8, opset_import: ["" : 13]> g (float[1, 8] v0) => (float[1, 8] v30) {{ {steps} }}'
     onnx.save(onnx.parser.parse_model(text), "long.onnx")

@@ -100,6 +100,17 @@ def test_text_of_a_template_is_chinese(text: str, expected: str) -> None:
     assert chinese(text) == expected
 
 
+def test_reasons_joined_by_semicolons_are_chinese_where_each_is(
+    one_template: dict[str, str],
+) -> None:
+    one_template.update(
+        {"error {0} found": "发现错误 {0}", "gone": "没有", "low: {0}; high": "范围 {0}"}
+    )
+    assert chinese("error 3 found; gone") == "发现错误 3；没有"
+    assert chinese("gone; no such text") == "gone; no such text"
+    assert chinese("low: 1; high") == "范围 1"
+
+
 @in_one_item(
     ("template", "translation", "text", "expected"),
     [

@@ -8,8 +8,8 @@ import onnx
 import pytest
 
 from atc_py.quantizing.calibrate import calibrate
-from atc_py.quantizing.samples import ArraySamples
 from atc_py.quantizing.settings import QuantizeSettings
+from atc_py.running.samples import ArraySamples
 from tests.quantizing.float_networks import (
     conv_network,
     relative_error,

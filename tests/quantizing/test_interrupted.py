@@ -17,8 +17,8 @@ from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_HISTOGRAM, SAMPLE_NOT_FINITE
 from atc_py.quantizing.calibrate import calibrate
 from atc_py.quantizing.observe import _progress
-from atc_py.quantizing.samples import ArraySamples
 from atc_py.quantizing.settings import QuantizeSettings
+from atc_py.running.samples import ArraySamples
 from tests.quantizing.float_networks import FloatSketch, conv_network, samples_of
 
 if TYPE_CHECKING:

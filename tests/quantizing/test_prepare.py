@@ -11,8 +11,8 @@ import pytest
 from atc_py.frontend.quantizing.float_model import FloatModel
 from atc_py.quantizing.calibrate import calibrate
 from atc_py.quantizing.prepare import Prepared, prepare
-from atc_py.quantizing.samples import ArraySamples
 from atc_py.quantizing.settings import QuantizeSettings
+from atc_py.running.samples import ArraySamples
 from tests.quantizing.float_networks import FloatSketch, relative_error, run_ort, samples_of
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ import atc_py
 from atc_py.diag import AtcError
 from atc_py.quantizing.calibrate import calibrate
 from atc_py.quantizing.sample_choice import chosen_samples
-from atc_py.quantizing.samples import ArraySamples
 from atc_py.quantizing.settings import QuantizeSettings
 from atc_py.quantizing.trial_model import form_errors
 from atc_py.report.quantizing.formats import check_ending, render_quantization
+from atc_py.running.samples import ArraySamples
 from tests.quantizing.float_networks import conv_network, samples_of
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from atc_py.diag.codes import (
     NO_SAMPLES,
     SAMPLE_NOT_FINITE,
 )
-from atc_py.quantizing.samples import ArraySamples, RandomSamples, checked, open_samples
 from atc_py.running.model import Port
+from atc_py.running.samples import ArraySamples, RandomSamples, checked, open_samples
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from atc_py.quantizing import bias_correction, prepare
 from atc_py.quantizing.balancing import Balance, chosen_balance
 from atc_py.quantizing.calibrate import calibrate
 from atc_py.quantizing.judging import chosen_parts
-from atc_py.quantizing.samples import ArraySamples
 from atc_py.quantizing.settings import QuantizeSettings
+from atc_py.running.samples import ArraySamples
 from atc_py.system.structs import replace
 from tests.quantizing.float_networks import FloatSketch, conv_network, run_ort, run_sim, samples_of
 

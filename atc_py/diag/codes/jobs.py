@@ -50,8 +50,8 @@ DUPLICATE_MODEL = add_code(
     1091,
     "duplicate-model",
     ExitCode.USAGE,
-    "Two models of a sweep have the same name, so that their rows and reports could not be told "
-    "apart. The name is the file's, or its path in the folder that was given, without the suffix.",
+    "Two models of a sweep have the same name, so that their rows and reports would be mixed up. "
+    "The name is the file's, or its path in the folder that was given, without the suffix.",
     "Name each file once; of files with one name give the folder above them.",
 )
 NO_PYARROW = add_code(

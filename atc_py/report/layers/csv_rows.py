@@ -23,7 +23,8 @@ COLUMNS = (
     "DtypeLimit", "OverflowShare", "OverflowValue", "UnderflowShare", "UnderflowValue", "Error",
     "Faults", "Floor", "CosineBeyondFloor", "DistanceBeyondFloor", "SNRBeyondFloor", "MovedSteps",
     "OriginalOwnSNR", "SNRBeforeCorrection", "Output", "Top1Agreement", "Top5Agreement", "Target",
-    "Deviation",
+    "Deviation", "MeanSampleCosine", "WorstSampleCosine", "WorstSampleSNR", "MedianSampleSNR",
+    "WorstSample",
 )  # fmt: skip
 
 _FORMULA = ("=", "+", "-", "@")
@@ -42,6 +43,7 @@ def layers_csv(done: LayerComparison) -> str:
                 *_judged_cells(layer),
                 *_as_output(done, at),
                 _cell(cause_text(done, layer)),
+                *_over_samples(done, at),
             ]
         )
     for alone, column in (
@@ -111,6 +113,15 @@ def _as_output(done: LayerComparison, at: int) -> list[str]:
     ]
     verdicts = [verdict for name in names if (verdict := output_verdict(done, name))]
     return [_cell("; ".join(names)), "; ".join(first), "; ".join(few), "; ".join(verdicts)]
+
+
+def _over_samples(done: LayerComparison, at: int) -> list[str]:
+    """Fill the cells of the figures over samples; empty of one sample."""
+    spread = done.spreads.get(at)
+    if spread is None:
+        return [""] * 5
+    numbers = (spread.cosine.mean, spread.cosine.worst, spread.snr.worst, spread.snr.quantiles[-1])
+    return [*map(number_text, numbers), _cell(spread.snr.sample)]
 
 
 def _cell(text: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from atc_py.report.layers.spreads import spread_json
 from atc_py.report.model.semantics import semantics_json
 from atc_py.results.layer import number_json
 from atc_py.results.layer_comparison import misses_of
@@ -39,7 +40,7 @@ def layers_json(done: LayerComparison) -> dict[str, object]:
             name: output_json(done, name) for name in (*done.outputs, *_unmatched_outputs(done))
         },
         "own_errors": [_own_error(each) for each in done.own_errors],
-        "layers": [_layer(done, layer) for layer in done.layers],
+        "layers": [_layer(done, layer, at) for at, layer in enumerate(done.layers)],
         "device_alone": [asdict(each) for each in done.device_alone],
         "original_alone": [asdict(each) for each in done.original_alone],
         "seconds": {
@@ -66,7 +67,11 @@ def output_json(done: LayerComparison, name: str) -> dict[str, object]:
         }
         found |= {"node": layer.node, **_finite(numbers), "faults": list(layer.faults)}
     ranking = done.rankings.get(name)
-    return found | {"classes": None if ranking is None else asdict(ranking)}
+    spread = done.spreads.get(done.outputs.get(name, -1))
+    return found | {
+        "classes": None if ranking is None else asdict(ranking),
+        "over_samples": spread_json(spread),
+    }
 
 
 def _unmatched_outputs(done: LayerComparison) -> list[str]:
@@ -101,7 +106,7 @@ def _own_error(each: OwnError) -> dict[str, object]:
     }
 
 
-def _layer(done: LayerComparison, layer: Layer) -> dict[str, object]:
+def _layer(done: LayerComparison, layer: Layer, at: int) -> dict[str, object]:
     """Convert one layer."""
     root = done.root_of(layer)
     return {
@@ -125,6 +130,7 @@ def _layer(done: LayerComparison, layer: Layer) -> dict[str, object]:
         "grid": None if layer.grid is None else asdict(layer.grid),
         "moved_steps": layer.moved_steps if layer.grid is not None else None,
         "steps": layer.steps,
+        "over_samples": spread_json(done.spreads.get(at)),
         **_finite(asdict(layer.figures)),
     }
 
@@ -153,6 +159,7 @@ def suggestion_json(found: Suggestion) -> dict[str, object]:
         "excluded": [asdict(each) for each in found.excluded],
         "candidates": found.candidates,
         "trials": {"done": found.trials, "limit": found.limit},
+        "samples": found.samples,
         "before": _outputs_json(found.before),
         "after": _outputs_json(found.after),
     }

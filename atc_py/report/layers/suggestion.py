@@ -74,6 +74,8 @@ def _remarks(found: Suggestion) -> list[str]:
         return []
     compilations = f"{found.trials} trial compilation{'s' if found.trials != 1 else ''}"
     lines = [f"{compilations} of at most {found.limit}, {found.candidates} candidates"]
+    if found.samples > 1:
+        lines.append(f"each of them was judged by {found.samples} samples")
     if found.kept and found.smallest:
         lines.append("no smaller set reaches the target: all were tried")
     elif found.kept and found.minimal:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag.language import language, spoken, spoken_line
 from atc_py.diag.words import COMMA, SEMICOLON, Words
+from atc_py.report.layers.spreads import spreads_table
 from atc_py.report.layers.suggestion import suggestion_blocks
 from atc_py.report.model.semantics import semantics_line
 from atc_py.report.tables import Table, format_bytes, format_seconds, plain_lines
@@ -72,7 +73,12 @@ def layer_blocks(done: LayerComparison, *, whole: bool = False) -> list[str | Ta
         done: the comparison.
         whole: list every layer, not the worst alone.
     """
-    tables = [outputs_table(done), _worst_layers(done, whole=whole), _unmatched_table(done)]
+    tables = [
+        outputs_table(done),
+        spreads_table(done),
+        _worst_layers(done, whole=whole),
+        _unmatched_table(done),
+    ]
     blocks: list[str | Table] = [*map(spoken_line, verdict_lines(done))]
     for table in tables:
         if table.rows:

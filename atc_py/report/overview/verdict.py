@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from atc_py.check.findings import Standing
-from atc_py.diag import COLON, SEMICOLON, Words
-from atc_py.diag.language import language
+from atc_py.diag.words import COLON, SEMICOLON, Words
 from atc_py.report.layers.text import number_text
 from atc_py.report.overview.words import Both, both, name_text
 from atc_py.results.layer_comparison import misses_of
@@ -113,35 +112,29 @@ def outputs_word(found: Sequence[Overview]) -> str | None:
     return "fail" if fail else "pass"
 
 
-def verdict_line(done: Overview) -> str:
+def verdict_line(done: Overview) -> Words:
     """Return a line that says whether it compiles, and which outputs fail."""
     gear = Words(f" (gear {done.gear})", f"（档位 {done.gear}）") if done.gear else Words("", "")
     head = Words.same(done.model.name) + gear + COLON
-    return (head + _verdict(done)).in_language(language())
-
-
-def _verdict(done: Overview) -> Words:
-    """Return what the line says of the model."""
-    if is_refused(done):
-        return Words("does not compile", "不能编译")
-    failing = failing_outputs(done.comparison)
     compared = done.comparison
+    failing = failing_outputs(compared)
+    if is_refused(done):
+        return head + Words("does not compile", "不可编译")
     if compared is not None and compared.stopped:
-        return Words("compiles, but the device stopped", "可以编译，但设备停止")
+        return head + Words("compiles, but the device stopped", "可编译，但设备已停止")
     if compared is None or not failing:
-        return Words("compiles", "可以编译")
-    count = len({*compared.outputs, *compared.uncompared})
-    goal = _goal(compared)
+        return head + Words("compiles", "可编译")
+    count, goal = len({*compared.outputs, *compared.uncompared}), _goal(compared)
     named = SEMICOLON.join(
         Words.same(each.name) + COLON + Words(*each.why) for each in failing[:_NAMED]
     )
     left = len(failing) - _NAMED
-    more = Words(f" and {left} more", f"，另有 {left} 个") if left > 0 else Words("", "")
-    text = Words(
+    more = Words(f" and {left} more", f" 等 {len(failing)} 个") if left > 0 else Words("", "")
+    fail = Words(
         f"compiles, but {len(failing)} of {count} outputs fail{goal}",
-        f"可以编译，但 {count} 个输出中有 {len(failing)} 个不合格{goal}",
+        f"可编译，但 {count} 个输出中 {len(failing)} 个未达标{goal}",
     )
-    return text + COLON + named + more
+    return head + fail + COLON + named + more
 
 
 def _goal(compared: LayerComparison) -> str:

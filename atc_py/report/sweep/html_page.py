@@ -10,7 +10,6 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from atc_py import __version__
-from atc_py.diag.chinese import chinese
 from atc_py.diag.codes import BAD_TEMPLATE
 from atc_py.report.overview.words import both, name_text
 from atc_py.report.page import render_page
@@ -93,7 +92,7 @@ def _row(row: SweepRow) -> dict[str, object]:
         "level": "good" if row.verdict is SweepVerdict.COMPILES else level,
         "standing": row.standing,
         "reasons": row.reasons or None,
-        "message": both(row.message, chinese(row.message)) if row.message else None,
+        "message": both(row.message, row.message_zh) if row.message else None,
         "fixed": row.fixed,
         "file": row.file_bytes,
         "memory": row.memory_bytes,

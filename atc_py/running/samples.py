@@ -1,4 +1,4 @@
-"""Samples for calibration, read one at a time: files, rows of arrays, arrays, random numbers."""
+"""Samples to calibrate with or to compare on, read one at a time: files, rows of arrays, arrays, random numbers."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_OPTION, BAD_SAMPLE, NO_SAMPLES, SAMPLE_NOT_FINITE
-from atc_py.quantizing.sample_files import FileSamples
-from atc_py.quantizing.sample_rows import RowSamples
 from atc_py.running.feeds import count_odd_values, random_feeds
+from atc_py.running.sample_files import FileSamples
+from atc_py.running.sample_rows import RowSamples
 from atc_py.tensor.shapes import format_shape
 
 if TYPE_CHECKING:
@@ -85,7 +85,10 @@ class RandomSamples:
 
 
 def open_samples(
-    given: Sequence[str | os.PathLike[str]], ports: Sequence[Port], sink: Sink
+    given: Sequence[str | os.PathLike[str]],
+    ports: Sequence[Port],
+    sink: Sink,
+    option: str = "--data",
 ) -> Samples:
     """Return the samples in files.
 
@@ -94,21 +97,22 @@ def open_samples(
             or an array file with the samples along the first axis.
         ports: inputs of the model.
         sink: takes warnings.
+        option: the option that gives them, as messages call it.
 
     Raises:
         AtcError: NO_SAMPLES where there are none; BAD_OPTION for a name that is not an input's.
     """
-    named = [_split(str(text), ports) for text in given]
+    named = [_split(str(text), ports, option) for text in given]
     if len(named) > 1 and any(name is None for name, _ in named):
         raise BAD_OPTION.error(
-            "--data is given several times, and not every time with the name of an input",
-            help="write --data NAME=PATH for each input",
+            f"{option} is given several times, and not every time with the name of an input",
+            help=f"write {option} NAME=PATH for each input",
         )
     paths = [path for _, path in named]
     for path in paths:
         if not path.exists():
             raise NO_SAMPLES.error(
-                f"{path} does not exist", place=Place(str(path)), help="check the path of --data"
+                f"{path} does not exist", place=Place(str(path)), help=f"check the path of {option}"
             )
     if all(path.is_file() and path.suffix in {".npy", ".npz"} for path in paths):
         return RowSamples(named, ports)
@@ -179,7 +183,7 @@ def _bad_shape(label: str, port: Port, array: NDArray[Any]) -> AtcError:
     )
 
 
-def _split(text: str, ports: Sequence[Port]) -> tuple[str | None, Path]:
+def _split(text: str, ports: Sequence[Port], option: str) -> tuple[str | None, Path]:
     """Return (input or None, path) of `PATH` or `NAME=PATH`.
 
     Raises:
@@ -191,7 +195,7 @@ def _split(text: str, ports: Sequence[Port]) -> tuple[str | None, Path]:
     name, separator, path = text.partition("=")
     if separator and path and not Path(text).exists():
         raise BAD_OPTION.error(
-            f"--data {text}: the model has no input {name!r}",
+            f"{option} {text}: the model has no input {name!r}",
             help=f"inputs are {', '.join(port.name for port in ports)}",
         )
     return None, Path(text)

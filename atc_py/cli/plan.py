@@ -1,0 +1,185 @@
+"""`atc-py plan`: the cheapest dtypes of a model's nodes that reach a target."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from atc_py.cli import options
+from atc_py.cli.console import print_bytes, print_diagnostics, print_line, progress
+from atc_py.cli.sample_option import SAMPLES
+
+if TYPE_CHECKING:
+    from atc_py.diag import Diagnostic
+    from atc_py.results.plan import DtypePlan
+
+__all__ = ["plan"]
+
+# Written out because the defining modules take long to import; a test compares them.
+_FORMATS = ("text", "json", "html")
+_TRIALS = 120
+
+_KEEP, _CUSTOM = "keep_dtype.txt", "customize_dtypes.txt"
+"""Names of the option files."""
+
+
+@click.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@click.option(
+    "--target", "targets", multiple=True, required=True, metavar="FIGURE=NUMBER",
+    help="Least figure of every output over all samples: cosine=0.999 or snr=40 (dB).",
+)  # fmt: skip
+@SAMPLES
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True,
+    help="Seed of the random data.",
+)  # fmt: skip
+@click.option(
+    "--judge", type=click.IntRange(min=1), metavar="N",
+    help="Judge each trial by at most N of the samples, at even distances; by default by all. The "
+    "plan is verified on all.",
+)  # fmt: skip
+@click.option(
+    "--trials", type=click.IntRange(min=4), default=_TRIALS, show_default=True,
+    help="Largest number of compilations.",
+)  # fmt: skip
+@click.option("--no-bfloat16", is_flag=True, help="Leave out bfloat16, where the SoC has it.")
+@options.SOC
+@options.precision_controls
+@options.semantics
+@options.fix_rules
+@options.INPUT_SHAPE
+@options.OP_SPECS
+@options.MAX_MEMORY
+@options.report_option(_FORMATS)
+@click.option("-o", "--output", type=click.Path(), help="File for the report.")
+@click.option(
+    "--write", type=click.Path(path_type=Path), metavar="FOLDER",
+    help=f"Folder for the option files of `convert`: {_KEEP} and {_CUSTOM}, as far as there is anything "
+    "to write. It is made if it is not there.",
+)  # fmt: skip
+@options.REPORT_AS_JSON
+@click.pass_context
+def plan(  # noqa: PLR0913  (one parameter an option)
+    context: click.Context,
+    /,
+    *,
+    model: Path,
+    targets: tuple[str, ...],
+    no_bfloat16: bool,
+    form: str | None,
+    output: str | None,
+    write: Path | None,
+    as_json: bool,
+    **settings: Any,
+) -> None:
+    """Find the cheapest dtypes of MODEL's nodes that reach a target.
+
+    Each node computes in float16, float32, or bfloat16 where the SoC has it. Errors of nodes are
+    found by trials of single nodes, times by the cost model, casts between neighbors included.
+    What is planned is compiled, timed and run over the samples, and repaired until it reaches
+    the target.
+
+    Exit status: 0 done, 1 the model breaks a rule, 2 the command was called wrongly, 3 a file
+    cannot be read or written, 4 one of the two did not run, or no assignment reaches the target.
+    """
+    import atc_py
+    from atc_py.compare.targets import read_targets
+    from atc_py.options.output_paths import report_output
+    from atc_py.report.planning.formats import render_plan
+
+    form = options.report_format(form, as_json=as_json)
+    least = read_targets(targets, "--target")
+    path = None if output is None else report_output("--output", output, [model])
+    with progress(quiet=form == "json", lines=True) as on_stage:
+        done = atc_py.plan_model(
+            model, target=least, bfloat16=not no_bfloat16,
+            on_stage=on_stage, **settings,
+        )  # fmt: skip
+    files = [] if write is None else _write_files(done, write)
+    findings = _missed(done)
+    text = render_plan(form, done, findings)
+    if path is not None:
+        _write(text, path)
+    if path is None or as_json:
+        if form == "text":
+            for line in text.splitlines():
+                print_line(line)
+        else:
+            print_bytes(text.encode("utf-8"))
+    if form == "text" or (path is not None and not as_json):
+        _close(done, files, path, findings)
+    if findings:
+        context.exit(findings[0].code.exit)
+
+
+def _write_files(done: DtypePlan, folder: Path) -> list[tuple[str, Path]]:
+    """Write the option files; return the options with them."""
+    texts = {"--keep-dtype": (_KEEP, done.keep_text)}
+    texts["--customize-dtypes"] = (_CUSTOM, done.custom_text)
+    found = []
+    for option, (name, text) in texts.items():
+        if text:
+            _make(folder)
+            _write(text, folder / name)
+            found.append((option, folder / name))
+    return found
+
+
+def _make(folder: Path) -> None:
+    """Make a folder that is not there.
+
+    Raises:
+        AtcError: CANNOT_WRITE.
+    """
+    from atc_py.diag import Place
+    from atc_py.diag.codes import CANNOT_WRITE
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CANNOT_WRITE.error(
+            f"the folder cannot be made: {error.strerror or error}", place=Place(str(folder))
+        ) from error
+
+
+def _write(text: str, path: Path) -> None:
+    """Write a report or an option file."""
+    from atc_py.system.atomic_files import atomic_write
+
+    with atomic_write(path) as file:
+        file.write(text.encode("utf-8"))
+
+
+def _missed(done: DtypePlan) -> list[Diagnostic]:
+    """Return BELOW_TARGET for a target that no assignment reaches."""
+    from atc_py.diag.codes import BELOW_TARGET
+
+    if done.reached:
+        return []
+    return [
+        BELOW_TARGET.diagnostic(
+            "no assignment of dtypes was found that reaches the target",
+            help="set a target that the model can reach, or allow more compilations with --trials",
+        )
+    ]
+
+
+def _close(
+    done: DtypePlan, files: list[tuple[str, Path]], path: Path | None, findings: list[Diagnostic]
+) -> None:
+    """Print where the files are, and the findings."""
+    from atc_py.diag.language import spoken, spoken_parts
+    from atc_py.report.escape import visible
+    from atc_py.report.planning.tables import verdict_lines
+
+    if path is not None:
+        for line in verdict_lines(done):
+            print_line(spoken_parts(visible(line)))
+        print_line(spoken(visible(f"report: {path}")))
+    if files:
+        given = " ".join(f"{option} {file}" for option, file in files)
+        print_line(spoken(visible(f"written; convert with {given}")))
+    print_diagnostics((*done.warnings, *findings), as_json=False)

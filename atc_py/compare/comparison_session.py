@@ -1,0 +1,305 @@
+"""A compiled model, its original and the samples that both are fed: comparisons and trials of it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING
+
+from atc_py.compare.input_roles import input_roles
+from atc_py.compare.observed import DEVICES
+from atc_py.compare.original import open_original
+from atc_py.compare.output_recording import JudgedSamples
+from atc_py.compare.own_errors import ExactValues, find_suspects, own_errors_of, with_own_errors
+from atc_py.compare.paired_run import Pair
+from atc_py.compare.recording import HELD_BYTES, Recording
+from atc_py.compare.reference import ReferenceRun
+from atc_py.compare.sample_source import DrawnSamples, evenly, given_source
+from atc_py.compare.suggest import search
+from atc_py.compare.targets import reaches
+from atc_py.compare.trials import Compilation, Trial, Trials
+from atc_py.diag import Sink
+from atc_py.diag.codes import BAD_OPTION
+from atc_py.options.compile_options import AUTO
+from atc_py.results.cann_nodes import read_semantics
+from atc_py.results.picture_inputs import AIPP
+from atc_py.running.feeds import odd_feeds, read_feeds
+from atc_py.running.model import ports_of
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from atc_py.compare.own_errors import Suspect
+    from atc_py.compare.paired_run import Feeds, Original
+    from atc_py.compare.reference import ReferenceModel
+    from atc_py.compare.sample_source import SampleSource
+    from atc_py.package.reader import OfflineModel
+    from atc_py.results.layer import OwnError
+    from atc_py.results.layer_comparison import LayerComparison, Suggestion
+
+    Array = npt.NDArray[np.generic]
+    PathText = str | os.PathLike[str]
+    GivenChoice = int | PathText | Sequence[PathText] | Sequence[Mapping[str, Array]]
+
+__all__ = ["ComparisonSession"]
+
+_ROUNDS = 3
+"""Rounds in which errors of the original's own are searched; one may hide another."""
+
+_RECORDED = 8
+"""Samples of which all values are kept for trials, and on which the original's own errors show."""
+
+
+class ComparisonSession:
+    """A compiled model, its original, and what both are fed.
+
+    Attributes:
+        histograms: True if samples of all layers' values are taken.
+        device: name of the device that runs the compiled model.
+        warnings: what is odd about data from files.
+        targets: least values by figure.
+        on_stage: called with the number of layers compared.
+    """
+
+    on_stage: Callable[[str], None] | None = None
+    histograms = False
+    device = DEVICES[0]
+    targets: Mapping[str, float] = {}
+
+    def __init__(
+        self,
+        compilation: Compilation,
+        package: OfflineModel,
+        folder: Path,
+        data: tuple[Mapping[str, Array] | Iterable[str], Path | None],
+        draws: tuple[GivenChoice, int],
+    ) -> None:
+        """Prepare a comparison.
+
+        Args:
+            compilation: how the model is compiled.
+            package: the compiled model.
+            folder: where files go.
+            data: what the user feeds, and a file with settings of dynamic AIPP.
+            draws: the samples, or their number, and the seed of random data.
+        """
+        (inputs, settings), (samples, seed) = data, draws
+        self._compilation = compilation
+        self._package = package
+        self._folder = folder
+        self._reference = open_original(
+            compilation.model,
+            folder,
+            compilation.precision.get("quant_bias", AUTO),
+            compilation.reference,
+        )
+        self._reference.bound = (compilation.precision.get("fix") or {}).get("bind", {})
+        self._ports = ports_of(package.description, package.description.inputs)
+        self._pictures = None
+        if any(node.op == AIPP for node in package.description.nodes):
+            from atc_py.compare.pictures import ComparedPictures
+
+            layout = compilation.precision.get("input_format", "NCHW")
+            self._pictures = ComparedPictures(package.description, layout)
+        sink = Sink()
+        if isinstance(inputs, Mapping):
+            given = dict(inputs)
+        else:
+            given = self._read(tuple(inputs), settings, sink)
+            sink.extend(odd_feeds(given))
+        self.warnings = tuple(sink.diagnostics)
+        self._given, self._seed = given, seed
+        self._source = self._opened(samples)
+        self._names: dict[int, str] = {}
+        self._recorded: list[tuple[Feeds, Original]] | None = None
+
+    def suggested(
+        self,
+        targets: Mapping[str, float] | None,
+        limit: int,
+        judging: int | None,
+        on_stage: Callable[[str], None] | None,
+    ) -> LayerComparison:
+        """Compare, and search for nodes to keep in float32 unless `targets` is None."""
+        if targets is None:
+            return self.compared()
+        done = self.compared_for_trials()
+        trials = self.trials(judging)
+        first = Trial(frozenset(), self._package.description, done, done)
+        found = search(trials, first, targets, limit, on_stage)
+        if found.needed and found.reached and found.samples < self._source.count:
+            found = self._on_all(trials, found, targets)
+        return replace(done, suggestion=found)
+
+    def compared_for_trials(self) -> LayerComparison:
+        """Compare; where samples are few, keep the original's values for trials."""
+        if self._source.count <= _RECORDED:
+            self._record()
+        return self.compared()
+
+    @property
+    def reference(self) -> ReferenceModel:
+        """The original, without its own errors once these were searched."""
+        return self._reference
+
+    @property
+    def count(self) -> int:
+        """Number of samples."""
+        return self._source.count
+
+    def few_feeds(self, most: int) -> Iterator[Feeds]:
+        """Yield what the original is fed in at most so many samples, at even distances."""
+        for feeds in self._feeds(evenly(self.count, most)):
+            yield self._originals(feeds)
+
+    def judged(self, judging: int | None = None) -> JudgedSamples:
+        """Run the original on at most `judging` samples, None for all, and keep its outputs."""
+        folder = Path(mkdtemp(dir=self._folder))
+        positions = evenly(self.count, self.count if judging is None else judging)
+        feeds = partial(self._feeds, positions)
+        return JudgedSamples(self._reference, feeds, self._originals, folder)
+
+    def trials(self, judging: int | None = None) -> Trials:
+        """Return trials that are judged by at most `judging` samples; None for all."""
+        count = self._source.count
+        judged = evenly(count, count if judging is None else judging)
+        outputs = None
+        if count > _RECORDED or len(judged) < count:
+            outputs = self.judged(judging)
+        if self._recorded is None:
+            self._record()
+        recorded = self._recorded or []
+        return Trials(
+            self._compilation, self._reference, recorded, self._folder, self.device, outputs
+        )
+
+    def _on_all(
+        self, trials: Trials, found: Suggestion, targets: Mapping[str, float]
+    ) -> Suggestion:
+        """Return a suggestion that some samples judged with the figures of all."""
+        after = trials.judged_by(self.judged()).run(each.line for each in found.kept).judged
+        return replace(found, after=after, reached=reaches(after, targets))
+
+    def compared(self) -> LayerComparison:
+        """Compare, and take out the original's own errors where they are seen."""
+        done = self._paired_run()
+        if self._compilation.reference is not None:
+            return done  # an error of quantization is none of the original's own
+        plain = self._reference
+        taken_out: dict[str, tuple[Suspect, OwnError]] = {}
+        looked_at: set[str] = set()
+        for _ in range(_ROUNDS):
+            model = self._package.description
+            suspects = find_suspects(done, model, self._reference, looked_at)
+            looked_at |= {suspect.nodes.value for suspect in suspects}
+            few = (run for _, run in self._runs(_RECORDED))
+            found = own_errors_of(suspects, few) if suspects else []
+            if not found:
+                break
+            taken_out |= {suspect.nodes.value: (suspect, error) for suspect, error in found}
+            exact = ExactValues(suspect.nodes for suspect, _ in taken_out.values())
+            self._reference = plain.with_amendment(exact)
+            if self._recorded is not None:
+                self._record()
+            done = self._paired_run()
+        return with_own_errors(done, [error for _, error in taken_out.values()])
+
+    def _paired_run(self) -> LayerComparison:
+        """Run the model beside its original, in step unless that was recorded."""
+        semantics = read_semantics(self._package.report, str(self._package.path))
+        pair = Pair(
+            self._reference,
+            self._package,
+            self.targets,
+            device=self.device,
+            histograms=self.histograms,
+            semantics=semantics,
+        )
+        pair.on_layer = self._counted_layers()
+        if self._source.count > 1:
+            pair.name_of = lambda at: self._names[at]
+        return replace(pair.compared(self._runs()), warnings=self.warnings)
+
+    def _counted_layers(self) -> Callable[[int], None] | None:
+        """Return what announces each layer of all samples as it is done; None for nobody."""
+        on_stage, count, samples = self.on_stage, itertools.count(1), self._source.count
+        if on_stage is None:
+            return None
+        return lambda layers: on_stage(f"compare: {next(count)} of {layers * samples} layers")
+
+    def _runs(self, most: int | None = None) -> Iterable[tuple[Feeds, Original]]:
+        """Pair the data of each sample, or of `most` at even distances, with a run of the original."""
+        count = self._source.count
+        if self._recorded is not None and count == len(self._recorded):
+            return self._recorded
+        return self._fresh_runs(evenly(count, count if most is None else most))
+
+    def _fresh_runs(self, positions: Collection[int]) -> Iterator[tuple[Feeds, Original]]:
+        """Yield the data of samples, each with a run of the original that is yet to begin."""
+        reference = self._reference
+        for feeds in self._feeds(positions):
+            yield feeds, ReferenceRun(reference, self._originals(feeds))
+
+    def _feeds(self, positions: Collection[int]) -> Iterator[Feeds]:
+        """Yield the data of samples, the same each time; take their names."""
+        pictures = self._pictures
+        for at, (name, feeds) in enumerate(self._source):
+            if at not in positions:
+                continue
+            self._names[at] = name
+            drawn = pictures is not None and isinstance(self._source, DrawnSamples)
+            if pictures is None or not drawn:
+                yield feeds
+            else:
+                yield pictures.drawn(feeds, self._given, self._seed + at)
+
+    def _opened(self, samples: GivenChoice) -> SampleSource:
+        """Return the samples.
+
+        Raises:
+            AtcError: BAD_OPTION, NO_SAMPLES or BAD_SAMPLE.
+        """
+        if isinstance(samples, int):
+            roles = input_roles(self._reference)
+            return DrawnSamples(self._ports, roles, self._given, (samples, self._seed))
+        if self._given or self._pictures is not None:
+            raise BAD_OPTION.error(
+                "--samples with files holds all inputs, and no pictures for AIPP",
+                help="leave --input and --aipp out, or give --samples a number",
+            )
+        return given_source(samples, self._ports)
+
+    def _read(self, texts: Sequence[str], settings: Path | None, sink: Sink) -> dict[str, Array]:
+        """Return the data of files; pictures and settings of AIPP as their inputs take them."""
+        if self._pictures is None and settings is None:
+            return read_feeds(texts, self._ports, sink)
+        from atc_py.running.picture_files import picture_feeds
+
+        return picture_feeds(self._package.description, texts, self._ports, settings, sink)
+
+    def _originals(self, feeds: Feeds) -> Feeds:
+        """Return what the original is fed for the feeds of the compiled model."""
+        return feeds if self._pictures is None else self._pictures.original(feeds)
+
+    def _record(self) -> None:
+        """Run the original on every sample, or a few of many, and keep its values."""
+        self._recorded = None
+        folder = Path(mkdtemp(dir=self._folder))
+        positions = evenly(self._source.count, _RECORDED)
+        held = HELD_BYTES // len(positions)
+        self._recorded = [
+            (feeds, self._recording(feeds, folder / f"sample{count}", held))
+            for count, feeds in enumerate(self._feeds(positions))
+        ]
+
+    def _recording(self, feeds: Feeds, folder: Path, held: int) -> Recording:
+        """Run the original once and keep its values."""
+        return Recording(self._reference, self._originals(feeds), folder, held)

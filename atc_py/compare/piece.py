@@ -1,0 +1,42 @@
+"""Pieces of the original: nodes that run together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from atc_py.compare.node_order import read_by
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import onnx
+
+__all__ = ["Piece", "piece_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some nodes of the graph that run together.
+
+    Attributes:
+        nodes: the nodes.
+        reads: values from earlier nodes; initializers are not among them.
+        writes: their results.
+    """
+
+    nodes: tuple[onnx.NodeProto, ...]
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+
+
+def piece_of(nodes: Sequence[onnx.NodeProto], constants: Mapping[str, object]) -> Piece:
+    """Return `nodes` with the names they read and write."""
+    writes = dict.fromkeys(name for node in nodes for name in node.output if name)
+    reads = dict.fromkeys(
+        name
+        for node in nodes
+        for name in read_by(node)
+        if name and name not in writes and name not in constants
+    )
+    return Piece(tuple(nodes), tuple(reads), tuple(writes))

@@ -1,0 +1,1 @@
+"""The cheapest assignment of dtypes to nodes that is accurate enough."""

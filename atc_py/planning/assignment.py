@@ -1,0 +1,94 @@
+"""An assignment of dtypes to nodes, and the option files that ask for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from atc_py.compare.candidates import TYPE_LINE, line_of
+from atc_py.tensor.dtypes import DType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from atc_py.package.schema import OmModel, OmNode
+
+__all__ = ["ALL_NARROW", "BRAIN", "BROAD", "NARROW", "PORTS", "Assignment", "custom_lines"]
+
+NARROW, BROAD, BRAIN = DType.FLOAT16.value, DType.FLOAT32.value, DType.BFLOAT16.value
+"""The dtypes that a node may compute in."""
+
+PORTS = ""
+"""Stands among lines for the inputs and outputs of the model, which are in float32."""
+
+_FLOATS = frozenset({NARROW, BROAD, BRAIN})
+
+
+class Assignment(msgspec.Struct, frozen=True):
+    """The lines that are not in float16.
+
+    Attributes:
+        broad: lines in float32.
+        brain: lines in bfloat16.
+        int8: layers on int8.
+    """
+
+    broad: frozenset[str] = frozenset()
+    brain: frozenset[str] = frozenset()
+    int8: frozenset[str] = frozenset()
+
+    @property
+    def dtypes(self) -> dict[str, str]:
+        """The dtype of each line that is not in float16, in order of names."""
+        found = dict.fromkeys(self.broad, BROAD) | dict.fromkeys(self.brain, BRAIN)
+        return dict(sorted(found.items()))
+
+    def dtype(self, line: str) -> str:
+        """Return what a line computes in."""
+        return (
+            BROAD
+            if line in self.broad or line == PORTS
+            else BRAIN
+            if line in self.brain
+            else NARROW
+        )
+
+    def with_dtype(self, lines: Iterable[str], dtype: str) -> Assignment:
+        """Return the assignment with some lines in another dtype."""
+        moved = frozenset(lines)
+        return Assignment(
+            self.broad | moved if dtype == BROAD else self.broad - moved,
+            self.brain | moved if dtype == BRAIN else self.brain - moved,
+            self.int8,
+        )
+
+
+ALL_NARROW = Assignment()
+
+
+def custom_lines(model: OmModel, brain: Iterable[str]) -> dict[str, str]:
+    """Return lines of a --customize-dtypes file that put nodes of `model` into bfloat16.
+
+    A line that stands for an operator, or for nodes with different operands, has none.
+    """
+    wanted = frozenset(brain)
+    found: dict[str, set[str]] = {}
+    for node in model.nodes:
+        line = line_of(node)
+        if line is not None and line in wanted and not line.startswith(TYPE_LINE):
+            found.setdefault(line, set()).add(_dtypes(model, node))
+    return {line: f"{line}::{texts.pop()}" for line, texts in found.items() if len(texts) == 1}
+
+
+def _dtypes(model: OmModel, node: OmNode) -> str:
+    """Return the dtypes of a node's operands, with bfloat16 for floats."""
+    sides: Mapping[str, list[str]] = {
+        "InputDtype": [model.tensors[at].dtype for at in node.inputs if at >= 0],
+        "OutputDtype": [model.tensors[at].dtype for at in node.outputs],
+    }
+    return ",".join(
+        f"{name}:{','.join(BRAIN if each in _FLOATS else each for each in dtypes)}"
+        for name, dtypes in sides.items()
+        if dtypes
+    )

@@ -1,0 +1,217 @@
+"""Search for the cheapest assignment that reaches the target.
+
+Where every assignment can be tried within the limit, all are. Else single-node trials and the cost
+model give a price for each node and dtype, and for each pair of nodes in different dtypes; for
+growing prices of error the cheapest labels are a curve from quick to exact, and the quickest of its
+points that reaches the target in a real run is the start. The search of `compare --suggest` starts
+from the fewest nodes. What is best so far is then improved by moves that are expected to save
+time, each verified. Every assignment is judged by its compiled model: by the estimate of its
+time, and by a run over the samples.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+from typing import TYPE_CHECKING
+
+from atc_py.compare.suggest import LEAST_TRIALS, search
+from atc_py.planning.assignment import ALL_NARROW, BROAD, NARROW, PORTS, Assignment
+from atc_py.planning.kept_trials import KeptTrials
+from atc_py.planning.labeling import cheapest_labels
+from atc_py.planning.moves import moves_of
+from atc_py.planning.time_model import TimeModel
+from atc_py.planning.trial_runs import rank
+from atc_py.tensor.dtypes import DType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from atc_py.compare.trials import Trial, Trials
+    from atc_py.planning.choices import Choices
+    from atc_py.planning.error_model import ErrorModel
+    from atc_py.planning.trial_runs import TrialRuns, TriedAssignment
+
+__all__ = ["PlanSearch"]
+
+_PRICES = 48
+"""Prices of error for which the cheapest labels are computed."""
+
+_SPAN = (1e-6, 1e6)
+"""Bounds of these prices, in times of the quickest model for all of the allowed error."""
+
+_MOST_SHARE = 1e6
+"""Share of the allowed error that stands for an infinite one."""
+
+
+class PlanSearch:
+    """One search.
+
+    Attributes:
+        exhaustive: True if every assignment was tried.
+        suggested: the result of the search for the fewest nodes in float32; None of none.
+        shares: error of each line alone in float16, as a share of the allowed one.
+        times: the time model; None where nothing had to be modeled.
+    """
+
+    def __init__(  # noqa: PLR0913  (the parts of a search)
+        self,
+        runs: TrialRuns,
+        layers: Trials,
+        first: Trial,
+        choices: Choices,
+        targets: Mapping[str, float],
+        limit: int,
+        on_stage: Callable[[str], None] | None,
+    ) -> None:
+        self._runs, self._layers, self._first = runs, layers, first
+        self._choices, self._targets, self._limit = choices, targets, limit
+        self._on_stage = on_stage
+        self.exhaustive = False
+        self.suggested: Assignment | None = None
+        self.shares: dict[str, dict[str, float]] = {}
+        self.times: TimeModel | None = None
+
+    def run(self, errors: Callable[[], ErrorModel]) -> None:
+        """Search; what was tried is in the runs.
+
+        Args:
+            errors: makes the error model, which small searches do without.
+
+        Raises:
+            AtcError: what compiling and running raise.
+        """
+        labels = self._choices.labels
+        if not labels:
+            return
+        if math.prod(map(len, labels.values())) <= self._left:
+            self._try_all()
+            return
+        self._make_models(errors())
+        self._try_curve()
+        self._suggest()
+        self._improve()
+
+    @property
+    def best(self) -> TriedAssignment | None:
+        """The quickest assignment so far that reaches the target."""
+        reached = [each for each in self._runs.found.values() if each.reached]
+        return min(reached, key=rank, default=None)
+
+    @property
+    def _left(self) -> int:
+        """Compilations that may still be made."""
+        return self._limit - self._runs.count
+
+    def _try(
+        self, assignment: Assignment, faster_than: float | None = None
+    ) -> TriedAssignment | None:
+        """Compile and run an assignment; say so."""
+        if self._on_stage is not None and assignment not in self._runs.found:
+            best = self.best
+            found = "none reaches the target yet"
+            if best is not None:
+                found = f"best so far {best.seconds * 1e6:.1f} us"
+            self._on_stage(
+                f"plan: trial {self._runs.count + 1} of at most {self._limit}, "
+                f"{len(assignment.dtypes)} of {len(self._choices.labels)} changed; {found}"
+            )
+        return self._runs.run(assignment, faster_than)
+
+    def _try_all(self) -> None:
+        """Try every assignment; those that are slower than the best do not run."""
+        lines = [*self._choices.labels]
+        for chosen in product(*self._choices.labels.values()):
+            best = self.best
+            labels = dict(zip(lines, chosen, strict=True))
+            self._try(_assigned(labels), None if best is None else best.seconds)
+        self.exhaustive = True
+
+    def _make_models(self, errors: ErrorModel) -> None:
+        """Take the times of lines from compiled models, and their errors from single trials."""
+        self.times = TimeModel(self._choices.models, NARROW)
+        values = self._choices.values
+        for count, (line, labels) in enumerate(self._choices.labels.items(), 1):
+            if self._on_stage is not None:
+                self._on_stage(f"plan: single trial {count} of {len(self._choices.labels)}")
+            self.shares[line] = {
+                label: min(errors.share(values.get(line, ()), DType(label)), _MOST_SHARE)
+                if errors.tells_nodes_apart
+                else 1 / len(self._choices.labels)
+                for label in labels
+            }
+
+    def _try_curve(self) -> None:
+        """Try the points of the modeled curve by halves: the quickest that reaches the target."""
+        points = self._curve()
+        low, high = 0, len(points) - 1
+        while low <= high and self._left:
+            middle = (low + high) // 2
+            tried = self._try(points[middle])
+            if tried is not None and tried.reached:
+                high = middle - 1
+            else:
+                low = middle + 1
+
+    def _curve(self) -> list[Assignment]:
+        """Return the cheapest assignments for growing prices of error, the quickest first."""
+        assert self.times is not None  # noqa: S101  (made before)
+        times, whole = self.times, self._first_seconds()
+        pairs = {
+            pair: price
+            for pair, price in times.casts.items()
+            if all(line in self._choices.labels or line == PORTS for line in pair)
+        }
+        found: dict[Assignment, float] = {}
+        for step in range(_PRICES):
+            price = whole * _SPAN[0] * (_SPAN[1] / _SPAN[0]) ** (step / (_PRICES - 1))
+            prices = {
+                line: {
+                    label: times.seconds[label].get(line, 0.0) + price * self.shares[line][label]
+                    for label in labels
+                }
+                for line, labels in self._choices.labels.items()
+            }
+            labels = cheapest_labels(prices | {PORTS: {BROAD: 0.0}}, pairs, self._choices.dtypes)
+            del labels[PORTS]
+            found.setdefault(_assigned(labels), price)
+        return sorted(found, key=found.__getitem__)
+
+    def _first_seconds(self) -> float:
+        """Return the time of the model as the mode chooses its dtypes."""
+        return self._runs.found[ALL_NARROW].seconds
+
+    def _suggest(self) -> None:
+        """Search for the fewest nodes in float32."""
+        if self._left < LEAST_TRIALS or self._runs.found[ALL_NARROW].reached:
+            return
+        trials = KeptTrials(self._runs, self._layers)
+        limit = min(self._left, max(self._limit // 2, LEAST_TRIALS))
+        found = search(trials, self._first, self._targets, limit, self._on_stage)
+        if found.reached and found.kept:
+            self.suggested = Assignment(broad=frozenset(each.line for each in found.kept))
+
+    def _improve(self) -> None:
+        """Try moves from the best assignment that are expected to save time, the largest first."""
+        gained = True
+        while gained and self._left:
+            best, gained = self.best, False
+            if best is None or self.times is None:
+                return
+            for assignment in moves_of(
+                best.assignment, self._choices.labels, self.shares, self.times, 1 - best.share
+            ):
+                if not self._left:
+                    return
+                tried = self._try(assignment, best.seconds)
+                if tried is not None and tried.reached:
+                    gained = True
+                    break
+
+
+def _assigned(labels: Mapping[str, str]) -> Assignment:
+    """Return the assignment of labels to lines."""
+    found = ALL_NARROW
+    for dtype in {*labels.values()} - {NARROW}:
+        found = found.with_dtype((line for line in labels if labels[line] == dtype), dtype)
+    return found

@@ -1,0 +1,88 @@
+"""The figures of outputs and layers sample by sample, as a table and as JSON values."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from atc_py.diag.language import spoken
+from atc_py.report.tables import Table
+from atc_py.results.layer import number_json
+from atc_py.results.sample_spread import QUANTILES
+
+if TYPE_CHECKING:
+    from atc_py.results.layer_comparison import LayerComparison
+    from atc_py.results.sample_spread import FigureSpread, SampleSpread
+
+__all__ = ["spread_json", "spreads_table"]
+
+_WORST = 10
+_DIGITS = {"cosine": 7, "SNR dB": 4}
+
+
+def spreads_table(done: LayerComparison) -> Table:
+    """Tabulate the figures of outputs, and of the layers with the worst sample, over samples."""
+    quantiles = tuple(f"{share:.0%}>" for share in QUANTILES)
+    columns = ("layer", "figure", "mean>", "worst>", *quantiles, "worst sample")
+    rows = [
+        row
+        for name, at in done.outputs.items()
+        if at in done.spreads
+        for row in _rows(spoken(f"output {name}"), done.spreads[at])
+    ]
+    outputs = {*done.outputs.values()}
+    others = [(at, each) for at, each in done.spreads.items() if at not in outputs]
+    others = [(at, each) for at, each in others if each.distance.worst > 0]
+    others.sort(key=lambda each: (-each[1].distance.worst, each[0]))
+    for at, spread in others[:_WORST]:
+        rows += _rows(done.layers[at].source, spread)[1:]
+    exact = all(each.exact for each in done.spreads.values())
+    about = "" if exact else "; quantiles within 1 % of the error"
+    title = (
+        f"Over {done.samples} samples: as bad as this or worse in 1, 5, 25 and 50 % of them{about}"
+    )
+    return Table(title, columns, tuple(rows), said=(len(columns) - 1,))
+
+
+def spread_json(spread: SampleSpread | None) -> dict[str, object] | None:
+    """Convert the figures over samples; None where there was one sample."""
+    if spread is None:
+        return None
+    figures = {"cosine": spread.cosine, "distance": spread.distance, "snr": spread.snr}
+    return {
+        "count": spread.samples,
+        "exact": spread.exact,
+        **{name: _figure_json(each) for name, each in figures.items()},
+    }
+
+
+def _figure_json(figure: FigureSpread) -> dict[str, object]:
+    """Convert one figure."""
+    quantiles = zip(QUANTILES, figure.quantiles, strict=True)
+    return {
+        "mean": number_json(figure.mean),
+        "worst": number_json(figure.worst),
+        "worst_sample": figure.sample,
+        "quantiles": {f"{share:g}": number_json(value) for share, value in quantiles},
+    }
+
+
+def _rows(name: str, spread: SampleSpread) -> list[tuple[str, ...]]:
+    """Return the rows of a layer: cosine and signal to noise ratio."""
+    figures = {"cosine": spread.cosine, "SNR dB": spread.snr}
+    return [
+        (
+            name,
+            spoken(figure),
+            *(_text(figure, each) for each in (found.mean, found.worst, *found.quantiles)),
+            found.sample,
+        )
+        for figure, found in figures.items()
+    ]
+
+
+def _text(figure: str, value: float) -> str:
+    """Return a figure as it is shown."""
+    if math.isfinite(value):
+        return f"{value:.{_DIGITS[figure]}g}"
+    return "NaN" if math.isnan(value) else ("inf" if value > 0 else "-inf")

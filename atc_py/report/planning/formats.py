@@ -1,0 +1,32 @@
+"""The formats in which a plan can be had."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from atc_py.report.planning.json_document import plan_json
+from atc_py.report.planning.tables import plan_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from atc_py.diag import Diagnostic
+    from atc_py.results.plan import DtypePlan
+
+__all__ = ["FORMATS", "render_plan"]
+
+FORMATS = ("text", "json", "html")
+"""Names of the formats."""
+
+
+def render_plan(name: str, plan: DtypePlan, findings: Iterable[Diagnostic] = ()) -> str:
+    """Return the plan in one of FORMATS; JSON also has why the command fails."""
+    if name == "json":
+        document = {**plan_json(plan), "diagnostics": [each.as_json() for each in findings]}
+        return json.dumps(document, indent=2, allow_nan=False) + "\n"
+    if name == "html":
+        from atc_py.report.planning.html_page import plan_html  # jinja2 takes long to import
+
+        return plan_html(plan)
+    return "\n".join(plan_lines(plan)) + "\n"

@@ -1,0 +1,41 @@
+"""A small zoo of models, and the command line to sweep it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+from tests.cli.conftest import atc, small_model
+from tests.jobs.conftest import cluster
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["atc", "cluster", "zoo"]
+
+
+def refused_model() -> onnx.ModelProto:
+    """Return a model with an operator that the list does not have."""
+    info = helper.make_tensor_value_info
+    node = helper.make_node("LayerNormalization", ["x", "s"], ["y"], name="norm")
+    scale = numpy_helper.from_array(np.ones(8, np.float32), "s")
+    graph = helper.make_graph(
+        [node], "refused", [info("x", 1, [2, 8])], [info("y", 1, [2, 8])], [scale]
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+@pytest.fixture
+def zoo(tmp_path: Path) -> Path:
+    """Return a folder with a sound model, one in a folder below, a refused and an unreadable one."""
+    folder = tmp_path / "zoo"
+    (folder / "inner").mkdir(parents=True)
+    onnx.save(small_model(), folder / "conv.onnx")
+    onnx.save(small_model(operator="Sigmoid"), folder / "inner" / "conv.onnx")
+    onnx.save(refused_model(), folder / "norm.onnx")
+    (folder / "junk.onnx").write_bytes(b"junk")
+    return folder
