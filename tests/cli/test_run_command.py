@@ -217,7 +217,7 @@ def test_run_tells_how_far_it_is(om: Path) -> None:
 
     seen: list[tuple[int, int] | None] = []
     with load(om) as model:
-        feeds = {each.name: np.ones(each.shape, each.dtype.numpy) for each in model.inputs}
+        feeds = {each.name: np.ones(SHAPE, each.dtype.numpy) for each in model.inputs}
         seen.append(model.progress())
         model.run(feeds)
         seen.append(model.progress())
@@ -226,7 +226,7 @@ def test_run_tells_how_far_it_is(om: Path) -> None:
     assert seen == [(0, total), (total, total)]
 
 
-def test_terminal_shows_the_launches_of_a_run(om: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_terminal_shows_the_launches_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
     class Slow:
         def progress(self) -> tuple[int, int]:
             return 3, 12
