@@ -11,7 +11,7 @@ compilations allows that. Every set is judged by a run on the simulator.
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, islice
 from math import comb
 from typing import TYPE_CHECKING, Protocol
 
@@ -55,6 +55,10 @@ class TrialRunner(Protocol):
 
     def run(self, kept: Iterable[str], *, outputs_only: bool = True) -> Trial:
         """Compile with the lines `kept` beside the user's own, and compare."""
+        ...
+
+    def make_ahead(self, sets: Iterable[Collection[str]]) -> None:
+        """Make the first of some trials at the same time, for `run`, if there are processes for it."""
         ...
 
 
@@ -172,6 +176,9 @@ class _Search:
         start = 0
         while start < len(lines) and self._compilations_left:
             rest = [*lines[:start], *lines[start + size :]]
+            self._make_ahead(
+                [*lines[:at], *lines[at + size :]] for at in range(start, len(lines), size)
+            )
             trial = self._try(rest) if rest else None
             if trial is not None and self._reaches_target(trial):
                 best, lines = trial, rest
@@ -186,7 +193,8 @@ class _Search:
             sets = [frozenset(each) for each in self._sets_of_size(size)]
             if len(sets) > self._compilations_left:
                 return best
-            for kept in sets:
+            for at, kept in enumerate(sets):
+                self._make_ahead(sets[at:])
                 trial = self._try(kept)
                 if trial is not None and self._reaches_target(trial):
                     self._smallest = True
@@ -224,6 +232,11 @@ class _Search:
         if self._reaches_target(trial):
             self._fewest = min(len(kept), self._fewest or len(kept))
         return trial
+
+    def _make_ahead(self, sets: Iterable[Collection[str]]) -> None:
+        """Make trials of sets that were not tried ahead, as far as the limit allows."""
+        fresh = (each for each in sets if each and frozenset(each) not in self._known)
+        self._trials.make_ahead(islice(fresh, max(self._compilations_left, 0)))
 
     def _progress(self, kept: int) -> str:
         """Describe the next trial, with the number of lines that it keeps."""
