@@ -7,7 +7,7 @@ OUT ?= out
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo site test test-all test-browser vendor mutations check bench bench-large kernels fmt docs conformance networks trained deviations exports netron twin \
+.PHONY: help demo site test test-all test-browser pictures vendor mutations check bench bench-large kernels fmt docs conformance networks trained deviations exports netron twin \
         fuzz agree clean exec-programs \
         kill-sweep text-lines
 
@@ -59,6 +59,9 @@ $(VENV)/.browser: pyproject.toml | $(VENV)/bin/python
 test-browser: $(VENV)/.browser $(OUT)/axe.min.js ## Open pages of reports in Chromium, which must be installed
 	OPENBLAS_NUM_THREADS=1 ATC_PY_AXE=$(OUT)/axe.min.js $(BIN)/python -m pytest tests/browser
 
+pictures: $(VENV)/.browser $(VENV)/.dev ## Take the pictures of reports in docs again, in Chromium
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.browser.pictures
+
 DAGRE_VERSION := 3.1.3
 VENDOR := templates/report/overview/vendor
 vendor: ## Get the library that lays out the graphs of reports again; npm is needed
@@ -106,7 +109,7 @@ docs: $(VENV)/.dev ## Write the pages that are derived from the code again
 
 site: $(VENV)/.docs ## Build docs/ as a site with a search, in out/site; a broken link fails
 	$(BIN)/python docs/site.py out/site-pages
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file docs/mkdocs.yml
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file out/mkdocs.yml
 
 conformance: $(VENV)/.dev ## Run ONNX's conformance cases and write the two pages about them again
 	$(BIN)/python -m tests.conformance.page --write

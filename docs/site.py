@@ -1,11 +1,14 @@
 """`make site`: the pages of this folder as MkDocs takes them, in the folder that is named.
 
+Beside that folder it writes mkdocs.yml, which takes the one here and lists the pages by task.
+
 Each page begins with what one can do with it, as index.md says. MkDocs refuses links that lead out
 of its folder, as those to sources and tests do: of these the text alone stays.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import sys
@@ -13,6 +16,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 _TASK = re.compile(r"^\| (?P<task>.+?) \| (?P<links>\[.+\]\(.+\).*) \|$", re.MULTILINE)
+_SECTION = re.compile(r"^## ", re.MULTILINE)
 _LINK = re.compile(r"\]\(([\w-]+\.md)\)")
 _TITLE = re.compile(r"^# .*\n", re.MULTILINE)
 _OUTSIDE = re.compile(r"(?<!!)\[((?:`[^`]*`|[^\]`])*)\]\(\.\./[^)]*\)")
@@ -31,6 +35,36 @@ def tasks() -> dict[str, str]:
         for found in _TASK.finditer(index)
         for page in _LINK.findall(found["links"])
     }
+
+
+def sections() -> dict[str, list[str]]:
+    """Return the pages under each heading of index.md, each page where it is named first."""
+    index = (HERE / "index.md").read_text(encoding="utf-8")
+    found: dict[str, list[str]] = {}
+    named: set[str] = set()
+    for part in _SECTION.split(index)[1:]:
+        heading, _, body = part.partition("\n")
+        pages = [page for page in dict.fromkeys(_LINK.findall(body)) if page not in named]
+        named.update(pages)
+        found[heading] = pages
+    return found
+
+
+def title_of(page: str) -> str:
+    """Return the title of a page without marks."""
+    text = (HERE / page).read_text(encoding="utf-8")
+    found = _TITLE.search(text)
+    return found[0].lstrip("# ").rstrip().replace("`", "") if found else page.removesuffix(".md")
+
+
+def config() -> dict[str, object]:
+    """Return what MkDocs is told beside mkdocs.yml: the folders, and the pages by task."""
+    nav: list[object] = [{title_of("index.md"): "index.md"}]
+    for heading, pages in sections().items():
+        nav.append({heading: [{title_of(page): page} for page in pages]})
+    nav.append({title_of("limits.md"): "limits.md"})
+    base = str(HERE / "mkdocs.yml")
+    return {"INHERIT": base, "docs_dir": "site-pages", "site_dir": "site", "nav": nav}
 
 
 def page_text(page: Path, task: str | None) -> str:
@@ -53,6 +87,7 @@ def main() -> None:
     for pattern in ("*.json", "*.png", "pictures/*.svg"):
         for file in HERE.glob(pattern):
             shutil.copy(file, out / file.relative_to(HERE))
+    (out.parent / "mkdocs.yml").write_text(json.dumps(config(), indent=2), encoding="utf-8")
 
 
 if __name__ == "__main__":

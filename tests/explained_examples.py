@@ -26,7 +26,7 @@ __all__ = ["ROOT", "run_example", "stored_text", "write_files"]
 
 _PRINTS = "prints:"
 _OWN_TIME = re.compile(
-    r"after \d+(\.\d+)? (µs|ms|s)\b|, \d+(\.\d+)? (µs|ms|s) 后|^  seconds +\d+\.\d$", re.MULTILINE
+    r"after \d+(\.\d+)? (µs|ms|s)\b|耗时 \d+(\.\d+)? (µs|ms|s)\b|^  seconds +\d+\.\d$", re.MULTILINE
 )
 """What a run prints of its own time."""
 

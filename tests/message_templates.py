@@ -2,7 +2,8 @@
 
 A template is the text of a string, or of an f-string with {0}, {1} for what is put in. Those count
 that flow into the message or the hint of a diagnostic: written there, named there, returned by a
-function called there, or given to a function whose parameter ends there.
+function called there, or given to a function whose parameter ends there. What is put into a text
+may be a text itself, such as a reason: those are the parts of messages.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["message_templates", "template"]
+__all__ = ["message_parts", "message_templates", "template"]
 
 SOURCES = Path(__file__).resolve().parent.parent / "atc_py"
 
-_CARRIERS = {"error", "diagnostic"}
+_CARRIERS = {"error", "diagnostic", "UsageError", "BadParameter"}
 _KEYWORDS = {"message", "help"}
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -106,8 +107,9 @@ def _called(module: _Module, call: ast.Call) -> Iterator[_Function]:
 class _Search:
     """The search for the texts that flow into diagnostics, module by module."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, with_parts: bool = False) -> None:
         self.found: dict[str, str] = {}
+        self._with_parts = with_parts
         self._sinks: dict[int, set[str]] = {}
         self._seen: set[int] = set()
         self._names: set[tuple[int, str]] = set()
@@ -152,6 +154,7 @@ class _Search:
             text = template(node)
             if any(each.isalpha() for each in text):
                 self.found.setdefault(text, module.path.relative_to(SOURCES).as_posix())
+            self._follow_parts(module, node)
         elif isinstance(node, ast.IfExp):
             self._follow(module, node.body)
             self._follow(module, node.orelse)
@@ -165,6 +168,12 @@ class _Search:
                 self._follow(module, each)
         elif isinstance(node, ast.Call):
             self._follow_call(module, node)
+
+    def _follow_parts(self, module: _Module, node: ast.Constant | ast.JoinedStr) -> None:
+        """Collect what is put into a text, if parts are wanted."""
+        for value in node.values if self._with_parts and isinstance(node, ast.JoinedStr) else ():
+            if isinstance(value, ast.FormattedValue):
+                self._follow(module, value.value)
 
     def _follow_call(self, module: _Module, node: ast.Call) -> None:
         """Collect what a function returns, or the values of a table that is looked up."""
@@ -216,3 +225,10 @@ class _Search:
 def message_templates() -> dict[str, str]:
     """Return each template with the module, relative to the package, where it was first found."""
     return _Search().run()
+
+
+@functools.cache
+def message_parts() -> dict[str, str]:
+    """Return the texts that are put into others, with the modules where they were first found."""
+    found = _Search(with_parts=True).run()
+    return {text: path for text, path in found.items() if text not in message_templates()}

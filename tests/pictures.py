@@ -7,20 +7,23 @@ draws it differs between its versions.
 from __future__ import annotations
 
 import hashlib
+import html
 import io
 import os
+import re
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
 from atc_py.report.explained.examples import examples
 from tests.explained_examples import ROOT, write_files
 
-__all__ = ["PICTURES", "digest", "is_current", "printed"]
+__all__ = ["FOLDER", "PICTURES", "digest", "is_current", "printed"]
 
 PICTURES = {
     "terminal.svg": (
@@ -38,6 +41,13 @@ _MODELS_OF = ("ATC3001", "ATC3004", "ATC7004")
 
 FOLDER = ROOT / "docs" / "pictures"
 _WIDTH = 120
+
+_LETTER = 12.2
+"""Width of a letter as rich draws it."""
+
+_TEXT = re.compile(
+    r'(?P<start><text [^>]*)textLength="[\d.]+"(?P<rest>[^>]*)>(?P<text>[^<]*)</text>'
+)
 
 
 def printed(lines: tuple[str, ...]) -> list[tuple[str, str]]:
@@ -72,6 +82,17 @@ def is_current(name: str) -> bool:
     return f"<!-- printed: {digest(printed(PICTURES[name]))} -->" in text
 
 
+def widened(svg: str) -> str:
+    """Return a picture whose texts are as wide as their columns: rich counts letters alone."""
+
+    def with_length(found: re.Match[str]) -> str:
+        text = html.unescape(found["text"])
+        length = f"{_LETTER * cell_len(text):g}"
+        return f'{found["start"]}textLength="{length}"{found["rest"]}>{found["text"]}</text>'
+
+    return _TEXT.sub(with_length, svg)
+
+
 def drawn(name: str) -> str:
     """Return a picture as SVG."""
     found = printed(PICTURES[name])
@@ -81,7 +102,7 @@ def drawn(name: str) -> str:
         for row in output.splitlines():
             style = "red" if row.startswith(("error", "错误")) else ""
             console.print(Text(row, style=style), soft_wrap=False)
-    svg = console.export_svg(title="atc-py", unique_id=name.partition(".")[0])
+    svg = widened(console.export_svg(title="atc-py", unique_id=name.partition(".")[0]))
     return f"{svg.rstrip()}\n<!-- printed: {digest(found)} -->\n"
 
 

@@ -73,6 +73,14 @@ def test_page_begins_with_what_one_can_do_with_it(tmp_path: Path) -> None:
     assert text == "<!-- derived -->\n# Title\n\nUse this page to find an option.\n\nText.\n"
 
 
+def test_site_lists_every_page_by_task() -> None:
+    listed = [page for pages in site().sections().values() for page in pages]
+    assert len(listed) == len(set(listed))
+    assert {*listed, "index.md", "limits.md"} == {page.name for page in DOCS.glob("*.md")}
+    assert site().title_of("cli.md") == "Command line"
+    assert [*site().config()["nav"][1]] == ["Check a model, and make it fit"]
+
+
 def test_make_site_counts_warnings() -> None:
     """Quiet builds count no warnings, so that strict ones pass with broken links."""
     (line,) = (
@@ -88,11 +96,9 @@ def test_site_builds_strictly(tmp_path: Path) -> None:
     program = shutil.which("mkdocs", path=str(Path(sys.executable).parent))
     if program is None:
         pytest.skip("mkdocs is not installed; `make site` installs it")
-    (tmp_path / "docs").mkdir()
-    shutil.copy(DOCS / "mkdocs.yml", tmp_path / "docs")
     pages = tmp_path / "out" / "site-pages"
     subprocess.run([sys.executable, str(DOCS / "site.py"), str(pages)], check=True)
-    command = [program, "build", "--strict", "--config-file", str(tmp_path / "docs" / "mkdocs.yml")]
+    command = [program, "build", "--strict", "--config-file", str(tmp_path / "out" / "mkdocs.yml")]
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr

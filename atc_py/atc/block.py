@@ -34,6 +34,7 @@ from atc_py.diag.codes import (
     UNKNOWN_SOC,
     UNSUPPORTED_OPSET,
 )
+from atc_py.diag.language import spoken
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,7 +101,7 @@ def error_block(error: AtcError) -> Iterator[str]:
     others = [each for each in error.diagnostics if each is not first]
     yield f"{code_of(first)}: {_text(first)}"
     if first.help or first.code.remedy:
-        yield f"{_INDENT}Solution: {first.help or first.code.remedy}"
+        yield f"{_INDENT}Solution: {spoken(first.help or first.code.remedy)}"
     if not others:
         return
     yield f"{_INDENT}TraceBack (most recent call last):"

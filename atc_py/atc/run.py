@@ -10,6 +10,7 @@ from atc_py.atc.tokens import UnreadableLineError, parse_line
 from atc_py.atc.usage import usage_lines
 from atc_py.diag import AtcError
 from atc_py.diag.codes import OPTION_WITHOUT_EFFECT
+from atc_py.diag.language import spoken
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,7 +82,7 @@ def _warn(flags: Flags, console: Console) -> None:
     idle = _idle_options(flags)
     found = [*console.warnings, *([idle] if idle is not None else [])]
     for each in found:
-        console.say(f"{each.code.severity.value.upper()}: [{each.code.id}] {each.message}")
+        console.say(f"{each.code.severity.value.upper()}: [{each.code.id}] {spoken(each.message)}")
 
 
 def _idle_options(flags: Flags) -> Diagnostic | None:
@@ -93,5 +94,9 @@ def _idle_options(flags: Flags) -> Diagnostic | None:
     ]
     if not names:
         return None
-    has = "has" if len(names) == 1 else "have"
-    return OPTION_WITHOUT_EFFECT.diagnostic(f"{', '.join(names)} {has} no effect in atc-py")
+    listed = ", ".join(names)
+    return OPTION_WITHOUT_EFFECT.diagnostic(
+        f"{listed} has no effect in atc-py"
+        if len(names) == 1
+        else f"{listed} have no effect in atc-py"
+    )

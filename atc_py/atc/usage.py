@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from atc_py.atc.options import GROUPS, Treatment
+from atc_py.diag import SEMICOLON
+from atc_py.diag.language import language, spoken
+from atc_py.report.wrapping import wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,17 +17,18 @@ if TYPE_CHECKING:
 __all__ = ["usage_lines"]
 
 _WIDTH = 100
+_INDENT = " " * 6
 _MARKS = {Treatment.DOES: "", Treatment.NO_MEANING: "(no effect) ", Treatment.REFUSED: "(refused) "}
 
 
 def usage_lines() -> Iterator[str]:
     """Yield the usage: every option of atc, and what it does here."""
-    yield "usage: atc-py atc <args>"
-    yield "generate offline model example:"
+    yield spoken("usage: atc-py atc <args>")
+    yield spoken("generate offline model example:")
     yield "atc-py atc --model=./m.onnx --framework=5 --output=./m --soc_version=Ascend310P3"
     for title, rows in GROUPS.items():
         yield ""
-        yield f"===== {title} ====="
+        yield f"===== {spoken(title)} ====="
         for option in rows:
             if option.shown:
                 yield from _option_lines(option)
@@ -34,9 +37,10 @@ def usage_lines() -> Iterator[str]:
 def _option_lines(option: AtcOption) -> Iterator[str]:
     """Yield the lines on one option."""
     yield f"  --{option.name}"
-    text = f"{_MARKS[option.effect]}{option.words}"
+    text = f"{spoken(_MARKS[option.effect])}{spoken(option.words)}"
+    semicolon = SEMICOLON.in_language(language())
     if option.values:
-        text += f"; {', '.join(option.values)}"
+        text += f"{semicolon}{', '.join(option.values)}"
     if option.default not in {"", "-1"}:
-        text += f"; default {option.default}"
-    yield from wrap(text, _WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6)
+        text += f"{semicolon}{spoken(f'default {option.default}')}"
+    yield from wrap(text, _INDENT, _INDENT, _WIDTH)

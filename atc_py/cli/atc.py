@@ -11,6 +11,7 @@ import click
 
 from atc_py.cli.console import print_diagnostics, print_error, print_line, progress
 from atc_py.cli.streams import StdoutError
+from atc_py.diag.language import without_language
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,8 +25,8 @@ class _RawCommand(click.Command):
     """A command that gets its words as they are; atc reads them otherwise than click does."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Take all words."""
-        ctx.params["words"] = tuple(args)
+        """Take all words but --lang."""
+        ctx.params["words"] = without_language(args)
         return []
 
 
@@ -36,7 +37,8 @@ def atc(context: click.Context, words: tuple[str, ...]) -> None:
     """Take atc's own command line, as atc reads it, with atc's console lines.
 
     `alias atc='atc-py atc'` lets scripts for atc run unchanged. `atc-py atc --help` lists the
-    options; docs/from-atc.md says what becomes of each.
+    options; docs/from-atc.md says what becomes of each. --lang en or zh is not passed on to atc: it
+    chooses the language of hints, warnings and --help; lines that scripts read stay as atc has them.
 
     Exit status: 0 done, 255 failed, as with atc; 130 interrupted (Ctrl-C), 143 terminated.
     """

@@ -11,6 +11,7 @@ import click
 
 from atc_py.cli import options
 from atc_py.cli.console import print_bytes, print_line, print_tables, progress
+from atc_py.diag.language import spoken
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.system.one_thread import import_numpy
 
@@ -63,7 +64,7 @@ _LEVELS = ("error", "unknown", "parser", "rewrite", "aicpu", "accuracy")
 @options.CANN
 @options.MAX_MEMORY
 @options.LANG
-@click.option("--verbose", is_flag=True, help="Name every node, also in known findings.")
+@click.option("-v", "--verbose", is_flag=True, help="Name every node, also in known findings.")
 @options.REPORT_AS_JSON
 @click.pass_context
 def check(  # noqa: PLR0913  (one parameter an option)
@@ -196,7 +197,7 @@ def _print_lines(document: CheckDocument, path: Path) -> None:
     from atc_py.report.check.text import verdict_lines
     from atc_py.report.escape import visible
 
-    for line in [*verdict_lines(document), visible(f"report: {path}")]:
+    for line in [*verdict_lines(document), spoken(visible(f"report: {path}"))]:
         print_line(line)
 
 

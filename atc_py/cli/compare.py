@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from atc_py.cli import comparing_options, options
-from atc_py.cli.console import print_bytes, print_diagnostics, print_line, progress
+from atc_py.cli.console import (
+    print_blocks,
+    print_bytes,
+    print_diagnostics,
+    print_line,
+    progress,
+)
 from atc_py.cli.gear_options import compared_gears
+from atc_py.diag.language import spoken
 from atc_py.options.compile_options import PrecisionMode
 
 if TYPE_CHECKING:
@@ -49,6 +56,7 @@ _GEAR_FORMATS = ("text", "json")
 @click.option("-o", "--output", type=click.Path(), help="File for the report.")
 @comparing_options.comparing_targets
 @options.REPORT_AS_JSON
+@click.option("-v", "--verbose", is_flag=True, help="List every layer, not the worst alone.")
 @click.pass_context
 def compare(  # noqa: PLR0913  (one parameter an option)
     context: click.Context,
@@ -63,6 +71,7 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     suggest: str | None,
     suggest_trials: int,
     as_json: bool,
+    verbose: bool,
     **settings: Any,
 ) -> None:
     """Compile MODEL, an ONNX file, and compare each layer with the original.
@@ -95,7 +104,7 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     written = comparing_options.suggestion_line(done, keep)
     findings = [*missed_targets(done, least), *missed_by_all(done)]
     text = _rendered(form, done, findings, compiled)
-    _report(done, text, form, path, as_json=as_json)
+    _report(done, text, form, path, as_json=as_json, verbose=verbose)
     if not as_json:
         _close(written if form == "text" or path is not None else "", (*done.warnings, *findings))
     if findings:
@@ -131,8 +140,11 @@ def _compare_gears(  # noqa: PLR0913  (the gears, and where the report goes)
     text = gears_text(compared) if form == "text" else gears_document(compared, findings)
     if path is not None:
         _write(text, path)
-    if path is None or form == "json":
+    if form == "json":
         print_bytes(text.encode("utf-8"))
+    elif path is None:
+        for line in text.splitlines():
+            print_line(line)
     every = [found for own in findings for found in own]
     if form == "text":
         print_diagnostics(every, as_json=False)
@@ -171,9 +183,17 @@ def _rendered(
 
 
 def _report(
-    done: LayerComparison, text: str, form: str, path: Path | None, *, as_json: bool
+    done: LayerComparison,
+    text: str,
+    form: str,
+    path: Path | None,
+    *,
+    as_json: bool,
+    verbose: bool,
 ) -> None:
     """Print the report, or write it and print its first lines; as JSON it is printed in any case."""
+    from atc_py.report.layers.text import layer_blocks
+
     if path is not None:
         _write(text, path)
     if path is not None and not as_json:
@@ -181,8 +201,7 @@ def _report(
     elif form != "text":
         print_bytes(text.encode("utf-8"))
     else:
-        for line in text.splitlines():
-            print_line(line)
+        print_blocks(layer_blocks(done, whole=verbose))
 
 
 def _print_lines(done: LayerComparison, path: Path) -> None:
@@ -191,5 +210,5 @@ def _print_lines(done: LayerComparison, path: Path) -> None:
     from atc_py.report.layers.text import layer_lines
 
     lines = layer_lines(done)
-    for line in [*lines[: lines.index("")], visible(f"report: {path}")]:
+    for line in [*lines[: lines.index("")], spoken(visible(f"report: {path}"))]:
         print_line(line)

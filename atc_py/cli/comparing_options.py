@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from atc_py.cli.sample_option import SAMPLES, TRIAL_JOBS
+from atc_py.diag.language import spoken
 
 if TYPE_CHECKING:
     from click.decorators import FC
@@ -117,8 +118,8 @@ def suggestion_line(done: LayerComparison, keep: Path | None) -> str:
         return ""
     if not _write_suggestion(done, keep):
         before = f"; the existing {keep} is unchanged" if keep.exists() else ""
-        return visible(f"no file written{before}")
-    return visible(f"written: {keep}; convert with --keep-dtype {keep}")
+        return spoken(visible(f"no file written{before}"))
+    return spoken(visible(f"written: {keep}; convert with --keep-dtype {keep}"))
 
 
 def _write_suggestion(done: LayerComparison, path: Path) -> bool:

@@ -11,6 +11,7 @@ import click
 from atc_py.cli.config_file import UNCONFIGURED, configured, find_config, option_key
 from atc_py.cli.console import print_json, print_line, print_tables
 from atc_py.cli.options import AS_JSON
+from atc_py.diag.language import spoken
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -122,15 +123,18 @@ def _show(found: Config | None, settings: Sequence[_Setting]) -> None:
 
     if found is None:
         print_line(
-            "no configuration file: no atc-py.toml, and no pyproject.toml with [tool.atc-py], in "
-            "this folder or above"
+            spoken(
+                "no configuration file: no atc-py.toml, and no pyproject.toml with [tool.atc-py], in "
+                "this folder or above"
+            )
         )
     else:
-        print_line(visible(f"configuration file: {found.path}"))
+        print_line(spoken(visible(f"configuration file: {found.path}")))
     if not settings:
         return
     rows = tuple(
-        (each.command, f"--{each.option}", _text(each.value), each.source) for each in settings
+        (each.command, f"--{each.option}", _text(each.value), spoken(each.source))
+        for each in settings
     )
     print_line()
     print_tables([Table("", ("command", "option", "value", "from"), rows)])

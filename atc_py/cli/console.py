@@ -13,7 +13,7 @@ import click
 
 from atc_py.cli.color import colored
 from atc_py.diag import ExitCode
-from atc_py.diag.language import spoken, spoken_diagnostic
+from atc_py.diag.language import spoken, spoken_diagnostic, spoken_parts
 from atc_py.report.tables import narrowed, plain_lines
 from atc_py.system.json_text import escaped, finite
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from atc_py.report.tables import Table
 
 __all__ = [
+    "print_blocks",
     "print_bytes",
     "print_diagnostics",
     "print_error",
@@ -32,6 +33,7 @@ __all__ = [
     "print_tables",
     "progress",
     "show_help_of_bare_group",
+    "silenced",
 ]
 
 
@@ -40,6 +42,9 @@ _BETWEEN = 3
 
 PACE = 5.0
 """Seconds between two lines of progress where there is no terminal."""
+
+_silence: list[bool] = []
+"""Not empty while lines and tables are left out."""
 
 _MOST_FINDINGS = 100
 """Findings that are printed in text; a hostile model may have as many as it has nodes."""
@@ -51,7 +56,8 @@ def print_line(text: str = "") -> None:
     Raises:
         StdoutError: the system refuses it, though there is a reader.
     """
-    _echo(text, err=False)
+    if not _silence:
+        _echo(text, err=False)
 
 
 def print_bytes(data: bytes) -> None:
@@ -83,11 +89,32 @@ def print_json(value: object) -> None:
     click.echo(text)
 
 
+def print_blocks(blocks: Iterable[str | Table]) -> None:
+    """Print lines and tables, in their order."""
+    for block in blocks:
+        if isinstance(block, str):
+            print_line(block)
+        else:
+            print_tables([block])
+
+
+@contextmanager
+def silenced() -> Iterator[None]:
+    """Print no line, table or progress in the block; errors and documents are printed."""
+    _silence.append(True)
+    try:
+        yield
+    finally:
+        _silence.pop()
+
+
 def print_tables(tables: Iterable[Table], *, err: bool = False, narrow: bool = False) -> None:
     """Print tables with an empty line between them, to standard output or standard error.
 
     With `narrow` texts are shortened in the middle where a terminal is too narrow for them.
     """
+    if _silence and not err:
+        return
     for position, table in enumerate(tables):
         if position:
             click.echo(err=err)
@@ -126,6 +153,7 @@ def progress(*, quiet: bool, lines: bool = False) -> Iterator[Callable[[str], No
         lines: if standard error is not a terminal, print stages as lines, PACE seconds apart at
             least, so that the log of long work shows that it goes on; otherwise it shows nothing.
     """
+    quiet = quiet or bool(_silence)
     if not quiet and lines and not sys.stderr.isatty():
         yield _paced_printer(time.monotonic)
         return
@@ -146,7 +174,7 @@ def _paced_printer(clock: Callable[[], float]) -> Callable[[str], None]:
         nonlocal last
         if clock() - last >= PACE:
             last = clock()
-            print_error(stage)
+            print_error(spoken_parts(stage))
 
     return show
 
@@ -169,7 +197,7 @@ def _print_table(table: Table, *, err: bool, narrow: bool) -> None:
     from rich.text import Text
 
     console = Console(stderr=err)
-    table = table.visible()
+    table = table.spoken().visible()
     if narrow:
         table = narrowed(table, console.width, _BETWEEN)
     headings = table.headings()

@@ -19,7 +19,7 @@ from atc_py.cli.console import (
 )
 from atc_py.cli.gear_options import gear_lists
 from atc_py.diag import AtcError
-from atc_py.diag.language import spoken
+from atc_py.diag.language import spoken, spoken_line
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.system.one_thread import import_numpy
 
@@ -59,8 +59,8 @@ def _list_passes(context: click.Context, _option: click.Parameter, wanted: bool)
     rows = [
         (
             row.name,
-            "optional" if row.optional else "required",
-            row.summary + _names(row),
+            spoken("optional" if row.optional else "required"),
+            spoken(row.summary) + _names(row),
         )
         for row in PIPELINE
     ]
@@ -72,7 +72,7 @@ def _list_passes(context: click.Context, _option: click.Parameter, wanted: bool)
 def _names(row: type[Pass]) -> str:
     """Return ATC's names of a pass as sentences, or that ATC has none."""
     if not row.in_atc:
-        return " No counterpart in ATC."
+        return " " + spoken("No counterpart in ATC.")
     return "".join(f" {name}." for name in row.atc_names)
 
 
@@ -190,7 +190,7 @@ def _print_conversion(done: Conversion, why_not: tuple[str, ...], amount: Amount
         from atc_py.report.model.fusions import why_not_lines
 
         for line in ["", *why_not_lines(done.facts.fusions, why_not)]:
-            print_line(line)
+            print_line(spoken_line(line))
 
 
 def _print_everything(done: Conversion) -> None:

@@ -144,18 +144,20 @@ def _session(choice: ConvertChoice, **others: Any) -> dict[str, Any]:
 
 def _say(notice: Notice) -> None:
     """Print what a process of the program wants said."""
+    from atc_py.diag import Severity
+    from atc_py.diag.language import spoken
+    from atc_py.report.diagnostics import level_text
     from atc_py.report.escape import clipped
     from atc_py.report.exec.findings import finding_text
 
     finding = notice.finding
     if notice.status is None:
-        print_error(
-            clipped(f"atc-py: {finding['severity']}[{finding['code']}]: {finding['message']}")
-        )
+        level = level_text(Severity(finding["severity"]))
+        print_error(clipped(f"atc-py: {level}[{finding['code']}]: {spoken(finding['message'])}"))
         return
     for each in notice.more:
         print_error(finding_text(each))
-    print_error(clipped(f"atc-py: --strict ends the program: {finding['message']}"))
+    print_error(clipped(spoken(f"atc-py: --strict ends the program: {finding['message']}")))
 
 
 def _write(done: ProgramRun, paths: Sequence[Path]) -> None:

@@ -14,6 +14,7 @@ from atc_py.cli.console import (
     print_line,
     print_tables,
 )
+from atc_py.diag.language import spoken
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.system.json_text import finite
 
@@ -41,7 +42,7 @@ _FORMATS = ("text", "json", "html")
     help="Write no model; show the differences between the two graphs, node by node.",
 )  # fmt: skip
 @click.option(
-    "--verbose", is_flag=True, help="Show every node, also those that are rewritten alike."
+    "-v", "--verbose", is_flag=True, help="Show every node, also those that are rewritten alike."
 )
 @click.option(
     "--seeds", type=click.IntRange(min=0), default=3, show_default=True,
@@ -164,4 +165,4 @@ def _print(done: Fixing, lang: str, path: Path | None, *, dry_run: bool, verbose
             print_line(line)
     print_tables(fixing_tables(done, lang))
     if path is not None:
-        print_line(visible(f"report: {path}"))
+        print_line(spoken(visible(f"report: {path}")))

@@ -105,14 +105,18 @@ def reported_gears(command: Callable[..., Any]) -> Callable[..., Any]:
         from atc_py.options.gears import GearKind
         from atc_py.pipeline.opened import is_offline
 
-        lists = {name: kwargs.pop(name) for name in ("batch_sizes", "image_sizes")}
         form, position = kwargs["input_format"], kwargs.pop("gear")
+        listed = ConvertChoice(
+            batch_sizes=kwargs.pop("batch_sizes"),
+            image_sizes=kwargs.pop("image_sizes"),
+            dims=dims,
+            input_format=form,
+        )
         named = {GearKind.BATCH: batch, GearKind.IMAGE: image}
         if is_offline(model):
             gears = None
             named[GearKind.DIMS] = dims
         else:
-            listed = ConvertChoice(dims=dims, input_format=form, **lists)
             gears = chosen_gears(listed, kwargs["input_shape"])
         gear = parse_gear_choice(position, named)
         return command(*args, model=model, gears=gears, gear=gear, **kwargs)

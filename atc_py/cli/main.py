@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING
 import click
 
 from atc_py import __version__
+from atc_py.cli.help_text import SpokenContext, SpokenGroup
 from atc_py.cli.signals import SignalledError, signals_as_exceptions
 from atc_py.cli.streams import guarded_streams
-from atc_py.diag.language import speak, wanted_language
+from atc_py.diag import LANGUAGES
+from atc_py.diag.language import speak, spoken, wanted_language
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from click.shell_completion import CompletionItem
 
@@ -51,7 +53,14 @@ _SUMMARIES = {
 """The commands, each in the module of its name, as their own help begins; a test compares them."""
 
 
-class _Commands(click.Group):
+_QUIETED = {
+    "aipp", "check", "compare", "export", "fix", "info", "kernels", "profile", "quantize", "report",
+    "run", "sweep",
+}  # fmt: skip
+"""Commands that get -q here; `convert` has its own."""
+
+
+class _Commands(SpokenGroup):
     """The group of commands, each of which is imported when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -63,20 +72,18 @@ class _Commands(click.Group):
         if cmd_name in _SUMMARIES and cmd_name not in self.commands:
             # What answers failures is there before a command uses up files or memory.
             importlib.import_module("atc_py.cli.failures")
+            from atc_py.cli.options import quieting
+
             module = importlib.import_module(f"atc_py.cli.{cmd_name}")
             command = getattr(module, "program" if cmd_name == "exec" else cmd_name)
+            if cmd_name in _QUIETED:
+                quieting(command)
             self.add_command(_with_language(command))
         return super().get_command(ctx, cmd_name)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands with their summaries, for which none is imported."""
-        names = self.list_commands(ctx)
-        width = formatter.width - 6 - max(map(len, names))
-        briefs = (click.Command(name, help=_SUMMARIES[name]) for name in names)
-        with formatter.section("Commands"):
-            formatter.write_dl(
-                [(each.name or "", each.get_short_help_str(width)) for each in briefs]
-            )
+    def summaries(self, ctx: click.Context) -> Iterable[tuple[str, str]]:
+        """Yield the commands with their summaries, for which none is imported."""
+        return ((name, _SUMMARIES[name]) for name in self.list_commands(ctx))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -96,7 +103,7 @@ class _Commands(click.Group):
         from click.shell_completion import CompletionItem
 
         names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
-        commands = [CompletionItem(name, help=_SUMMARIES[name]) for name in names]
+        commands = [CompletionItem(name, help=spoken(_SUMMARIES[name])) for name in names]
         return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def invoke(self, ctx: click.Context) -> object:
@@ -114,10 +121,13 @@ class _Commands(click.Group):
 def _with_language(command: click.Command) -> click.Command:
     """Add --lang to a command and those below it, where it is not among their options.
 
-    `atc` has ATC's options alone.
+    Their help is in the language, too.
+
+    `atc` reads its line itself.
     """
     from atc_py.cli.options import speaking
 
+    command.context_class = SpokenContext
     if isinstance(command, click.Group):
         for below in command.commands.values():
             _with_language(below)
@@ -132,6 +142,12 @@ def _with_language(command: click.Command) -> click.Command:
     invoke_without_command=True,
 )
 @click.version_option(__version__, prog_name="atc-py")
+@click.option(
+    "--lang",
+    type=click.Choice(LANGUAGES),
+    expose_value=False,
+    help="Language of the text; by default as ATC_PY_LANG and the locale say, else en.",
+)
 @click.pass_context
 def cli(context: click.Context) -> None:
     """Compile ONNX models for Ascend NPUs and run them on a simulated one.
@@ -180,7 +196,7 @@ def signal_status(error: BaseException) -> int:
     from atc_py.cli.console import print_error
 
     signalled = error if isinstance(error, SignalledError) else SignalledError(signal.SIGINT)
-    print_error(f"{signalled}; no output file is left partially written")
+    print_error(spoken(f"{signalled}; no output file is left partially written"))
     return signalled.status
 
 

@@ -9,6 +9,7 @@ import click
 
 from atc_py.cli import options
 from atc_py.cli.console import print_diagnostics, print_json, print_line, show_help_of_bare_group
+from atc_py.cli.help_text import SpokenGroup
 from atc_py.diag import AtcError
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ __all__ = ["ops"]
 _TWO = 2
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=SpokenGroup, invoke_without_command=True)
 @click.pass_context
 def ops(context: click.Context) -> None:
     """Look up the operators that atc-py knows."""

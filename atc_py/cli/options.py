@@ -44,6 +44,7 @@ __all__ = [
     "fix_rules",
     "precision_controls",
     "precision_mode",
+    "quieting",
     "refuse_compiling",
     "report_format",
     "report_option",
@@ -117,6 +118,27 @@ def speaking(command: click.Command) -> None:
     )
     as_json = [at for at, each in enumerate(command.params) if each.name == "as_json"]
     command.params.insert(as_json[0] if as_json else len(command.params), option)
+
+
+def _silence(context: click.Context, _option: click.Parameter, is_quiet: bool) -> None:
+    """Leave out lines and tables in the rest of the command."""
+    from atc_py.cli.console import silenced
+
+    if is_quiet and not context.resilient_parsing:
+        context.with_resource(silenced())
+
+
+def quieting(command: click.Command) -> None:
+    """Add -q before the last options of a command, after its own -v."""
+    option = click.Option(
+        ["-q", "--quiet"],
+        is_flag=True,
+        expose_value=False,
+        callback=_silence,
+        help="Print nothing but errors, and documents such as JSON if asked for.",
+    )
+    last = [at for at, each in enumerate(command.params) if each.name in {"as_json", "lang"}]
+    command.params.insert(min(last, default=len(command.params)), option)
 
 
 def _hold_to_memory(context: click.Context, _option: click.Parameter, size: str | None) -> None:

@@ -11,6 +11,7 @@ import click
 from atc_py.cli import options
 from atc_py.cli.console import print_bytes, print_json, print_line, print_tables
 from atc_py.cli.gear_options import gear_choice
+from atc_py.diag.language import spoken
 from atc_py.options.compile_options import PrecisionMode
 
 if TYPE_CHECKING:
@@ -54,6 +55,9 @@ _FORMATS = ("text", "json", "csv", "html")
     help="File for a trace in Chrome's format, which ui.perfetto.dev opens.",
 )  # fmt: skip
 @options.REPORT_AS_JSON
+@click.option(
+    "-v", "--verbose", is_flag=True, help="List every kernel, not those alone that take longest."
+)
 @click.pass_context
 def profile(  # noqa: PLR0913  (one parameter an option)
     context: click.Context,
@@ -69,6 +73,7 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     trace: str | None,
     gear: GearChoice | None,
     as_json: bool,
+    verbose: bool,
     **compiling: Any,
 ) -> None:
     """Estimate the time and memory of MODEL, an ONNX file or an offline model.
@@ -101,7 +106,7 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     found = profile_model(model, socs, fit, done, gear, compiled, **compiling)
     if traced is not None:
         _write_trace(found, traced)
-    _show_report(found, form, report, partial(_rendered, form, found, compiled), as_json)
+    _show_report(found, form, report, partial(_rendered, form, found, compiled), as_json, verbose)
 
 
 def _outputs(
@@ -183,6 +188,7 @@ def _show_report(
     path: Path | None,
     rendered: Callable[[], str],
     as_json: bool,
+    verbose: bool,
 ) -> None:
     """Print the report, or write it and print where it is; as JSON it is printed in any case."""
     from atc_py.report.escape import visible
@@ -190,7 +196,7 @@ def _show_report(
     from atc_py.system.atomic_files import atomic_write
 
     if path is None and form == "text":
-        print_tables(profile_tables(done))
+        print_tables(profile_tables(done, whole=verbose))
         return
     data = rendered().encode("utf-8")
     if path is not None:
@@ -203,4 +209,4 @@ def _show_report(
         print_tables([comparison_table(done)])
     else:
         print_line(visible(f"{done.costs[0].soc.name}: {time_text(done.costs[0].time)}"))
-    print_line(visible(f"report: {path}"))
+    print_line(spoken(visible(f"report: {path}")))

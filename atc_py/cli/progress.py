@@ -10,6 +10,9 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from atc_py.diag import Words
+from atc_py.diag.language import language, spoken_parts
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -71,13 +74,17 @@ class Progress:
         """Return the line to show: `[#####...............] 25 %, 0:30 left: 12 of 48 kernels`."""
         share = self._share
         if share is None:
-            return self._stage
+            return spoken_parts(self._stage)
         full = int(_WIDTH * share)
         bar = f"[{'#' * full}{'.' * (_WIDTH - full)}] {share:.0%}".replace("%", " %")
         if not share or self._stage.endswith(" left"):
-            return f"{bar}: {self._stage}"
+            return f"{bar}: {spoken_parts(self._stage)}"
         left = (self._clock() - self._began) * (1 - share) / share
-        return f"{bar}, {self._bound}{_minutes(left)} left: {self._stage}"
+        time_left = Words(
+            f"{self._bound}{_minutes(left)} left",
+            f"{'最多' if self._bound else ''}还需 {_minutes(left)}",
+        )
+        return f"{bar}, {time_left.in_language(language())}: {spoken_parts(self._stage)}"
 
 
 @contextmanager

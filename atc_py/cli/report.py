@@ -10,13 +10,14 @@ import click
 from atc_py.cli import comparing_options, compiling_options, options
 from atc_py.cli.console import print_diagnostics, print_json, print_line, progress
 from atc_py.cli.gear_options import reported_gears
-from atc_py.diag.language import spoken
+from atc_py.diag.language import language, spoken
 from atc_py.options.compile_options import PrecisionMode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from atc_py.cost.calibration import Calibration
+    from atc_py.cost.estimate import Fit
     from atc_py.diag import Diagnostic
     from atc_py.results.overview import Overview
 
@@ -111,14 +112,12 @@ def report(  # noqa: PLR0913  (one parameter an option)
     """
     from atc_py.compare.overview import OverviewOptions, overviews_of
     from atc_py.compare.targets import read_targets
-    from atc_py.pipeline.profile import fit_of
 
     options.refuse_compiling(context, model, *_OF_CONVERSIONS)
-    page = output or f"{model.stem}.report.html"
-    path, keep = comparing_options.report_and_suggestion(model, page, suggest)
+    page, keep = _files(model, output, suggest)
     _refuse_together(settings, calibrate, factors, suggest, no_compare=no_compare)
     running = {name: settings.pop(name) for name in _RUNNING}
-    least, done = read_targets(targets), _calibration(calibrate, socs)
+    least, (fit, calibration) = read_targets(targets), _fit(calibrate, factors, socs)
     chosen = OverviewOptions(
         socs=socs,
         gears=settings.pop("gears"),
@@ -126,16 +125,22 @@ def report(  # noqa: PLR0913  (one parameter an option)
         compiling=settings,
         running={**running, "suggest": None if keep is None else least},
         targets=least,
-        fit=done.fit if done else None if factors is None else fit_of(factors, socs),
-        calibration=done,
+        fit=fit,
+        calibration=calibration,
         compares=not no_compare,
         given=_given(context),
     )
     with progress(quiet=False) as on_stage:
         found = overviews_of(model, chosen, on_stage)
-    _write(found, path or Path(page), lang)
-    lines = _suggestions(found, keep)
-    context.exit(_close(found, path or Path(page), lines, as_json=as_json))
+    _write(found, page, lang)
+    context.exit(_close(found, page, _suggestions(found, keep), as_json=as_json))
+
+
+def _files(model: Path, output: str | None, suggest: str | None) -> tuple[Path, Path | None]:
+    """Return the paths of the page and of the nodes to keep, None where these are not written."""
+    name = output or f"{model.stem}.report.html"
+    _, keep = comparing_options.report_and_suggestion(model, name, suggest)
+    return Path(name), keep
 
 
 def _refuse_together(
@@ -155,11 +160,16 @@ def _refuse_together(
         raise click.UsageError("--suggest is for one shape: give a gear's dims with --input-shape")
 
 
-def _calibration(calibrate: Path | None, socs: tuple[str, ...]) -> Calibration | None:
-    """Return the factors refitted to a file of measurements; None without one."""
-    from atc_py.pipeline.profile import calibration_of
+def _fit(
+    calibrate: Path | None, factors: Path | None, socs: tuple[str, ...]
+) -> tuple[Fit | None, Calibration | None]:
+    """Return the factors of the cost model, and where they come from if they are refitted now."""
+    from atc_py.pipeline.profile import calibration_of, fit_of
 
-    return None if calibrate is None else calibration_of(calibrate, socs)
+    if calibrate is not None:
+        done = calibration_of(calibrate, socs)
+        return done.fit, done
+    return None if factors is None else fit_of(factors, socs), None
 
 
 def _given(context: click.Context) -> dict[str, tuple[str, ...]]:
@@ -167,7 +177,7 @@ def _given(context: click.Context) -> dict[str, tuple[str, ...]]:
     from click.core import ParameterSource
 
     left_out = {"model", "output", "lang", "no_compare", "max_memory", "as_json", "suggest"}
-    found = {}
+    found: dict[str, tuple[str, ...]] = {}
     for parameter in context.command.params:
         name = parameter.name or ""
         source = context.get_parameter_source(name)
@@ -239,8 +249,9 @@ def _close(found: Sequence[Overview], path: Path, lines: Sequence[str], *, as_js
         )
     else:
         print_diagnostics(findings, as_json=False)
-        for line in (*map(verdict_line, found), *lines, f"report: {path}"):
-            print_line(visible(spoken(line)))
+        verdicts = [verdict_line(each).in_language(language()) for each in found]
+        for line in (*verdicts, *lines, spoken(f"report: {path}")):
+            print_line(visible(line))
     if any(map(is_refused, found)):
         return int(ExitCode.MODEL)
     late = any(each.not_compared or each.missed for each in found)

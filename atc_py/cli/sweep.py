@@ -11,6 +11,7 @@ import click
 from atc_py.cli import options
 from atc_py.cli.console import print_diagnostics, print_json, print_line, progress
 from atc_py.diag.codes import BAD_OPTION
+from atc_py.diag.language import spoken
 from atc_py.options.compile_options import DEFAULT_LIST, LIST_VARIABLE, PrecisionMode
 from atc_py.system.one_thread import import_numpy
 
@@ -25,6 +26,10 @@ __all__ = ["sweep"]
 
 _MOST_FAILED = 20
 """Failed rows that are named on standard error; the table has all of them."""
+
+
+_PLURALS = {"compiles": "compile", "does not compile": "do not compile"}
+"""Verdicts as they are said of several rows."""
 
 
 def _texts(_context: click.Context, _option: click.Parameter, given: str) -> tuple[str, ...]:
@@ -49,6 +54,10 @@ def _texts(_context: click.Context, _option: click.Parameter, given: str) -> tup
 )  # fmt: skip
 @options.fix_rules
 @options.semantics
+@click.option(
+    "--input-shape", "--input_shape", default="", metavar='"x:1,3,224,224;y:..."',
+    help="Dims of inputs that models leave open; each model takes those of its own inputs.",
+)  # fmt: skip
 @options.OP_SPECS
 @click.option(
     "--compare", "samples", metavar="SAMPLES",
@@ -179,6 +188,7 @@ def _least(option: str, values: tuple[str, ...]) -> tuple[str, ...]:
 
 def _options(given: dict[str, Any], lang: str) -> SweepOptions:
     """Return the options of the rows."""
+    from atc_py.options.choices import input_shapes
     from atc_py.options.compile_options import Semantics
     from atc_py.sweep.inputs import SweepOptions
     from atc_py.system.memory_limit import parse_size
@@ -193,6 +203,8 @@ def _options(given: dict[str, Any], lang: str) -> SweepOptions:
         compiling["fix"] = given["fix"]
     if specs is not None:
         compiling["op_specs"] = str(specs.absolute())
+    if given["input_shape"]:
+        compiling["input_shape"] = input_shapes(given["input_shape"])
     running = {"seed": given["seed"], "device": given["device"]}
     return SweepOptions(
         compiling=compiling,
@@ -262,15 +274,26 @@ def _close(done: SweepRun, folder: Path, *, as_json: bool) -> int:
         print_json(facts_of)
     else:
         print_diagnostics(_findings(done.failed)[:_MOST_FAILED], as_json=False)
-        verdicts = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
-        before = f", {done.kept} of them from an earlier run" if done.kept else ""
-        print_line(f"{len(rows)} rows{before}: {verdicts}")
-        print_line(f"{done.seconds:.1f} s")
-        print_line(visible(f"table: {table}"))
+        for line in _lines(counts, done):
+            print_line(line)
+        print_line(visible(spoken(f"table: {table}")))
     if done.failed:
         return int(ExitCode.DEVICE)
     whole = counts[SweepVerdict.COMPILES.value] == len(rows)
     return int(ExitCode.DONE if whole else ExitCode.MODEL)
+
+
+def _lines(counts: Counter[str], done: SweepRun) -> list[str]:
+    """Return how many rows there are of each verdict, and the time."""
+    found = ((spoken(_PLURALS.get(word, word)), count) for word, count in counts.most_common())
+    verdicts = ", ".join(f"{count} {word}" for word, count in found)
+    rows = spoken("rows")
+    before = f"kept from an earlier run: {done.kept}" if done.kept else ""
+    return [
+        f"{len(done.rows)} {rows}: {verdicts}",
+        *filter(None, [spoken(before)]),
+        f"{done.seconds:.1f} s",
+    ]
 
 
 def _findings(failed: Sequence[SweepRow]) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -93,7 +94,53 @@ class MeanVarianceNormalization(OpRun):
         return ((away / divisor).astype(x.dtype),)
 
 
+class _Flattening(OpRun):
+    """An operator of classes as it was before opset 13: all axes from `axis` on are one."""
+
+    def _run(self, x: NDArray[Any], **_attributes: object) -> tuple[NDArray[Any]]:
+        """Return the results, which have the shape of x."""
+        # The evaluator fills in the newest default, which is -1.
+        stated = next((each.i for each in self.onnx_node.attribute if each.name == "axis"), 1)
+        axis = normalize_axis(stated, x.ndim) if stated < 0 else stated
+        rows = x.reshape(math.prod(x.shape[:axis]), -1) if x.size else x.reshape(0, 1)
+        return (self._of_rows(rows).astype(x.dtype).reshape(x.shape),)
+
+    def _of_rows(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Return the results of a matrix, row by row."""
+        raise NotImplementedError
+
+
+class Softmax(_Flattening):
+    """Softmax of flattened axes."""
+
+    def _of_rows(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Return exponentials that add up to 1 in each row."""
+        powers = np.exp(rows - rows.max(axis=1, keepdims=True))
+        return powers / powers.sum(axis=1, keepdims=True)
+
+
+class LogSoftmax(_Flattening):
+    """Logarithm of the softmax of flattened axes."""
+
+    def _of_rows(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Return logarithms; no power is lost on the way to them."""
+        away = rows - rows.max(axis=1, keepdims=True)
+        return away - np.log(np.exp(away).sum(axis=1, keepdims=True))
+
+
+class Hardmax(_Flattening):
+    """One at the first of the largest values of flattened axes, and 0 elsewhere."""
+
+    def _of_rows(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Return ones and zeros."""
+        return np.eye(rows.shape[1], dtype=rows.dtype)[rows.argmax(axis=1)]
+
+
+_OLDER: tuple[type[OpRun], ...] = (BatchNormalization, Hardmax, LogSoftmax, Softmax)
+"""Operators whose older definitions the evaluator does not follow."""
+
+
 def own_operators(opset: int) -> list[type[OpRun]]:
     """Return the operators that replace those of the evaluator at an opset."""
-    old = [BatchNormalization] if opset < SINCE["BatchNormalization"] else []
-    return [*old, LayerNormalization, MeanVarianceNormalization]
+    older = [each for each in _OLDER if opset < SINCE[each.__name__]]
+    return [*older, LayerNormalization, MeanVarianceNormalization]

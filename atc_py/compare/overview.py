@@ -122,8 +122,8 @@ def overview_of(
     done = _checked(done, options)
     check = done.check
     broken = check is not None and check.standing is Standing.ERROR
-    mended = options.compiling.get("fix") is not None or options.compiling.get("out_nodes")
-    if broken and not mended:
+    rewritten = options.compiling.get("fix") is not None or options.compiling.get("out_nodes")
+    if broken and not rewritten:
         return done
     announce("profile")
     done = _estimated(done, options)

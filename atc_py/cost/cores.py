@@ -16,7 +16,7 @@ from atc_py.cost.work import head_product, work_on
 from atc_py.target.rates import rates_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from atc_py.cost.factors import Case
     from atc_py.cost.operation import LaunchGroup, Operation
@@ -74,11 +74,8 @@ def ways_of(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> Iterat
         yield _vector_pipes(launch, soc, case, memory)
     else:
         kernel = _Kernel(launch, soc, case, memory)
-        rows = max(1, ceil(product.m / _SIDE))
-        for split in _splits(soc.aicores):
-            # Cuts into more parts than there are take as long as those into all parts.
-            if split[0] <= max(1, product.batch) and split[1] <= rows:
-                yield from kernel.pipes(product, split)
+        for share in _shares(product, soc.aicores):
+            yield from kernel.pipes(product, share)
 
 
 def elapsed(pipes: Pipes, soc: Soc, case: Case, memory: Memory) -> float:
@@ -171,12 +168,10 @@ class _Kernel(msgspec.Struct, frozen=True):
     case: Case
     memory: Memory
 
-    def pipes(self, product: MatrixProduct, split: tuple[int, int, int]) -> Iterator[Pipes]:
-        """Yield the pipes with the result cut in `split` (batch, rows, columns), for some tiles."""
+    def pipes(self, product: MatrixProduct, blocks: tuple[int, int, int]) -> Iterator[Pipes]:
+        """Yield the pipes of a core with `blocks` (batch, rows, columns), for some tiles."""
         hertz, factors = self.soc.mhz * 1e6, self.case.factors
-        batch = ceil(product.batch / split[0])
-        rows = ceil(ceil(product.m / _SIDE) / split[1])
-        columns = ceil(ceil(product.n / _SIDE) / split[2])
+        batch, rows, columns = blocks
         depth = self._depth(product)
         cycles = product.steps * batch * rows * columns * depth
         if product.dtype.bits == _WORD:
@@ -256,6 +251,21 @@ def _passes_part(passes: Passes, elements: int, product: MatrixProduct) -> float
     """Return elements of the busiest core, in the proportion of its part of the product."""
     whole = product.steps * product.batch * product.m * product.n
     return max(elements, passes.elements * elements / max(1, whole))
+
+
+def _shares(product: MatrixProduct, cores: int) -> Iterable[tuple[int, int, int]]:
+    """Return the blocks (batch, rows, columns) that the busiest core may have, each once.
+
+    Many cuts of a small product leave it the same ones. Cuts into more parts than there are take
+    as long as those into all parts.
+    """
+    height, width = ceil(product.m / _SIDE), ceil(product.n / _SIDE)
+    cuts = (
+        (ceil(product.batch / batch), ceil(height / rows), ceil(width / columns))
+        for batch, rows, columns in _splits(cores)
+        if batch <= max(1, product.batch) and rows <= max(1, height)
+    )
+    return dict.fromkeys(cuts)
 
 
 @lru_cache(maxsize=64)

@@ -96,16 +96,15 @@ def estimate(launch: LaunchGroup, soc: Soc, fit: Fit | None = None) -> Estimate:
 def _estimate(launch: LaunchGroup, soc: Soc, fit: Fit | None) -> Estimate:
     """Return the estimate of one kernel, computed once for equal kernels."""
     low, expected, high = ranged(None if fit is None else fit.factors)
-    fastest, likely, slowest = (case_seconds(launch, soc, each) for each in (low, expected, high))
+    fastest, slowest = case_seconds(launch, soc, low), case_seconds(launch, soc, high)
+    likely, pipes = _timed_pipes(launch, soc, expected)
     if fit is not None:
         wide = exp(2 * fit.spread)
         fastest, slowest = max(fastest, likely / wide), min(slowest, likely * wide)
     memory = memory_of(launch, soc, expected)
     factors = expected.factors
-    pipes = Pipes()
     overhead, bound, cores = factors.aicpu_launch, "aicpu", 0
     if launch.engine is KernelEngine.AICORE:
-        pipes = pipes_of(launch, soc, expected, memory)
         overhead, cores = factors.launch, _cores(launch, soc)
         bound = _bound(pipes, overhead)
     return Estimate(
@@ -118,11 +117,16 @@ def _estimate(launch: LaunchGroup, soc: Soc, fit: Fit | None) -> Estimate:
 
 def case_seconds(launch: LaunchGroup, soc: Soc, case: Case) -> float:
     """Return the time of a kernel in one case, with its launch."""
+    return _timed_pipes(launch, soc, case)[0]
+
+
+def _timed_pipes(launch: LaunchGroup, soc: Soc, case: Case) -> tuple[float, Pipes]:
+    """Return the time of a kernel in one case, with its launch, and busy times of the pipes."""
     if launch.engine is KernelEngine.AICPU:
-        return _aicpu_seconds(launch, soc, case)
+        return _aicpu_seconds(launch, soc, case), Pipes()
     memory = memory_of(launch, soc, case)
     pipes = pipes_of(launch, soc, case, memory)
-    return case.factors.launch + elapsed(pipes, soc, case, memory)
+    return case.factors.launch + elapsed(pipes, soc, case, memory), pipes
 
 
 def physical_limit(launch: LaunchGroup, soc: Soc) -> float:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
 from atc_py.emit.box_tile import Way, box_tile, offset_bytes, way_of
-from atc_py.emit.fields import by_operand, narrow, numbers
+from atc_py.emit.fields import Tiling, by_operand, narrow, numbers
 from atc_py.emit.plan import Buffer
 from atc_py.emit.tiling import DEPTH, vector_cores
 
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["BoxTiling", "box_buffers", "box_tiling"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BoxTiling:
+class BoxTiling(Tiling):
     """Boxes cut into tiles; every array has an element for each box."""
 
     core_num: int = narrow("cores that have work; tiles are dealt out in turn")

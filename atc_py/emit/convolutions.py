@@ -6,14 +6,13 @@ map in both, of volumes a rectangle of one slice.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from atc_py.emit.cube import ProductFamily, applies_links
-from atc_py.emit.fields import narrow, wide
+from atc_py.emit.fields import Tiling, narrow, wide
 
 if TYPE_CHECKING:
     from atc_py.emit.plan import KernelFacts
@@ -41,12 +40,11 @@ _MAP = 2
 """Axes of a map, which are the last ones."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class MapTiling:
+class MapTiling(Tiling):
     """Maps of a convolution, and the rectangles that the result's is cut into.
 
     A tiling has these fields after those that it inherits from other classes when this one stands
-    first among its bases. Two bases with slots cannot be mixed, so this one has none.
+    first among its bases.
     """
 
     height: int = wide("rows of an input map")
@@ -60,8 +58,7 @@ class MapTiling:
     column_count: int = wide("tiles along a row of the result's map")
 
 
-@dataclass(frozen=True, kw_only=True)
-class DepthTiling:
+class DepthTiling(Tiling):
     """Slices of the volumes of a convolution; it mixes with other classes like `MapTiling`."""
 
     depth: int = wide("slices of an input volume")

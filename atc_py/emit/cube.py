@@ -7,14 +7,13 @@ the length of a tile along x and s the bytes of an element, two buffers deep in 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import isqrt
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from atc_py.emit.family import Family
-from atc_py.emit.fields import narrow, wide
+from atc_py.emit.fields import Tiling, narrow, wide
 from atc_py.emit.keys import Reach
 from atc_py.emit.links import link_scratch
 from atc_py.emit.plan import Buffer
@@ -81,8 +80,7 @@ _RESULT = "c2"
 _WIDE = f"{_RESULT}Wide"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProductTiling:
+class ProductTiling(Tiling):
     """`batch` products of matrices [m, k] x [k, n], cut into tiles of the result."""
 
     batch: int = wide("independent products")

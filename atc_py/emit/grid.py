@@ -7,13 +7,12 @@ device's memory, one that stands still is a single value there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from atc_py.emit.fields import by_operand, narrow, numbers, wide
+from atc_py.emit.fields import Tiling, by_operand, narrow, numbers, wide
 from atc_py.emit.tiling import vector_cores
 
 if TYPE_CHECKING:
@@ -32,8 +31,7 @@ _MOST_RUNS = 4095
 """Runs that one copy takes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GridTiling:
+class GridTiling(Tiling):
     """Elementwise work on `rows` rows of `inner` elements, cut into tiles of rows or of a row."""
 
     rows: int = wide("rows of the result")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -12,6 +11,7 @@ from atc_py.tensor.shapes import Shape, element_count
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from atc_py.emit.fields import Tiling
     from atc_py.emit.keys import KernelKey
     from atc_py.emit.links import Link
     from atc_py.emit.ports import KernelPort
@@ -149,15 +149,14 @@ class Plan(msgspec.Struct, frozen=True):
     """Plan of a kernel for one set of shapes.
 
     Attributes:
-        tiling: a frozen dataclass whose fields are made by `wide`, `narrow` and `numbers`; it
-            becomes a row of the kernel's `kRows`.
+        tiling: it becomes a row of the kernel's `kRows`.
         cores: cores that have work.
         buffers: the use of a core's memory.
         moved: bytes read and written in the device's memory.
         workspace: bytes of the device's memory that the kernel needs beside its operands.
     """
 
-    tiling: Any
+    tiling: Tiling
     cores: int
     buffers: tuple[Buffer, ...] = ()
     moved: tuple[int, int] = (0, 0)
@@ -169,10 +168,9 @@ class Plan(msgspec.Struct, frozen=True):
 
     def as_json(self) -> dict[str, Any]:
         """Return the plan for the list of kernels."""
-        tiling = {each.name: getattr(self.tiling, each.name) for each in fields(self.tiling)}
         return {
             "cores": self.cores,
-            "tiling": tiling,
+            "tiling": dict(vars(self.tiling)),
             "buffers": [
                 {"name": each.name, "storage": each.storage, "bytes": each.nbytes}
                 for each in self.buffers

@@ -8,7 +8,6 @@ which every operand moves or stands still are a row; rows are cut into tiles lik
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -37,7 +36,6 @@ _ONE, _ALONG, _REPEATED = 0, 1, 2
 _MATRIX = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PlaneTiling(GridTiling):
     """Rows of pixels; operands and then results have their steps."""
 

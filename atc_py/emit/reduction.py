@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from atc_py.emit.fields import narrow, numbers, wide
+from atc_py.emit.fields import Tiling, narrow, numbers, wide
 from atc_py.emit.tiling import vector_cores
 
 if TYPE_CHECKING:
@@ -23,8 +22,7 @@ _REPEAT = 256
 __all__ = ["AxesTiling", "ChannelsTiling", "Folded", "RowsTiling", "axes_tiling", "folded"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AxesTiling:
+class AxesTiling(Tiling):
     """Work along axes: groups of lanes, each computed from pieces that are read one by one.
 
     Where the last axis is run along, a group is one lane, and a piece is a chunk of a row. Where
@@ -46,7 +44,6 @@ class AxesTiling:
     run_strides: tuple[int, ...] = numbers("elements between neighbors along them", pad=0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RowsTiling(AxesTiling):
     """Work along the rows of matrices in FRACTAL_NZ; lanes are rows of blocks."""
 
@@ -55,7 +52,6 @@ class RowsTiling(AxesTiling):
     tail: int = narrow("columns in the last column of blocks; 0 where it is full")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelsTiling(AxesTiling):
     """Work along all axes of a channel; groups are the channels of the first image, then the next."""
 

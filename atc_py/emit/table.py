@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from atc_py.tensor.shapes import Dims, format_shape
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from atc_py.emit.fields import Declared, Tiling
     from atc_py.emit.plan import KernelFacts, Plan
     from atc_py.ir import Node, Value
 
@@ -90,7 +90,7 @@ def table_of(
     tilings = [plan.tiling for plan in plans.values()]
     kind: Any = type(tilings[0])
     members = _members(kind)
-    arrays = [each.name for each in members if each.pad is not None]
+    arrays = [each.name for each in members if each.facts.pad is not None]
     axes = max((_length(getattr(row, name)) for row in tilings for name in arrays), default=0)
     rows = tuple(
         Row(
@@ -109,30 +109,17 @@ def table_of(
 
 
 class _Member(msgspec.Struct, frozen=True):
-    """A field of a class of tilings; `pad` fills arrays up, None where it is not such an array."""
+    """A field of a class of tilings, with its name in Python and in C++."""
 
     name: str
-    declared: str
-    ctype: str
-    doc: str
-    pad: int | None
-    by_operand: bool
+    in_kernel: str
+    facts: Declared
 
 
 @cache
-def _members(tiling: type) -> tuple[_Member, ...]:
+def _members(tiling: type[Tiling]) -> tuple[_Member, ...]:
     """Return the fields of a class of tilings, computed once."""
-    return tuple(
-        _Member(
-            each.name,
-            camel(each.name),
-            each.metadata["ctype"],
-            each.metadata["doc"],
-            each.metadata.get("pad"),
-            bool(each.metadata.get("by_operand")),
-        )
-        for each in fields(tiling)
-    )
+    return tuple(_Member(name, camel(name), facts) for name, facts in tiling.declared.items())
 
 
 def _field(member: _Member, value: Any) -> Field:
@@ -141,9 +128,9 @@ def _field(member: _Member, value: Any) -> Field:
     if isinstance(value, tuple):
         nested = bool(value) and isinstance(value[0], tuple)
         brackets = f"[{len(value)}][kArray]" if nested else "[kArray]"
-        if member.by_operand:
+        if member.facts.by_operand:
             brackets = f"[{len(value)}]"
-    return Field(member.ctype, member.declared + brackets, member.doc)
+    return Field(member.facts.ctype, member.in_kernel + brackets, member.facts.doc)
 
 
 def _length(value: Any) -> int:
@@ -158,9 +145,9 @@ def _initializer(value: Any, member: _Member, axes: int) -> str:
         return str(int(value))
     if value and isinstance(value[0], tuple):
         return "{" + ", ".join(_initializer(each, member, axes) for each in value) + "}"
-    if member.by_operand:
+    if member.facts.by_operand:
         return _braced(value)
-    return _braced((member.pad,) * (axes - len(value)) + value)
+    return _braced((member.facts.pad,) * (axes - len(value)) + value)
 
 
 def _braced(values: Sequence[int | None]) -> str:

@@ -7,9 +7,9 @@ it is only read from a folder of the user's own that nobody else may write to.
 from __future__ import annotations
 
 from contextlib import suppress
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
+import jinja2
 from jinja2 import FileSystemBytecodeCache
 
 from atc_py import __version__
@@ -36,5 +36,18 @@ def bytecode_cache(purpose: str) -> FileSystemBytecodeCache | None:
     Args:
         purpose: names the options of the environment, which the compiled code depends on.
     """
-    folder = cache_folder(f"{purpose}-{__version__}-jinja-{version('jinja2')}")
+    folder = cache_folder(f"{purpose}-{__version__}-jinja-{_jinja_version()}")
     return None if folder is None else _Cache(str(folder))
+
+
+def _jinja_version() -> str:
+    """Return Jinja's version as it states it, which later versions of it no longer do.
+
+    The list of installed packages has it, too, and takes longer than rendering a small model.
+    """
+    stated = vars(jinja2).get("__version__")
+    if stated is not None:
+        return str(stated)
+    from importlib.metadata import version
+
+    return version("jinja2")

@@ -8,12 +8,11 @@ copies run beside arithmetic.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from atc_py.emit.fields import narrow, wide
+from atc_py.emit.fields import Tiling, narrow, wide
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,8 +38,7 @@ DEPTH = 2
 """Buffers of a queue."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VectorTiling:
+class VectorTiling(Tiling):
     """Elementwise work: a flat range of elements, cut over cores, then into tiles."""
 
     total_length: int = wide("elements of the result")
@@ -53,8 +51,7 @@ class VectorTiling:
     last_tail_length: int = narrow("elements of the last core's last tile")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShardTiling:
+class ShardTiling(Tiling):
     """Work of an AI CPU kernel: a flat range of elements, cut into one shard per core."""
 
     total_length: int = wide("elements of all results")

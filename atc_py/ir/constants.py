@@ -177,14 +177,24 @@ class CastConst:
             return np.broadcast_to(self.cast(scalar.numpy()), self.shape)
         return self.cast(self.source.numpy())
 
-    def cast(self, array: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
-        """Return some of the source's data cast as all of it is."""
+    def cast(
+        self, array: npt.NDArray[np.generic], into: npt.NDArray[np.generic] | None = None
+    ) -> npt.NDArray[np.generic]:
+        """Return some of the source's data cast as all of it is.
+
+        Args:
+            array: the data.
+            into: takes the result, of this constant's dtype and that shape; None for a new array.
+        """
         import numpy as np
 
         if self.clip and array.size and narrows(self.source.dtype, self.dtype):
             array = _clamped(array, CLIP_LIMITS[self.dtype])
         with np.errstate(over="ignore", invalid="ignore"):
-            return array.astype(self.dtype.numpy)
+            if into is None:
+                return array.astype(self.dtype.numpy)
+            np.copyto(into, array, casting="unsafe")
+            return into
 
     def release(self) -> None:
         """Release the source."""

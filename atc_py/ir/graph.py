@@ -105,11 +105,26 @@ class Graph:
         return node
 
     def remove_nodes(self, dead: Iterable[Node]) -> None:
-        """Take `dead` out; no other node, nor the graph's result, may use their outputs."""
+        """Take `dead` out; no other node, nor the graph's result, may use their outputs.
+
+        Outputs forget their nodes: each would keep the other, and Python's collector of cycles
+        hardly runs while a model is compiled.
+        """
         gone = set(dead)
         for node in gone:
             node.drop_inputs()
+            for value in node.outputs:
+                if value.producer is node:  # another node may compute it now
+                    value.producer = None
         self.nodes = [node for node in self.nodes if node not in gone]
+
+    def dissolve(self) -> None:
+        """Drop all nodes; their memory is free if nobody else holds one, though they refer in circles.
+
+        Python's collector, which would find them, hardly runs while a model is compiled.
+        """
+        self.remove_nodes(self.nodes)
+        self.result.drop_inputs()
 
     def constants(self) -> Iterator[Value]:
         """Yield the constants in use, each once, in the order of first use."""

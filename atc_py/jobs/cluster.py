@@ -41,7 +41,10 @@ _PERIOD = 1.0
 """Seconds for which the number of workers is believed."""
 
 _PATIENCE = 5.0
-"""Seconds in which a scheduler must answer, and then have a worker."""
+"""Seconds in which a scheduler must answer."""
+
+_GATHERING = 10.0
+"""Seconds in which it must have a worker; one that died is started again meanwhile."""
 
 
 def open_cluster(address: str, memory: int | None) -> TaskExecutor:
@@ -64,7 +67,7 @@ def open_cluster(address: str, memory: int | None) -> TaskExecutor:
     except (OSError, ValueError, TypeError) as error:
         raise _failed(address, f"does not answer: {_reason(error)}") from error
     try:
-        client.wait_for_workers(1, timeout=_PATIENCE)
+        client.wait_for_workers(1, timeout=_GATHERING)
         _check_versions(client)
     except BaseException as error:
         client.close(timeout=_PATIENCE)
@@ -132,8 +135,9 @@ class _Cluster(TaskExecutor):
             for digest in self._sent:
                 self._client.unregister_worker_plugin(digest)
             self._client.run(_release, on_error="ignore", wait=True)
-        self._executor.shutdown(wait=False)
-        self._client.close(timeout=_PATIENCE)
+        with suppress(Exception):
+            self._executor.shutdown(wait=False)
+            self._client.close(timeout=_PATIENCE)
 
     def _submit(
         self, function: Callable[[T], Any], task: T, seconds: float | None
@@ -142,6 +146,11 @@ class _Cluster(TaskExecutor):
         call, limits = pickle.dumps((function, task)), TaskLimits(seconds, self._memory)
         future: Future[TaskAnswer] = self._executor.submit(_run, call, limits, __version__)
         return future
+
+    def _abandon(self, futures: Iterable[Future[TaskAnswer]]) -> None:
+        """Cancel tasks that nobody waits for any more; a cluster that is gone has none."""
+        with suppress(Exception):
+            super()._abandon(futures)
 
     def _answer(self, future: Future[TaskAnswer]) -> TaskAnswer:
         """Return the answer of a task.
@@ -208,7 +217,7 @@ def _share() -> int:
 
     worker = get_worker()
     own = worker.memory_manager.memory_limit or memory_limit()
-    return int(min(own, memory_limit())) // worker.state.nthreads
+    return int(min(own, memory_limit()) // worker.state.nthreads)
 
 
 def _release() -> None:

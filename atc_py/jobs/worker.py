@@ -13,6 +13,7 @@ import pickle
 import signal
 import sys
 import threading
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -88,6 +89,7 @@ def serve_parent() -> None:
     """Serve on the standard streams."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process ends this one, too
     gc.set_threshold(200_000)  # as the command line: modules and graphs are no garbage
+    _leave_no_core()
     tasks = os.fdopen(os.dup(0), "rb")
     answers = os.fdopen(os.dup(1), "wb")
     with open(os.devnull, "rb") as nothing:  # noqa: PTH123  (a device)
@@ -95,3 +97,11 @@ def serve_parent() -> None:
     os.dup2(2, 1)
     sys.stdout = sys.stderr
     _serve(tasks, answers)
+
+
+def _leave_no_core() -> None:
+    """Write no image of the memory when a task crashes; many rows would fill the disk."""
+    with suppress(ImportError, OSError, ValueError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))

@@ -11,9 +11,10 @@ from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from itertools import chain, islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
+import numpy as np
 
 from atc_py.ir import CastConst, DeferredConst, RowwiseConst, SplatConst
 from atc_py.package.npy import CHUNK, array_chunks
@@ -23,7 +24,6 @@ from atc_py.tensor.shapes import element_count
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    import numpy as np
     import numpy.typing as npt
     from typing_extensions import Self
 
@@ -45,16 +45,47 @@ _RELEASED_AT_ONCE = 4
 """Pieces after which the pages of the source that were read are given back."""
 
 
+class _Piece(NamedTuple):
+    """The data of a constant, or a piece of it.
+
+    Attributes:
+        array: the data.
+        memory: what holds it, if others may have that afterwards.
+    """
+
+    array: npt.NDArray[np.generic]
+    memory: npt.NDArray[np.uint8] | None = None
+
+
 class _Job(msgspec.Struct, frozen=True):
     """The computation of a constant, or of a piece of one.
 
     Attributes:
         nbytes: of the result.
-        make: computes it.
+        make: computes it, in the memory of a piece that is written if there is one.
     """
 
     nbytes: int
-    make: Callable[[], npt.NDArray[np.generic]]
+    make: Callable[[_Spare], _Piece]
+
+
+class _Spare:
+    """Memory of pieces that are written, for later ones: new memory has a page fault every 4 KiB."""
+
+    def __init__(self) -> None:
+        self._free: list[npt.NDArray[np.uint8]] = []
+
+    def take(self) -> npt.NDArray[np.uint8]:
+        """Return memory for a piece."""
+        try:
+            return self._free.pop()
+        except IndexError:  # and not a question before, since two threads ask
+            return np.empty(CHUNK, np.uint8)
+
+    def give(self, piece: _Piece) -> None:
+        """Take the memory of a piece that is written."""
+        if piece.memory is not None:
+            self._free.append(piece.memory)
 
 
 class ReadAhead:
@@ -64,8 +95,10 @@ class ReadAhead:
         """Prepare to read `constants`, each once and in this order."""
         self._pool = ThreadPoolExecutor(_THREADS)
         self._jobs = (job for value in constants for job in _jobs(value))
-        self._coming: deque[tuple[_Job, Future[npt.NDArray[np.generic]] | None]] = deque()
+        self._coming: deque[tuple[_Job, Future[_Piece] | None]] = deque()
         self._bytes = 0
+        self._spare = _Spare()
+        self._written: _Piece | None = None
 
     def chunks(self, value: Value) -> Iterator[memoryview]:
         """Yield the data of the next constant, which must be `value`, as `array_chunks` does.
@@ -85,14 +118,21 @@ class ReadAhead:
         self._pool.shutdown(cancel_futures=True)
 
     def _arrays(self) -> Iterator[npt.NDArray[np.generic]]:
-        """Yield results of jobs in order; later ones are computed meanwhile."""
+        """Yield results of jobs in order; later ones are computed meanwhile.
+
+        An array is valid until the next one, also where that is of another constant.
+        """
         while True:
+            if self._written is not None:
+                self._spare.give(self._written)
+                self._written = None
             self._look_ahead()
             job, future = self._coming.popleft()
             self._bytes -= job.nbytes
             self._look_ahead()
-            yield job.make() if future is None else future.result()
+            self._written = job.make(self._spare) if future is None else future.result()
             del future  # or the array would live until the one after the next is there
+            yield self._written.array
 
     def _look_ahead(self) -> None:
         """Start jobs while little is coming, and always one."""
@@ -100,7 +140,7 @@ class ReadAhead:
             job = next(self._jobs, None)
             if job is None:
                 return
-            future = None if job.nbytes < _SMALL else self._pool.submit(job.make)
+            future = None if job.nbytes < _SMALL else self._pool.submit(job.make, self._spare)
             self._coming.append((job, future))
             self._bytes += job.nbytes
 
@@ -132,7 +172,7 @@ def _jobs_of_rows(const: ConstData, source: RowwiseConst, dtype: DType) -> Itera
     length = _rows_at_once(source)
     for number, start in enumerate(range(0, source.shape[0], length)):
         end = min(start + length, source.shape[0])
-        job = partial(_piece_of_rows, const, source, start, end, _released(source, number))
+        job = partial(_piece_of_rows, const, source, (start, end), _released(source, number))
         yield _Job(row * (end - start), job)
 
 
@@ -162,28 +202,39 @@ def _piece_count(value: Value) -> int:
 
 
 def _piece(
-    const: ConstData, part: npt.NDArray[np.generic], released: ConstData | None
-) -> npt.NDArray[np.generic]:
+    const: ConstData, part: npt.NDArray[np.generic], released: ConstData | None, spare: _Spare
+) -> _Piece:
     """Return a piece of a constant, made of that part of its source."""
     if released is not None:
         released.release()
-    return const.cast(part) if isinstance(const, CastConst) else part
+    if not isinstance(const, CastConst):
+        return _Piece(part)
+    nbytes = part.size * const.dtype.itemsize
+    if nbytes > CHUNK:
+        return _Piece(const.cast(part))
+    memory = spare.take()
+    into = memory[:nbytes].view(const.dtype.numpy).reshape(part.shape)
+    return _Piece(const.cast(part, into), memory)
 
 
 def _piece_of_rows(
-    const: ConstData, source: RowwiseConst, first: int, end: int, released: ConstData | None
-) -> npt.NDArray[np.generic]:
-    """Return some rows of a constant."""
-    return _piece(const, source.rows(first, end), released)
+    const: ConstData,
+    source: RowwiseConst,
+    rows: tuple[int, int],
+    released: ConstData | None,
+    spare: _Spare,
+) -> _Piece:
+    """Return some rows of a constant, from the first to before the end."""
+    return _piece(const, source.rows(*rows), released, spare)
 
 
-def _whole(value: Value) -> npt.NDArray[np.generic]:
+def _whole(value: Value, _spare: _Spare) -> _Piece:
     """Return the data of a constant, checked against its type."""
     if value.const is None:
         raise ValueError(f"{value.name} has no data")
     array = value.const.numpy()
     _check(value, DType.from_numpy(array.dtype), array.shape)
-    return array
+    return _Piece(array)
 
 
 def _check(value: Value, dtype: DType, shape: Shape) -> None:

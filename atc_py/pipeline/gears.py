@@ -15,8 +15,10 @@ from atc_py.frontend.reading.read import read_model
 from atc_py.options.gears import format_gear
 from atc_py.options.input_shapes import format_input_shapes
 from atc_py.package.gears_writer import CompiledGear, write_gears
-from atc_py.pipeline.compile import StageClock, common_ground, compile_graph
+from atc_py.pipeline.common_ground import common_ground
+from atc_py.pipeline.compile import compile_graph
 from atc_py.pipeline.gear_inputs import with_open_inputs
+from atc_py.pipeline.stage_clock import StageClock
 from atc_py.results.conversion import Conversion, GearFacts
 from atc_py.results.memory_facts import memory_facts
 from atc_py.system.structs import replace
@@ -31,7 +33,8 @@ if TYPE_CHECKING:
     from atc_py.options.compile_options import CompileOptions
     from atc_py.options.gears import Gears
     from atc_py.package.schema import OmModel
-    from atc_py.pipeline.compile import CommonGround, CompiledGraph
+    from atc_py.pipeline.common_ground import CommonGround
+    from atc_py.pipeline.compile import CompiledGraph
 
 __all__ = ["compile_gears", "not_compiled"]
 

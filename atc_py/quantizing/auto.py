@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from atc_py.calibration.ranges import Range, RangeSettings
     from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
     from atc_py.quantizing.numbers import LayerNumbers
+    from atc_py.results.output_error import ErrorSums
 
     Feeds = Mapping[str, NDArray[Any]]
 
@@ -77,23 +78,29 @@ def with_best_ranges(
     ]
     forms = {name: [sets[at][name] for at in range(len(each))] for name, each in tried.items()}
     errors = form_errors(found, forms, feeds, found.settings.executor)
-    sums: dict[str, list[float]] = {}
-    for each in found.layers:
-        if each.name in tried:
-            own = [error.noise for error in errors[each.name]]
-            known = sums.setdefault(each.tensor, [0.0] * len(own))
-            sums[each.tensor] = [a + b for a, b in zip(known, own, strict=True)]
-    best = {tensor: each.index(min(each)) for tensor, each in sums.items()}
-    trials = [
-        RangeTrial(
-            tensor,
-            next(name for name, at in proposed[tensor].places.items() if at == best[tensor]),
-            {name: each[at] for name, at in proposed[tensor].places.items()},
-        )
-        for tensor, each in sums.items()
-    ]
+    trials = _trials([each for each in found.layers if each.name in tried], proposed, errors)
+    best = {each.tensor: proposed[each.tensor].places[each.chosen] for each in trials}
     layers = [_at(tried, each, best.get(each.tensor, 0)) for each in found.layers]
     return found.with_layers(layers).having(trials=trials)
+
+
+def _trials(
+    layers: Sequence[CalibratedLayer],
+    proposed: Mapping[str, _Proposed],
+    errors: Mapping[str, Sequence[ErrorSums]],
+) -> list[RangeTrial]:
+    """Return the error of each calibrator's range at the results of a tensor's readers."""
+    sums: dict[str, list[float]] = {}
+    for each in layers:
+        own = [error.noise for error in errors[each.name]]
+        known = sums.setdefault(each.tensor, [0.0] * len(own))
+        sums[each.tensor] = [a + b for a, b in zip(known, own, strict=True)]
+    found = []
+    for tensor, each_sum in sums.items():
+        by_name = {name: each_sum[at] for name, at in proposed[tensor].places.items()}
+        best = min(by_name, key=by_name.__getitem__)
+        found.append(RangeTrial(tensor, best, by_name))
+    return found
 
 
 def _at(

@@ -15,7 +15,7 @@ from atc_py.frontend.quantizing.mean_errors import write_mean_errors
 from atc_py.frontend.quantizing.qdq_nodes import takes_bias
 from atc_py.frontend.quantizing.switched import SwitchedForm
 from atc_py.frontend.reading.attributes import numeric_attributes
-from atc_py.quantizing.judging import JUDGED, Judge, JudgedSamples, judged_outputs
+from atc_py.quantizing.judging import JUDGED, JudgedSamples, StepJudge, judged_outputs
 from atc_py.quantizing.observe import run_samples
 from atc_py.quantizing.prepare import FirstSamples
 from atc_py.quantizing.sample_choice import first_feeds
@@ -99,7 +99,7 @@ def with_corrected_biases(
         switched.append(SwitchedForm(at, off=own[name], addend=addend))
     path = model.file.path.with_name("judged_biases.onnx")
     executor = found.settings.executor
-    with Judge(model, path, switched, len(order), seen, executor) as judge:
+    with StepJudge(model, path, switched, len(order), seen, executor) as judge:
         verdict = judge.verdict(range(len(order)))
     kept = {order[at] for at in verdict.kept}
     step = StepGain(

@@ -14,7 +14,7 @@ from atc_py.diag import AtcError
 from atc_py.frontend.quantizing.balance_sites import over_inputs
 from atc_py.frontend.quantizing.qdq_nodes import Int8Layer, TensorScale
 from atc_py.frontend.quantizing.switched import SwitchedForm
-from atc_py.quantizing.judging import Judge
+from atc_py.quantizing.judging import StepJudge
 from atc_py.quantizing.weights import layer_weights
 from atc_py.results.step_gain import StepGain
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from atc_py.frontend.quantizing.float_model import FloatModel
     from atc_py.frontend.quantizing.layers import FloatLayer
     from atc_py.quantizing.balancing import Balance, ChannelStatistics
-    from atc_py.quantizing.judging import JudgedSamples, Verdict
+    from atc_py.quantizing.judging import JudgedSamples, KeptParts
     from atc_py.quantizing.settings import QuantizeSettings
 
 __all__ = ["EQUALIZE", "SMOOTH", "judged_balances"]
@@ -59,10 +59,42 @@ def judged_balances(
     Raises:
         AtcError: what scales and the executor raise; NO_QDQ_FORM.
     """
-    forms: list[SwitchedForm] = []
+    judged, forms = _comparable(model, candidates, statistics, settings, skipped)
+    if not judged:
+        return list(candidates), ()
+    base = model
+    if model.graph.opsets.get("", 0) < _LINEAR:
+        base = model.raised(model.file.path.parent)
+    path = base.file.path.with_name("judged_balances.onnx")
+    verdicts = {}
+    with StepJudge(base, path, forms, len(judged), samples, settings.executor) as judge:
+        for name in (EQUALIZE, SMOOTH):
+            parts = [at for at, each in enumerate(judged) if _step_of(each) == name]
+            if parts:
+                verdicts[name] = judge.verdict(sorted(parts, key=lambda at: -judged[at].gain))
+    kept = {judged[at].site.tensor for each in verdicts.values() for at in each.kept}
+    left_out = {each.site.tensor for each in judged} - kept
+    steps = tuple(
+        _step(name, verdict, [each for each in judged if _step_of(each) == name], kept)
+        for name, verdict in verdicts.items()
+    )
+    return [each for each in candidates if each.site.tensor not in left_out], steps
+
+
+def _comparable(
+    model: FloatModel,
+    candidates: Sequence[Balance],
+    statistics: Mapping[str, ChannelStatistics],
+    settings: QuantizeSettings,
+    skipped: Collection[str],
+) -> tuple[list[Balance], list[SwitchedForm]]:
+    """Return the balances that can be judged, and the forms of their layers with and without them.
+
+    Where a scale is beyond float32 without the balance, there is nothing to compare with.
+    """
     judged: list[Balance] = []
+    forms: list[SwitchedForm] = []
     for each in candidates:
-        # Where a scale is beyond float32 without the balance, there is nothing to compare with.
         with suppress(AtcError):
             own = [
                 _switched(model, layer, len(judged), each, statistics[each.site.tensor], settings)
@@ -71,27 +103,12 @@ def judged_balances(
             ]
             forms.extend(own)
             judged.append(each)
-    if not judged:
-        return list(candidates), ()
-    fits = model.graph.opsets.get("", 0) >= _LINEAR
-    base = model if fits else model.raised(model.file.path.parent)
-    path = base.file.path.with_name("judged_balances.onnx")
-    with Judge(base, path, forms, len(judged), samples, settings.executor) as judge:
-        verdicts = {
-            name: judge.verdict(sorted(parts, key=lambda at: -judged[at].gain))
-            for name in (EQUALIZE, SMOOTH)
-            if (parts := [at for at, each in enumerate(judged) if _step_of(each) == name])
-        }
-    kept = {judged[at].site.tensor for each in verdicts.values() for at in each.kept}
-    unjudged = {each.site.tensor for each in candidates} - {each.site.tensor for each in judged}
-    steps = tuple(
-        _step(name, verdict, [each for each in judged if _step_of(each) == name], kept)
-        for name, verdict in verdicts.items()
-    )
-    return [each for each in candidates if each.site.tensor in kept | unjudged], steps
+    return judged, forms
 
 
-def _step(name: str, verdict: Verdict, parts: Sequence[Balance], kept: Collection[str]) -> StepGain:
+def _step(
+    name: str, verdict: KeptParts, parts: Sequence[Balance], kept: Collection[str]
+) -> StepGain:
     """Return what one kind of balancing gained."""
     left_out = tuple(each.site.tensor for each in parts if each.site.tensor not in kept)
     return StepGain(

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "JUDGED",
-    "Judge",
     "JudgedSamples",
-    "Verdict",
+    "KeptParts",
+    "StepJudge",
     "chosen_parts",
     "judged_outputs",
 ]
@@ -63,7 +63,7 @@ class JudgedSamples:
             self.wanted.append({name: np.array(values[name]) for name in self.outputs})
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class KeptParts(msgspec.Struct, frozen=True):
     """The parts of a step that are kept.
 
     Attributes:
@@ -83,7 +83,7 @@ def judged_outputs(model: FloatModel) -> list[str]:
     return [name for name in dict.fromkeys(model.graph.outputs) if name not in inputs]
 
 
-class Judge:
+class StepJudge:
     """A model in which parts of steps are switched on and off; use it in a `with` block."""
 
     def __init__(
@@ -114,7 +114,7 @@ class Judge:
         names = [each.name for each in model.file.inputs]
         self._executor = start_executor(executor, path, list(samples.outputs), [*names, SWITCHES])
 
-    def verdict(self, parts: Sequence[int]) -> Verdict:
+    def verdict(self, parts: Sequence[int]) -> KeptParts:
         """Return which of `parts` are kept, those that promise most first; the others are off.
 
         Raises:
@@ -126,7 +126,7 @@ class Judge:
         """Release the model."""
         self._executor.close()
 
-    def __enter__(self) -> Judge:  # noqa: PYI034  (Self is not in Python 3.10)
+    def __enter__(self) -> StepJudge:  # noqa: PYI034  (Self is not in Python 3.10)
         return self
 
     def __exit__(
@@ -151,7 +151,7 @@ class Judge:
         return self._known[key]
 
 
-def chosen_parts(parts: Sequence[int], noise_of: Callable[[Sequence[int]], float]) -> Verdict:
+def chosen_parts(parts: Sequence[int], noise_of: Callable[[Sequence[int]], float]) -> KeptParts:
     """Return the parts to keep: all, unless there is less noise without them, or with the first.
 
     Args:
@@ -166,7 +166,7 @@ def chosen_parts(parts: Sequence[int], noise_of: Callable[[Sequence[int]], float
         size //= 2
     tried[()] = plain
     kept = min(tried, key=lambda each: tried[each])
-    return Verdict(kept, _gain(plain, tried[kept]) if kept else None, _gain(plain, whole))
+    return KeptParts(kept, _gain(plain, tried[kept]) if kept else None, _gain(plain, whole))
 
 
 def _gain(before: float, after: float) -> float | None:

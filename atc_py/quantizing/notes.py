@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 __all__ = ["notes_on_bodies", "notes_on_steps"]
 
 _STEPS = {
-    "equalize": "balancing the channels of {} tensors after layers",
-    "smooth": "balancing the channels of {} tensors after normalizations",
-    "correct_bias": "correcting the biases of {} layers",
+    "equalize": "--no-equalize",
+    "smooth": "--no-smooth",
+    "correct_bias": "--no-correct-bias",
 }
+"""The options that leave steps out."""
 
 
 def notes_on_steps(steps: Iterable[StepGain]) -> list[Diagnostic]:
@@ -29,12 +30,11 @@ def notes_on_steps(steps: Iterable[StepGain]) -> list[Diagnostic]:
     for each in steps:
         if each.whole_gain is None or each.kept == each.parts:
             continue
-        what = _STEPS[each.name].format(each.parts)
         found.append(
             STEP_LEFT_OUT.diagnostic(
-                f"{what} makes the outputs worse by {-each.whole_gain:.2f} dB: it is done for {each.kept}"
-                if each.kept
-                else f"{what} makes the outputs worse by {-each.whole_gain:.2f} dB: it is left out"
+                f"step {each.name!r} makes the outputs worse by {-each.whole_gain:.2f} dB with all of "
+                f"its {each.parts} parts: {each.kept} are kept",
+                help=f"the report has the gain of each step; {_STEPS[each.name]} leaves this one out",
             )
         )
     return found
@@ -44,7 +44,8 @@ def notes_on_bodies(graph: WorkGraph) -> Sequence[Diagnostic]:
     """Return a note for each node whose own graphs have layers."""
     return [
         LAYERS_IN_BODIES.diagnostic(
-            f"{_listed(counts)} in the graphs of {node.op_type} stay in floats", place=node.place
+            f"layers in the graphs of {node.op_type} stay in floats: {_listed(counts)}",
+            place=node.place,
         )
         for node, counts in layers_in_bodies(graph)
     ]

@@ -114,41 +114,58 @@ def prepare(
     seen = JudgedSamples(judged_outputs(model))
     statistics = _statistics(model, sites, samples, settings, on_stage, seen)
 
-    def choose(constants: LayerConstants, site: BalanceSite) -> Balance | None:
-        own = statistics.get(site.tensor)
-        strengths = [asked[each.name] for each in site.readers if each.name in asked]
-        if own is None:
-            return None
-        if strengths:
-            return balance_of_strength(constants, site, own, strengths[0])
-        return chosen_balance(constants, site, own)
-
-    found = _candidates(model, choose)
+    found = _candidates(model, statistics, asked)
     named = [each for each in found if any(layer.name in asked for layer in each.site.readers)]
     free = [each for each in found if each not in named]
-    if free and on_stage is not None:
-        on_stage("judge balances")
     if free:
+        _tell(on_stage, "judge balances")
         seen.feeds = first_feeds(model, samples, JUDGED)
     kept, steps = judged_balances(model, free, statistics, seen, settings, skipped)
-    by_tensor = {each.site.tensor: each for each in (*named, *kept)}
+    return replace(_with_balances(model, folder, folded, (*named, *kept)), steps=steps)
+
+
+def _tell(on_stage: Callable[[str], None] | None, stage: str) -> None:
+    """Tell the progress."""
+    if on_stage is not None:
+        on_stage(stage)
+
+
+def _with_balances(
+    model: FloatModel, folder: Path, folded: int, balances: Sequence[Balance]
+) -> Prepared:
+    """Return the model with balances."""
+    by_tensor = {each.site.tensor: each for each in balances}
     if not by_tensor:
-        return Prepared(model, folded, (), steps)
+        return Prepared(model, folded, ())
 
     def chosen(_constants: LayerConstants, site: BalanceSite) -> Balance | None:
         known = by_tensor.get(site.tensor)
         return None if known is None else replace(known, site=site)
 
-    return replace(_balanced(model, folder, folded, chosen), steps=steps)
+    return _balanced(model, folder, folded, chosen)
 
 
 def _candidates(
-    model: FloatModel, choose: Callable[[LayerConstants, BalanceSite], Balance | None]
+    model: FloatModel,
+    statistics: Mapping[str, ChannelStatistics],
+    asked: Mapping[str, float],
 ) -> list[Balance]:
-    """Return the balances that `choose` returns, each after those before it were applied."""
-    constants, found = LayerConstants(model.graph), []
+    """Return the balances that gain by their estimate, and those of strengths that are asked for.
+
+    Each is chosen after those before it were applied.
+    """
+    constants = LayerConstants(model.graph)
+    found: list[Balance] = []
     for site in balance_sites(model.graph, model.found):
-        balance = choose(constants, site)
+        own = statistics.get(site.tensor)
+        if own is None:
+            continue
+        strengths = [asked[each.name] for each in site.readers if each.name in asked]
+        balance = (
+            balance_of_strength(constants, site, own, strengths[0])
+            if strengths
+            else chosen_balance(constants, site, own)
+        )
         if balance is not None:
             apply_factors(constants, site, balance.factors)
             found.append(balance)

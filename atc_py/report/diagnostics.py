@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from atc_py.diag import COLON, Severity, Words
-from atc_py.diag.language import language, spoken_diagnostic
+from atc_py.diag import COLON, LANGUAGES, Place, Severity, Words
+from atc_py.diag.language import language, spoken, spoken_diagnostic
 from atc_py.report.escape import clipped
 
 if TYPE_CHECKING:
     from atc_py.diag import Diagnostic
 
-__all__ = ["diagnostic_text"]
+__all__ = ["diagnostic_text", "help_text", "level_text", "place_text"]
 
 _LEVELS = {
     Severity.ERROR: Words("error", "错误"),
     Severity.WARNING: Words("warning", "警告"),
     Severity.NOTE: Words("note", "说明"),
 }
+_NODE = Words("node", "节点")
 _RULE, _HELP = Words("rule", "规则"), Words("help", "建议")
 
 
@@ -30,11 +32,34 @@ def diagnostic_text(diagnostic: Diagnostic) -> str:
     to read the ends.
     """
     code, said, diagnostic = diagnostic.code, language(), spoken_diagnostic(diagnostic)
-    level = _LEVELS[code.severity].in_language(said)
+    level = level_text(code.severity)
     lines = [f"{level}[{code.id} {code.name}]: {clipped(diagnostic.message)}"]
     if diagnostic.place is not None and str(diagnostic.place):
-        lines.append(f"  --> {clipped(str(diagnostic.place))}")
+        lines.append(f"  --> {clipped(place_text(diagnostic.place))}")
     if diagnostic.rule is not None:
         lines.append(f"  {(_RULE + COLON).in_language(said)}{clipped(diagnostic.rule)}")
-    lines.append(f"  {(_HELP + COLON).in_language(said)}{clipped(diagnostic.help or '')}")
+    lines.append(f"  {help_text(clipped(diagnostic.help or ''))}")
     return "\n".join(lines)
+
+
+def help_text(text: str) -> str:
+    """Return a hint with the word that stands before it."""
+    return (_HELP + COLON).in_language(language()) + text
+
+
+def level_text(severity: Severity) -> str:
+    """Return the word for a severity in the language of the commands."""
+    return _LEVELS[severity].in_language(language())
+
+
+def place_text(place: Place) -> str:
+    """Return a place in the language of the commands."""
+    if language() == LANGUAGES[0]:
+        return str(place)
+    field = None if place.field is None else spoken(place.field)
+    if place.node is None:
+        return str(replace(place, field=field))
+    file = str(replace(place, node=None, node_name=None, op_type=None, field=None))
+    named = str(Place(node_name=place.node_name, op_type=place.op_type))
+    node = f"{_NODE.in_language(language())} {place.node} {named}".rstrip()
+    return "，".join(each for each in (": ".join(filter(None, (file, node))), field) if each)

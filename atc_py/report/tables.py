@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from atc_py.diag import LANGUAGES, Words
+from atc_py.diag.language import language, spoken, spoken_parts
 from atc_py.report.escape import clipped
 from atc_py.report.wrapping import columns
 from atc_py.system.structs import Result
 
-__all__ = ["Table", "format_bytes", "format_seconds", "narrowed", "plain_lines"]
+__all__ = [
+    "Table",
+    "format_bytes",
+    "format_seconds",
+    "narrowed",
+    "plain_lines",
+    "share_text",
+]
 
 _MOST = 400
 """Characters of a cell: each row is as wide as the widest."""
@@ -25,11 +34,14 @@ class Table(Result, frozen=True):
         title: printed above.
         columns: headings.
         rows: cells as text, as many in each row as there are columns.
+        said: columns whose cells are texts of atc-py, from 0; those of the others are names and
+            figures. In a table without headings every cell is such a text.
     """
 
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    said: tuple[int, ...] = ()
 
     def headings(self) -> tuple[tuple[str, bool], ...]:
         """Return (heading, whether the column is aligned to the right) for each column."""
@@ -38,12 +50,32 @@ class Table(Result, frozen=True):
     def visible(self) -> Table:
         """Return the table made safe to show: names from files cannot command the terminal."""
         rows = tuple(tuple(clipped(cell, _MOST) for cell in row) for row in self.rows)
-        return Table(clipped(self.title), self.columns, rows)
+        return Table(clipped(self.title), self.columns, rows, self.said)
+
+    def spoken(self) -> Table:
+        """Return the table in the language of the commands.
+
+        A single word is said in that language in the first column of a table without headings
+        alone; elsewhere it may be a name.
+        """
+        if language() == LANGUAGES[0]:
+            return self
+        named = any(self.columns)
+        said = set(self.said if named else range(len(self.columns)))
+        rows = tuple(
+            tuple(
+                _spoken_cell(cell, is_label=not named and not at) if at in said else cell
+                for at, cell in enumerate(row)
+            )
+            for row in self.rows
+        )
+        heads = tuple(spoken(name) + ">" * is_right for name, is_right in self.headings())
+        return Table(spoken(self.title), heads, rows)
 
 
 def plain_lines(table: Table) -> list[str]:
     """Return the table in plain text, for files, pipes and logs."""
-    table = table.visible()
+    table = table.spoken().visible()
     headings = table.headings()
     named = any(name for name, _ in headings)
     cells = [*([tuple(name for name, _ in headings)] if named else []), *table.rows]
@@ -56,6 +88,11 @@ def plain_lines(table: Table) -> list[str]:
         ]
         lines.append(("  " + "  ".join(padded)).rstrip())
     return lines
+
+
+def _spoken_cell(text: str, *, is_label: bool) -> str:
+    """Return a cell in the language of the commands."""
+    return spoken_parts(text) if is_label or " " in text else text
 
 
 def narrowed(table: Table, width: int, between: int) -> Table:
@@ -114,6 +151,11 @@ def format_bytes(count: int) -> str:
     while size >= _STEP and unit < len(_UNITS) - 1:
         size, unit = size / _STEP, unit + 1
     return f"{size:.1f} {_UNITS[unit]}" if unit else f"{count} B"
+
+
+def share_text(count: object, total: object) -> str:
+    """Return `3 of 12`."""
+    return Words(f"{count} of {total}", f"{count}/{total}").in_language(language())
 
 
 def format_seconds(seconds: float) -> str:

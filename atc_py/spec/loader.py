@@ -10,18 +10,19 @@ import msgspec
 
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_SPEC, FILE_NOT_FOUND, FILE_UNREADABLE
-from atc_py.spec.checks import find_problems
 from atc_py.spec.document import MAX_BYTES, Document, Mark, Problem, spec_error
 from atc_py.spec.inherit import LIKE, SECTIONS, merged
 from atc_py.spec.kept_data import kept_data
 from atc_py.spec.model import OpSpec
 from atc_py.spec.names import stem_of
-from atc_py.spec.schema import convert
+from atc_py.system.struct_types import ready_for_threads
 
 if TYPE_CHECKING:
     from atc_py.diag import Code, Diagnostic
 
 __all__ = ["load_spec", "parse_spec", "problem_at", "read_spec"]
+
+ready_for_threads(OpSpec)
 
 
 def load_spec(path: str | Path) -> OpSpec:
@@ -103,6 +104,9 @@ def _like(document: Document, file: Path) -> tuple[Path, ...]:
 
 def _specification_of(document: Document) -> OpSpec:
     """Return the specification of a document that is well-formed YAML."""
+    from atc_py.spec.checks import find_problems  # what is kept is sound
+    from atc_py.spec.schema import convert
+
     _remember_lines(document)
     spec = convert(document)
     problems = list(find_problems(spec))

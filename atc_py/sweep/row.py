@@ -99,7 +99,7 @@ def run_row(task: RowTask) -> DoneRow:
     )
     page = None
     try:
-        done = _overview(Path(file), options)
+        done = _overview(Path(file), _own_shapes(Path(file), options))
     except AtcError as error:
         row = _refused(task, error.diagnostics)
     else:
@@ -108,6 +108,18 @@ def run_row(task: RowTask) -> DoneRow:
     if file != task.path:
         row, page = _as_given(task, file, row, page)
     return DoneRow(row, page, time.monotonic() - began)
+
+
+def _own_shapes(model: Path, options: OverviewOptions) -> OverviewOptions:
+    """Return the options with the shapes of the model's own inputs alone."""
+    shapes = options.compiling.get("input_shape")
+    if not shapes:
+        return options
+    from atc_py.frontend.reading.read import read_model
+
+    own = {each.name for each in read_model(model, lenient=True).inputs}
+    kept = {name: shape for name, shape in shapes.items() if name in own}
+    return replace(options, compiling={**options.compiling, "input_shape": kept})
 
 
 def _overview(model: Path, options: OverviewOptions) -> Overview:

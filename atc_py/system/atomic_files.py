@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 __all__ = ["atomic_write", "put_in_place"]
 
 _BUFFER = 1 << 18
+
+_EARLY = 8 << 20
+"""Bytes after which the disk begins to take them, so that little is left to wait for at the end."""
+
 _NAME_PART = 40
 """Characters of the target's name in the temporary one, so that long names stay legal."""
 
@@ -67,7 +71,7 @@ def atomic_write(path: Path, *, durable: bool = True) -> Iterator[io.BufferedWri
     try:
         with _refusals(path), undisturbed():
             handle, temporary = _temporary(target)
-            file = io.BufferedWriter(_Output(handle, path), _BUFFER)
+            file = io.BufferedWriter(_Output(handle, path, durable=durable), _BUFFER)
         yield file
         with _refusals(path):
             _commit(file, mode, temporary, target, durable=durable)
@@ -101,14 +105,29 @@ def put_in_place(files: Iterable[tuple[Path, Path]]) -> None:
 class _Output(io.FileIO):
     """A new file whose failing writes say so by diagnostic, and so differ from other errors."""
 
-    def __init__(self, handle: int, path: Path) -> None:
+    def __init__(self, handle: int, path: Path, *, durable: bool) -> None:
         super().__init__(handle, "wb")
         self._path = path
+        self._begins_early = durable and hasattr(os, "posix_fadvise")
+        self._begun = 0
 
     def write(self, data: ReadableBuffer, /) -> int:
         """Write some of `data` and return how many bytes that were."""
         with _refusals(self._path):
-            return super().write(data)
+            written = super().write(data)
+            if self._begins_early:
+                self._begin_early(self.tell())
+        return written
+
+    def _begin_early(self, end: int) -> None:
+        """Have the disk begin to take what was written up to `end`, once that is enough.
+
+        The advice is that this program needs the pages no more; Linux begins to write those that
+        are not on the disk, does not wait, and keeps them in memory.
+        """
+        if end - self._begun >= _EARLY:
+            os.posix_fadvise(self.fileno(), self._begun, end - self._begun, os.POSIX_FADV_DONTNEED)
+            self._begun = end
 
 
 def _temporary(target: Path) -> tuple[int, Path]:

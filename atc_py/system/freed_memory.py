@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import sys
 
-__all__ = ["give_back"]
+__all__ = ["MANY_NODES", "give_back"]
+
+MANY_NODES = 5_000
+"""Nodes of a graph from which on memory that a stage took and freed is given back."""
 
 
 def give_back() -> None:

@@ -33,7 +33,7 @@ def test_failure_of_surroundings_has_the_exit_status_and_verdict_of_atc(
     def failing(*_args: object, **_options: object) -> None:
         raise raised
 
-    monkeypatch.setattr("atc_py.pipeline.compile.lower_model", failing)
+    monkeypatch.setattr("atc_py.pipeline.lowering.lower_model", failing)
     ran = atc("{B}")
     assert (ran.status, ran.verdict, ran.code) == (255, FAILURE, "E19999")
     assert f"error[{code} " in ran.err

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["planned_dtypes"]
 
 SOC = "Ascend310P3"
-TRIALS = 40
+TRIALS = 24
 DECIBELS = 6.0
 """The target: so much more signal to noise than with all nodes in float16."""
 

@@ -88,7 +88,9 @@ def test_two_fingers_zoom_and_one_pans(show: Show) -> None:
 def test_overview_map_moves_the_view(show: Show) -> None:
     opened = show("resnet50")
     opened.app("app.views.c.zoom(4)")
-    area = opened.page.locator(".view[data-side=c] canvas.map").bounding_box()
+    small = opened.page.locator(".view[data-side=c] canvas.map")
+    small.scroll_into_view_if_needed()
+    area = small.bounding_box()
     opened.page.mouse.move(area["x"] + area["width"] - 6, area["y"] + area["height"] / 2)
     opened.page.mouse.down()
     opened.page.mouse.up()
@@ -171,8 +173,11 @@ def test_paper_is_white_and_shows_everything_once(show: Show, theme: str) -> Non
     assert opened.page.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
     for hidden in (".switches", "#graph-tools", "nav", ".keys", ".command button"):
         assert not opened.page.locator(hidden).first.is_visible()
-    for shown in ("#verdict", "#graph canvas.main", "#precision table", "#time svg"):
+    for shown in ("#verdict", CANVAS, "#precision table", "#time svg"):
         assert opened.page.locator(shown).first.is_visible()
+    assert opened.app(
+        "app.views.c.x >= 0 && app.views.c.layout.height * app.views.c.scale <= app.views.c.h"
+    )
     boxes = "[...document.querySelectorAll('.scroll')]"
     assert opened.page.evaluate(
         f"{boxes}.every((each) => each.scrollHeight <= each.clientHeight + 1)"

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
     Show = Callable[..., Opened]
 
-NETWORKS = ("resnet50", "swin_t", "quantized", "refused", "hostile")
+NETWORKS = (
+    "resnet50", "swin_t", "quantized", "refused", "hostile", "failing", "gears", "several",
+)  # fmt: skip
 AXE = os.environ.get("ATC_PY_AXE", "")
 """The file `axe.min.js` of axe-core, which `make test-browser` gets."""
 
@@ -222,6 +224,9 @@ def test_page_is_small(pages: Callable[[str], Path], name: str, most: int) -> No
     assert pages(name).stat().st_size <= most
 
 
+ROUNDS = 3
+"""Rounds of panning; other work on the machine lengthens frames of some, and none makes them shorter."""
+
 MEASURE = """() => new Promise((done) => {
   const view = Object.values(atcReport.views).find((each) => !each.host.hidden);
   view.zoom(3);
@@ -246,9 +251,13 @@ def test_first_view_and_frames_are_fast(show: Show, name: str) -> None:
     first = opened.page.evaluate(
         "performance.getEntriesByName('first-contentful-paint')[0].startTime"
     )
+    graph = opened.app("app.firstGraph")
     opened.page.select_option("#which", "s")
     opened.page.select_option("#fold", "none")
-    found = opened.page.evaluate(MEASURE)
+    rounds = [opened.page.evaluate(MEASURE) for _ in range(ROUNDS)]
+    found = {kind: min(each[kind] for each in rounds) for kind in ("frame", "draw")}
     slack = float(os.environ.get("ATC_PY_SLACK", "1"))
     assert first < 1000 * slack
+    assert graph < 1000 * slack
     assert found["draw"] < 100 * slack, found
+    assert found["frame"] < 100 * slack, rounds

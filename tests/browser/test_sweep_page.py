@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,7 +14,9 @@ from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
+
+AXE = os.environ.get("ATC_PY_AXE", "")
+"""The file `axe.min.js` of axe-core, which `make test-browser` gets."""
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\u202e"
 
@@ -112,3 +116,15 @@ def test_rows_are_sorted_by_a_column_and_stay_so_in_the_other_language(
     assert models(opened) == before
     opened.locator("#theme").click()
     assert said == []
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_page_is_accessible(page: tuple[Any, list[str]], *, dark: bool) -> None:
+    if not AXE:
+        pytest.skip("ATC_PY_AXE does not name axe.min.js")
+    opened, _ = page
+    if dark:
+        opened.locator("#theme").click()
+    opened.evaluate(Path(AXE).read_text(encoding="utf-8"))
+    found = opened.evaluate("async () => (await axe.run()).violations")
+    assert [(each["id"], each["nodes"][0]["html"][:200]) for each in found] == []

@@ -127,7 +127,7 @@ def test_bug_ends_with_a_code_and_a_log(
     def broken(*_args: object, **_options: object) -> None:
         raise KeyError("state that nobody expected")
 
-    monkeypatch.setattr("atc_py.pipeline.compile.lower_model", broken)
+    monkeypatch.setattr("atc_py.pipeline.lowering.lower_model", broken)
     done = atc("convert", model)
     assert done.status == 70
     assert done.err.startswith("error[ATC9001 internal-error]")
@@ -142,7 +142,7 @@ def test_interrupt_is_quiet(atc: Atc, model: Path, monkeypatch: pytest.MonkeyPat
     def interrupted(*_args: object, **_options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("atc_py.pipeline.compile.lower_model", interrupted)
+    monkeypatch.setattr("atc_py.pipeline.lowering.lower_model", interrupted)
     done = atc("convert", model)
     assert (done.status, done.out) == (130, "")
     assert "interrupted" in done.err

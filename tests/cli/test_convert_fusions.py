@@ -43,6 +43,7 @@ def test_report_has_matches_effects_and_misses(atc: Atc, gates: Path) -> None:
     assert (swish["match_times"], swish["effect_times"]) == (2, 1)
     assert swish["nearest_miss"]["from"] == ["second"]
     assert "an output of the model" in swish["nearest_miss"]["reason"]
+    assert swish["nearest_miss"]["anchor"].startswith("Sigmoid")
     assert set(result["ub_fusion"]) == {
         "merge-conv-elemwise", "merge-matmul-elemwise", "merge-elemwise",
         "merge-dequant", "merge-requant",

@@ -223,7 +223,7 @@ def test_bug_is_one_document_too(
 
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr("atc_py.pipeline.compile.lower_model", broken)
+    monkeypatch.setattr("atc_py.pipeline.lowering.lower_model", broken)
     for command in ("convert", "compare", "kernels", "profile"):
         done = workshop(command, "small.onnx", "--json")
         assert done.status == 70

@@ -51,7 +51,9 @@ def called(capsys: pytest.CaptureFixture[str], *args: str) -> str:
         (("check", "--lang", "en"), {"ATC_PY_LANG": "zh"}, "en"),
         (("check", "--lang", "xx"), {"ATC_PY_LANG": "zh"}, "zh"),
         (("exec", "--", "program", "--lang", "zh"), {}, "en"),
-        (("atc", "--lang", "zh"), {}, "en"),
+        (("atc", "--lang", "zh"), {}, "zh"),
+        (("atc", "--lang=zh", "--model=x"), {}, "zh"),
+        (("--lang", "zh", "atc", "--model=x"), {}, "zh"),
     ],
 )
 def test_line_counts_before_variable_before_locale(
@@ -104,6 +106,20 @@ def test_line_that_click_refuses_is_answered_in_chinese(
 ) -> None:
     assert "没有选项：--nope" in called(capsys, "run", "absent", "--nope", "--lang", "zh")
     assert "没有命令 'nope'" in called(capsys, "nope", "--lang", "zh")
+
+
+def test_atc_gets_its_line_without_the_language(capsys: pytest.CaptureFixture[str]) -> None:
+    for line in (("atc", "--lang", "zh", "--help"), ("atc", "--help", "--lang=zh")):
+        printed = called(capsys, *line)
+        assert "生成离线模型的示例" in printed
+        assert "--model\n      ONNX 文件" in printed
+    printed = called(capsys, "atc", "--lang=zh", "--model=absent", "--framework=5", "--output=x")
+    assert "ATC start working now, please wait for a moment." in printed  # scripts read it
+    assert "错误[" in printed
+
+
+def test_language_may_stand_before_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ABSENT in called(capsys, "--lang", "zh", "convert", "absent")
 
 
 def test_every_command_but_atc_has_the_option() -> None:

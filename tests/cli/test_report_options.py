@@ -273,3 +273,12 @@ def test_verdict_names_failing_outputs_without_a_target(atc: Atc) -> None:
     found = model_of("page.html")
     assert found["state"] == "compiles"
     assert found["actions"][0]["text"][0].startswith("1 of 1 outputs fail (y: relative error inf)")
+
+
+def test_verdict_is_chinese_where_that_is_asked_for(atc: Atc, model: Path) -> None:
+    done = atc("report", model, "-o", "p.html", "--fail-under", "snr=500", "--lang", "zh")
+    first, *_, last = done.out.splitlines()
+    assert first.startswith(
+        "small.onnx：可编译，但 1 个输出中 1 个未达标 --fail-under snr=500：y：snr "
+    )
+    assert last == "报告：p.html"

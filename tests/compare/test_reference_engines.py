@@ -85,6 +85,16 @@ def test_normalized_zeros_are_those_of_onnxruntime() -> None:
         np.testing.assert_array_equal(by_onnx(model, feeds), by_onnxruntime(model, feeds))
 
 
+@pytest.mark.parametrize("operator", ["Hardmax", "LogSoftmax", "Softmax"])
+@pytest.mark.parametrize("axis", [None, 0, 1, 2, 3, -1])
+def test_classes_before_opset_13_are_those_of_flattened_axes(
+    operator: str, axis: int | None
+) -> None:
+    stated = {} if axis is None else {"axis": axis}
+    model = one_node_model(operator, {"x": X}, 11, **stated)
+    np.testing.assert_allclose(by_onnx(model, {"x": X}), by_onnxruntime(model, {"x": X}), atol=1e-6)
+
+
 FAULTS: dict[str, onnx.ModelProto] = {
     "steps of pads": one_node_model("MaxPool", {"x": X}, 12, kernel_shape=[2, 2], pads=[1, 1, 0, 0]),
     "pads by name": one_node_model(
@@ -101,7 +111,6 @@ FAULTS: dict[str, onnx.ModelProto] = {
     ),
     "first norm": one_node_model("LpNormalization", {"x": X}, 13, p=1),
     "channels": one_node_model("LRN", {"x": X}, 13, size=3),
-    "older softmax": one_node_model("Softmax", {"x": X}, 11, axis=1),
     "stated shape": one_node_model(
         "ConvTranspose", {"x": X}, 11, constants={"w": X[:1, :, :2, :2].transpose(1, 0, 2, 3)},
         output_shape=[7, 8],

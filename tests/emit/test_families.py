@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from dataclasses import dataclass, fields, is_dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ import atc_py.emit
 from atc_py.emit import registry
 from atc_py.emit.collect import collect
 from atc_py.emit.family import Family
-from atc_py.emit.fields import extended, narrow, wide
+from atc_py.emit.fields import Tiling, extended, narrow, wide
 from atc_py.emit.registry import families, families_of, family_of
 from atc_py.ir import Engine
 from atc_py.target import find_operator, find_soc
@@ -31,16 +30,16 @@ SIM = find_soc("sim")
 MAP = (2, 32, 10, 12)
 
 
-def tiling_classes() -> list[type]:
+def tiling_classes() -> list[type[Tiling]]:
     """Return every class of `atc_py.emit` whose fields become members of a kernel's `Tiling`."""
     modules = pkgutil.walk_packages(atc_py.emit.__path__, "atc_py.emit.")
     found = {
         name: member
         for module in modules
         for name, member in inspect.getmembers(importlib.import_module(module.name))
-        if is_dataclass(member) and any("ctype" in each.metadata for each in fields(member))
+        if inspect.isclass(member) and issubclass(member, Tiling) and member.declared
     }
-    return [kind for _, kind in sorted(found.items()) if isinstance(kind, type)]
+    return [kind for _, kind in sorted(found.items())]
 
 
 class Claiming(Family):
@@ -57,26 +56,48 @@ class Claiming(Family):
 
 
 @pytest.mark.parametrize("kind", tiling_classes(), ids=lambda kind: kind.__name__)
-def test_tilings_are_built_by_keyword(kind: type) -> None:
-    names = [each.name for each in fields(kind) if each.init]
-    assert kind(**dict.fromkeys(names, 1)) == kind(**dict.fromkeys(names, 1))
+def test_tilings_are_built_by_keyword(kind: type[Tiling]) -> None:
+    given = dict.fromkeys(kind.declared, 1)
+    assert kind(**given) == kind(**given)
     with pytest.raises(TypeError, match="positional"):
-        kind(*[1] * len(names))
+        kind(*given.values())
+
+
+@pytest.mark.parametrize("kind", tiling_classes(), ids=lambda kind: kind.__name__)
+def test_tilings_take_their_fields_and_no_others(kind: type[Tiling]) -> None:
+    given = dict.fromkeys(kind.declared, 1)
+    with pytest.raises(TypeError, match="others: further"):
+        kind(**given, further=1)
+    missing = given.popitem()[0]
+    with pytest.raises(TypeError, match=f"others: {missing}"):
+        kind(**given)
+
+
+@pytest.mark.parametrize("kind", tiling_classes(), ids=lambda kind: kind.__name__)
+def test_tilings_do_not_change(kind: type[Tiling]) -> None:
+    tiling = kind(**dict.fromkeys(kind.declared, 1))
+    with pytest.raises(AttributeError, match="cannot be set"):
+        setattr(tiling, next(iter(kind.declared)), 2)
+    assert hash(tiling) == hash(kind(**dict.fromkeys(kind.declared, 1)))
+    assert tiling != kind(**dict.fromkeys(kind.declared, 2))
+    assert repr(tiling).startswith(f"{kind.__name__}({next(iter(kind.declared))}=1")
 
 
 def test_all_tilings_are_looked_at() -> None:
     assert len(tiling_classes()) > 15
 
 
-@dataclass(frozen=True, kw_only=True)
-class Base:
+class Base(Tiling):
     rows: int = wide("rows")
     columns: int = narrow("columns")
 
 
-@dataclass(frozen=True, kw_only=True)
 class Further(Base):
     planes: int = wide("planes")
+
+
+def test_fields_of_bases_come_first() -> None:
+    assert list(Further.declared) == ["rows", "columns", "planes"]
 
 
 def test_a_tiling_extends_another_and_may_change_its_numbers() -> None:

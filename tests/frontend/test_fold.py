@@ -11,6 +11,8 @@ from onnx import helper, numpy_helper
 
 from atc_py.diag.codes import FOLD_TOO_LARGE
 from atc_py.frontend import read_model
+from atc_py.frontend.folding import fold
+from atc_py.frontend.folding.evaluate import evaluate
 from atc_py.frontend.reading.mapped import MappedConst
 from atc_py.ir import ConstData, SplatConst
 from tests.frontend import onnx_files
@@ -492,3 +494,73 @@ def test_chain_of_computed_reshapes_takes_onnx_one_run_a_link(
     (found,) = onnx_files.source(proto, tmp_path).outputs
     assert found.shape == (256, 4)
     assert len(runs) <= links + 2
+
+
+# Small results ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def evaluated(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the operators that ONNX's reference computes."""
+    operators: list[str] = []
+
+    def counted(node: Any, *rest: Any) -> Any:
+        operators.append(node.op_type)
+        return evaluate(node, *rest)
+
+    monkeypatch.setattr(fold, "evaluate", counted)
+    return operators
+
+
+def sums(first: np.ndarray, second: np.ndarray, folder: Path, *operators: str) -> list[Any]:
+    """Return what nodes of the operators fold to, the last one with its inputs exchanged."""
+    names = [("a", "b")] * (len(operators) - 1) + [("b", "a")]
+    nodes = [
+        node(op, each, [f"k{at}"])
+        for at, (op, each) in enumerate(zip(operators, names, strict=True))
+    ]
+    outputs = [f"k{at}" for at in range(len(nodes))]
+    proto = onnx_files.model(nodes, {}, outputs, {"a": first, "b": second})
+    found = onnx_files.source(proto, folder).outputs
+    return [each.const.numpy().tolist() for each in found if each.const is not None]
+
+
+def test_equal_nodes_on_a_few_numbers_are_computed_once(
+    evaluated: list[str], tmp_path: Path
+) -> None:
+    found = sums(ints(7, 8), ints(2, 3), tmp_path, "Sub", "Sub", "Mul", "Sub", "Sub")
+    assert found == [[5, 5], [5, 5], [14, 24], [5, 5], [-5, -5]]
+    assert evaluated == ["Sub", "Mul", "Sub"]
+
+
+def test_equal_bytes_of_other_types_are_other_numbers(evaluated: list[str], tmp_path: Path) -> None:
+    bits = np.array([1.0, 2.0], np.float32)
+    nodes = [
+        node("Add", ["a", "a"], ["k0"]),
+        node("Add", ["b", "b"], ["k1"]),
+        node("Add", ["c", "c"], ["k2"]),
+    ]
+    weights = {"a": bits, "b": bits.view(np.int32), "c": bits.reshape(2, 1)}
+    found = onnx_files.source(
+        onnx_files.model(nodes, {}, ["k0", "k1", "k2"], weights), tmp_path
+    ).outputs
+    assert [(each.element, each.shape) for each in found] == [
+        ("float32", (2,)), ("int32", (2,)), ("float32", (2, 1)),
+    ]  # fmt: skip
+    assert evaluated == ["Add"] * 3
+
+
+def test_attributes_tell_nodes_apart(evaluated: list[str], tmp_path: Path) -> None:
+    nodes = [node("Concat", ["a", "a"], [f"k{at}"], axis=axis) for at, axis in enumerate((0, 1, 1))]
+    weights = {"a": ints(1, 2).reshape(1, 2)}
+    proto = onnx_files.model(nodes, {}, ["k0", "k1", "k2"], weights)
+    found = onnx_files.source(proto, tmp_path).outputs
+    read = [each.const.numpy().tolist() for each in found if each.const is not None]
+    assert read == [[[1, 2], [1, 2]], [[1, 2, 1, 2]], [[1, 2, 1, 2]]]
+    assert evaluated == ["Concat"] * 2
+
+
+def test_results_of_many_numbers_are_not_kept(evaluated: list[str], tmp_path: Path) -> None:
+    long = np.arange(200)
+    assert len(sums(long, long, tmp_path, "Mul", "Mul", "Mul")) == 3
+    assert evaluated == ["Mul"] * 3

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -151,6 +154,33 @@ def test_remove_nodes_gives_back_uses_and_keeps_order() -> None:
     graph.remove_nodes([nodes[2], nodes[0]])
     assert graph.nodes == [nodes[1], nodes[3]]
     assert x.consumers == (nodes[1], nodes[3])
+
+
+class Watched(str):
+    """A text of which one sees whether it is still there."""
+
+    __slots__ = ("__weakref__",)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_nodes_that_go_are_free_without_the_collector(whole: bool) -> None:
+    graph = Graph()
+    text = Watched("text")
+    there = weakref.ref(text)
+    first = graph.add_node("Relu", [graph.add_input("x", T)], [("r", T)], {"k": text})
+    graph.add_output(graph.add_node("Add", [first.output, first.output], [("y", T)]).output)
+    del text, first
+    gc.disable()
+    try:
+        if whole:
+            graph.dissolve()
+        else:
+            graph.set_outputs([])
+            graph.remove_nodes(graph.nodes)
+        assert there() is None
+    finally:
+        gc.enable()
+    assert (graph.nodes, graph.outputs) == ([], ())
 
 
 def test_constants_are_listed_once_in_order_of_first_use() -> None:

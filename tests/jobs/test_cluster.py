@@ -66,7 +66,8 @@ def test_worker_that_comes_later_is_refused_too(
             list(executor.map_unordered(square, range(3)))
 
 
-def test_lost_scheduler_ends_the_run() -> None:
+def test_lost_scheduler_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(on_cluster, "_PATIENCE", 1.0)
     distributed = pytest.importorskip("distributed")
     found = distributed.LocalCluster(
         n_workers=1,
@@ -97,7 +98,7 @@ def test_scheduler_that_does_not_answer_is_an_error_within_seconds(
 
 def test_cluster_without_workers_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     distributed = pytest.importorskip("distributed")
-    monkeypatch.setattr(on_cluster, "_PATIENCE", 1.0)
+    monkeypatch.setattr(on_cluster, "_GATHERING", 1.0)
     with (
         distributed.LocalCluster(
             n_workers=0, host="127.0.0.1", protocol="tcp://", dashboard_address="127.0.0.1:0"

@@ -18,6 +18,8 @@ from atc_py.tensor.dtypes import DType
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import numpy.typing as npt
+
     from atc_py.ir import ConstData
 
 NOTHING = PackageContents("test", "sim")
@@ -93,6 +95,21 @@ def test_large_constant_takes_the_memory_of_a_few_pieces(tmp_path: Path, compute
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 8 * CHUNK
+
+
+def test_pieces_take_the_memory_of_those_that_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[int] = []
+
+    def counted(size: int, dtype: type[np.generic]) -> npt.NDArray[np.generic]:
+        made.append(size)
+        return np.zeros(size, dtype)
+
+    monkeypatch.setattr("atc_py.package.read_ahead.np.empty", counted)
+    casts: list[ConstData] = [CastConst(dense(4 * CHUNK), DType.FLOAT16) for _ in range(3)]
+    write_model(graph_of(casts), tmp_path / "m.om", NOTHING)
+    assert 1 <= made.count(CHUNK) <= 4  # of 12 pieces: two are ahead, one is written, one waits
 
 
 def test_piece_that_cannot_be_computed_leaves_no_file(

@@ -136,6 +136,9 @@ def test_launches_stay_apart_and_say_why(reason: str) -> None:
     nearest = fusions.of(name).nearest
     assert nearest is not None
     assert message in nearest.reason
+    # Only a function of each element that cannot join is a near miss.
+    assert nearest.depth == (2 if reason == "repeated operand" else 1)
+    assert nearest.anchor in {node.name for node in graph.nodes if node.op == "Conv2D"}
 
 
 def test_integers_are_not_merged() -> None:

@@ -129,5 +129,5 @@ def test_layers_in_branches_are_named(tmp_path: Path, *, alone: bool) -> None:
         return
     done = atc_py.quantize(tmp_path / "n.onnx", tmp_path / "o.onnx", data=samples, format="qdq")
     assert [each.code for each in done.warnings] == [LAYERS_IN_BODIES]
-    assert "1 MatMul in the graphs of If stay in floats" in done.warnings[0].message
+    assert "layers in the graphs of If stay in floats: 1 MatMul" in done.warnings[0].message
     assert done.written[0].integer_layers == 1

@@ -20,6 +20,7 @@ import pytest
 
 from atc_py.system import atomic_files
 from tests.cli.conftest import small_model
+from tests.sampling import sampled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,7 +81,7 @@ def test_grid_has_a_row_for_each_combination(atc: Atc, zoo: Path, tmp_path: Path
         page = (tmp_path / "out" / row["report"]).read_text(encoding="utf-8")
         assert page.startswith("<!DOCTYPE html>")
         assert row["path"] in page
-    assert "16 rows: 8 compiles, 4 cannot be read, 4 does not compile\n" in done.out
+    assert "16 rows: 8 compile, 4 cannot be read, 4 do not compile\n" in done.out
     assert "table: out/index.html" in done.out
 
 
@@ -105,6 +106,18 @@ def test_fix_and_json(atc: Atc, zoo: Path, tmp_path: Path) -> None:
     assert done.json["verdicts"] == {"compiles": 2}
     assert (done.json["rows"], done.json["kept"], done.json["diagnostics"]) == (2, 0, [])
     assert [row["fixed"] for row in rows_of(tmp_path / "out")] == [True, False]
+
+
+def test_each_model_takes_the_shapes_of_its_own_inputs(atc: Atc, zoo: Path, tmp_path: Path) -> None:
+    onnx.save(small_model(free=True), zoo / "open.onnx")
+    models = (zoo / "open.onnx", zoo / "conv.onnx")
+    assert atc("sweep", *models, "-o", "out").status == 1
+    other = small_model(free=True)
+    other.graph.input[0].name = other.graph.node[0].input[0] = "image"
+    onnx.save(other, zoo / "image.onnx")
+    shapes = "x:1,3,8,8;image:2,3,8,8"
+    done = atc("sweep", *models, zoo / "image.onnx", "--input-shape", shapes, "-o", "out")
+    assert done.status == 0, (tmp_path / "out" / "table.csv").read_text()
 
 
 def test_samples_of_each_model_have_its_name(atc: Atc, zoo: Path, tmp_path: Path) -> None:
@@ -183,7 +196,12 @@ def test_row_that_exceeds_its_memory_says_so(atc: Atc, zoo: Path, tmp_path: Path
 
 
 @pytest.mark.usefixtures("zoo")
-def test_killed_sweep_goes_on_where_it_was(atc: Atc, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("number", "status"), sampled([(signal.SIGKILL, -9)], [(signal.SIGTERM, 143)])
+)
+def test_stopped_sweep_goes_on_where_it_was(
+    atc: Atc, tmp_path: Path, number: signal.Signals, status: int
+) -> None:
     args = ["sweep", "zoo", "--soc", "sim,Ascend310P3,Ascend910B4", "--jobs", "1", "-o"]
     atc(*args, "whole")
     process = subprocess.Popen(
@@ -197,8 +215,8 @@ def test_killed_sweep_goes_on_where_it_was(atc: Atc, tmp_path: Path) -> None:
     while not rows.exists() or len([*rows.glob("*.json")]) < 2:
         assert time.monotonic() < until
         time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    process.send_signal(number)
+    assert process.wait() == status
     assert not (tmp_path / "killed" / "index.html").exists()
     done = atc(*args, "killed", "--json")
     assert 2 <= done.json["kept"] <= 12
@@ -270,6 +288,10 @@ def test_failures_have_chinese_words(atc: Atc, zoo: Path) -> None:
     assert "这一行超时：任务未在 0.001 秒内结束，已被终止" in done.err
     done = atc("sweep", zoo / "conv.onnx", zoo / "inner" / "conv.onnx", "-o", "o", "--lang", "zh")
     assert "两个模型都名为 'conv'" in done.err
+    done = atc("sweep", zoo / "norm.onnx", zoo / "junk.onnx", "-o", "n", "--lang", "zh")
+    assert "2 行：" in done.out.replace(": ", "：")
+    assert "1 不可编译" in done.out
+    assert "表格：n/index.html" in done.out
 
 
 def test_progress_has_rate_and_time_left() -> None:

@@ -8,6 +8,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from atc_py.jobs import TaskFailure, TaskFailureKind
@@ -17,20 +18,31 @@ from atc_py.sweep.grid import combinations_of, named_models
 from atc_py.sweep.inputs import SweepOptions
 from atc_py.sweep.kept import KeptRows
 from atc_py.sweep.run import run_sweep
+from atc_py.system.cache_folders import cache_folder
 from tests.jobs.failing import FailingExecutor
 from tests.sweep.test_command import rows_of, tables
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-ARGS = ("sweep", "zoo", "--soc", "sim,Ascend310P3", "--profile", "--compare", "1")
+ARGS = ("sweep", "zoo", "--soc", "sim,Ascend310P3", "--profile", "--compare", "data")
 
 
-@pytest.mark.usefixtures("zoo")
+@pytest.fixture
+def data(tmp_path: Path) -> None:
+    """Make samples for one model, and for all others."""
+    (tmp_path / "data" / "inner" / "conv").mkdir(parents=True)
+    values = np.random.default_rng(0).standard_normal((2, 3, 8, 8)).astype(np.float32)
+    for at, value in enumerate(values):
+        np.save(tmp_path / "data" / "inner" / "conv" / f"{at}.npy", value[np.newaxis])
+    np.savez(tmp_path / "data" / "conv.npz", x=values)
+
+
+@pytest.mark.usefixtures("zoo", "data")
 def test_processes_and_cluster_give_the_table_of_one_process(
     atc: Any, tmp_path: Path, cluster: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The last run sends the models, as though workers did not have them."""
+    """The last run sends models and samples, as though workers did not have them."""
     address = cluster.scheduler_address
     assert atc(*ARGS, "--jobs", 1, "-o", "one").status == 1
     assert atc(*ARGS, "--jobs", 2, "-o", "two").status == 1
@@ -40,10 +52,14 @@ def test_processes_and_cluster_give_the_table_of_one_process(
     first = tables(tmp_path / "one")
     for other in ("two", "dask", "sent"):
         assert tables(tmp_path / other) == first, other
-    assert all(row["report"] or row["model"] == "junk" for row in rows_of(tmp_path / "sent"))
+    rows = rows_of(tmp_path / "sent")
+    assert all(row["report"] or row["model"] == "junk" for row in rows)
+    assert all(row["cosine"] for row in rows if row["verdict"] == "compiles")
+    kept = cache_folder("sent")
+    assert kept is None or not list(kept.iterdir())  # they are removed at the end
 
 
-@pytest.mark.usefixtures("zoo")
+@pytest.mark.usefixtures("zoo", "data")
 def test_worker_that_dies_in_the_middle_loses_and_doubles_no_row(
     atc: Any, tmp_path: Path, cluster: Any
 ) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from atc_py.report.sweep.rows import COLUMNS
 from atc_py.results.sweep import SweepVerdict
+from tests.sampling import sampled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "sweeping.md").read_text(encoding="utf-8")
 (BLOCK,) = re.findall(r"^```sh\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+LINES = BLOCK.splitlines()
 
 
-@pytest.mark.parametrize("line", BLOCK.splitlines())
+@pytest.mark.parametrize("line", sampled(LINES[2:], LINES[:2]))
 def test_commands_of_the_page_run(
     atc: Callable[..., Result], zoo: Path, tmp_path: Path, line: str
 ) -> None:

@@ -168,6 +168,24 @@ def test_full_disk_is_refused_and_keeps_the_old_file(tmp_path: Path, size: int) 
     assert [entry.name for entry in tmp_path.iterdir()] == ["out"]
 
 
+@pytest.mark.skipif(not hasattr(os, "posix_fadvise"), reason="the system takes no such advice")
+@pytest.mark.parametrize("durable", [True, False])
+def test_disk_begins_early_with_a_large_durable_file(
+    durable: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[tuple[int, int]] = []
+    monkeypatch.setattr(os, "posix_fadvise", lambda _file, *parts: begun.append(parts[:2]))
+    path, part = tmp_path / "large", bytes(3 << 20)
+    with atomic_write(path, durable=durable) as file:
+        for _ in range(7):
+            file.write(part)
+            file.seek(-len(part), os.SEEK_END)
+            file.write(b"head")  # as what is known only after its data
+            file.seek(0, os.SEEK_END)
+    assert begun == ([(0, 9 << 20), (9 << 20, 9 << 20)] if durable else [])
+    assert path.read_bytes() == (b"head" + part[4:]) * 7
+
+
 @pytest.mark.parametrize(("module", "name"), [(os, "fsync"), (Path, "replace")])
 def test_failing_end_is_refused_and_keeps_the_old_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: object, name: str

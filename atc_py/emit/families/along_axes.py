@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -195,7 +194,7 @@ class _AlongImages(_AlongAxes):
         if _block(launch.kernel):
             shape: Shape = (images, planes, height, width * c0)
             tiling = axes_tiling(folded(shape, axes), room, launch.soc)
-            tiling = replace(tiling, count=tiling.count // c0)
+            tiling = extended(type(tiling), tiling, count=tiling.count // c0)
         else:
             tiling = axes_tiling(folded(launch.stored_inputs[0], axes), room, launch.soc, c0)
         return Plan(tiling, tiling.core_num, buffers(tiling.buffer_length), launch.moved)

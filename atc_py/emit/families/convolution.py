@@ -7,7 +7,6 @@ one row, so that what a tap sees of a channel is a rectangle.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, cast
 
@@ -60,7 +59,6 @@ _MOST_RUNS = 4095
 _VOLUME = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _GroupTiling(ProductTiling):
     """Products of groups of channels."""
 
@@ -68,7 +66,6 @@ class _GroupTiling(ProductTiling):
     channels: int = wide("input channels of a group")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ConvTiling(MapTiling, _GroupTiling):
     """A convolution as products."""
 
@@ -79,7 +76,6 @@ class ConvTiling(MapTiling, _GroupTiling):
     filter_length: int = narrow("elements of one line of their windows, of one channel")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class DeepConvTiling(DepthTiling, ConvTiling):
     """A convolution of volumes as products."""
 

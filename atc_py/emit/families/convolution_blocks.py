@@ -8,7 +8,6 @@ windows have several slices of taps, each of all blocks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, cast
 
@@ -73,7 +72,6 @@ _PADDING = 128
 """Positions whose padding is copied at once."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _BlocksTiling(ProductTiling):
     """Products of blocks of channels."""
 
@@ -86,14 +84,12 @@ class _BlocksTiling(ProductTiling):
     filter_blocks: int = wide("planes of the filter for a tap of a product")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ConvBlocksTiling(MapTiling, _BlocksTiling):
     """A convolution of blocks of channels as products."""
 
     padding_length: int = narrow("positions whose padding is copied at once")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class DeepConvBlocksTiling(DepthTiling, ConvBlocksTiling):
     """A convolution of blocks of channels of volumes as products."""
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from atc_py.emit.family import Family
-from atc_py.emit.fields import narrow, wide
+from atc_py.emit.fields import Tiling, narrow, wide
 from atc_py.emit.plan import Buffer, Plan
 from atc_py.emit.tiling import BLOCK, DEPTH, vector_cores
 
@@ -26,8 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["FAMILIES", "EachTiling", "each_facts", "each_plan"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EachTiling:
+class EachTiling(Tiling):
     """The elements of the results, cut into tiles."""
 
     core_num: int = narrow("cores that have work; core c takes tiles c, c + core_num ...")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from atc_py.emit.box_family import number
 from atc_py.emit.boxes import dense
 from atc_py.emit.family import Family
-from atc_py.emit.fields import extended, narrow, numbers, wide
+from atc_py.emit.fields import Tiling, extended, narrow, numbers, wide
 from atc_py.emit.plan import Buffer, Plan
 from atc_py.emit.tiling import DEPTH, ElementFootprint, vector_tiling
 
@@ -26,8 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["FAMILIES", "GatherTiling", "ScatterTiling"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GatherTiling:
+class GatherTiling(Tiling):
     """The elements of the result, cut into tiles; indices are counted row by row of the last axis."""
 
     total: int = wide("elements of the result")
@@ -42,7 +40,6 @@ class GatherTiling:
     row_steps: tuple[int, ...] = numbers("elements from row to row along them", pad=0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ScatterTiling(GatherTiling):
     """The elements of the result, cut into tiles, and the updates that are put into them."""
 

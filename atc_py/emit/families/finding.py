@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from atc_py.emit.box_family import number
 from atc_py.emit.family import Family
-from atc_py.emit.fields import narrow, wide
+from atc_py.emit.fields import Tiling, narrow, wide
 from atc_py.emit.plan import Buffer, Plan
 from atc_py.emit.tiling import BLOCK, DEPTH, vector_cores
 
@@ -32,8 +31,7 @@ _MOST_FOUND = 1024
 """Indices that leave the unified buffer at once."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuppressTiling:
+class SuppressTiling(Tiling):
     """Boxes of images, for each of some classes."""
 
     core_num: int = narrow("cores that have work")
@@ -45,8 +43,7 @@ class SuppressTiling:
     room: int = wide("marks of an image in the workspace")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FindTiling:
+class FindTiling(Tiling):
     """Elements of a tensor, all on one core."""
 
     total: int = wide("elements of x")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from atc_py.emit.families.along_axes import room_of
 from atc_py.emit.family import Family
+from atc_py.emit.fields import extended
 from atc_py.emit.plan import Plan
 from atc_py.emit.reduction import axes_tiling, folded
 
@@ -36,7 +36,7 @@ class _Losses(Family):
         room, buffers = room_of(launch)
         tiling = axes_tiling(folded(launch.inputs[0], (_CLASSES,)), room, launch.soc)
         if launch.kernel.attributes["reduction"] != "none":
-            tiling = replace(tiling, core_num=1)
+            tiling = extended(type(tiling), tiling, core_num=1)
         return Plan(tiling, tiling.core_num, buffers(tiling.buffer_length), launch.moved)
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from atc_py.emit.box_family import number
 from atc_py.emit.family import Family
-from atc_py.emit.fields import narrow, wide
+from atc_py.emit.fields import Tiling, narrow, wide
 from atc_py.emit.plan import Buffer, Plan
 from atc_py.emit.tiling import DEPTH, ElementFootprint, vector_tiling
 
@@ -25,8 +24,7 @@ _BEYOND = 2
 """How far drawn indices reach beyond the axis, where they mark nothing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MarkTiling:
+class MarkTiling(Tiling):
     """The elements of the result, cut into tiles."""
 
     total: int = wide("elements of the result")

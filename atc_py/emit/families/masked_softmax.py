@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["FAMILIES"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class MaskedTiling(AxesTiling):
     """Work along the last axis, with the place of each row's mask."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +54,6 @@ _BIAS_TABLE = 256
 """Columns that the bias table has room for."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class MatMulTiling(ProductTiling):
     """Products of two stacks of matrices."""
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
 from atc_py.emit.family import Family
-from atc_py.emit.fields import narrow, wide
+from atc_py.emit.fields import Tiling, narrow, wide
 from atc_py.emit.plan import Buffer, Plan
 from atc_py.emit.tiling import BLOCK, DEPTH, vector_cores
 
@@ -21,8 +20,7 @@ _TENSORS = 3
 """Tensors of float32 beside the queues: an element, a neighbor, the sum."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NeighborTiling:
+class NeighborTiling(Tiling):
     """Rows of images and channels, cut into chunks."""
 
     core_num: int = narrow("cores that have work; core c takes tiles c, c + core_num ...")

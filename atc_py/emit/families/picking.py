@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ import numpy as np
 from atc_py.emit.box_family import number
 from atc_py.emit.boxes import dense
 from atc_py.emit.family import Family
-from atc_py.emit.fields import narrow, numbers, wide
+from atc_py.emit.fields import Tiling, narrow, numbers, wide
 from atc_py.emit.plan import Buffer, Plan
 from atc_py.emit.tiling import BLOCK, DEPTH, vector_cores
 
@@ -51,8 +50,7 @@ class _Picked(msgspec.Struct, frozen=True):
     index_step: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PickTiling:
+class PickTiling(Tiling):
     """Rows picked out of x, cut into tiles of rows or of one row."""
 
     core_num: int = narrow("cores that have work; core c takes tiles c, c + core_num ...")

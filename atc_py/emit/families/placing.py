@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from atc_py.emit.boxes import dense
 from atc_py.emit.family import Family
-from atc_py.emit.fields import narrow, numbers, wide
+from atc_py.emit.fields import Tiling, narrow, numbers, wide
 from atc_py.emit.plan import Buffer, Plan
 from atc_py.emit.tiling import BLOCK, DEPTH, vector_cores
 
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["FAMILIES", "PlaceTiling"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlaceTiling:
+class PlaceTiling(Tiling):
     """Rows of the result, each core's own; updates are written where they belong to a core."""
 
     rows: int = wide("rows of the result")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from atc_py.emit.family import Family
-from atc_py.emit.fields import extended, narrow, wide
+from atc_py.emit.fields import Tiling, extended, narrow, wide
 from atc_py.emit.plan import Buffer, Plan
 from atc_py.emit.planes import PATTERN
 from atc_py.emit.tiling import DEPTH, vector_cores
@@ -68,8 +67,7 @@ class _Axis(msgspec.Struct, frozen=True):
         return not self.before and self.span(self.windows, self.size) <= self.length
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PoolTiling:
+class PoolTiling(Tiling):
     """Windows over planes, cut into tiles of rows and columns of the result."""
 
     core_num: int = narrow("cores that have work; core c takes tiles c, c + core_num ...")
@@ -101,7 +99,6 @@ class PoolTiling:
     divisor: int = wide("what every sum is divided by; 0 where windows differ")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PoolBlocksTiling(PoolTiling):
     """Windows over planes of blocks of channels."""
 

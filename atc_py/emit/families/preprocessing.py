@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from atc_py.emit.family import Family
-from atc_py.emit.fields import narrow, wide
+from atc_py.emit.fields import Tiling, narrow, wide
 from atc_py.emit.plan import Buffer, Plan
 from atc_py.emit.tiling import DEPTH, vector_cores
 from atc_py.tensor.dtypes import DType
@@ -31,8 +30,7 @@ _MOST = 2048
 """Columns of a tile."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PictureTiling:
+class PictureTiling(Tiling):
     """The lines of all features, cut into tiles; a tile has all channels."""
 
     core_num: int = narrow("cores that have work; core c takes tiles c, c + core_num ...")

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from atc_py.emit.family import Family
-from atc_py.emit.fields import narrow, wide
+from atc_py.emit.fields import Tiling, narrow, wide
 from atc_py.emit.plan import Buffer, Plan
 from atc_py.emit.tiling import DEPTH, vector_cores
 
@@ -37,8 +36,7 @@ _EXPECTED: Mapping[str, Any] = {
 """Attributes that layers share, as the simulator takes them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecurrentTiling:
+class RecurrentTiling(Tiling):
     """Sequences, whose units are taken chunk by chunk."""
 
     core_num: int = narrow("cores that have work; core c takes sequences c, c + core_num ...")

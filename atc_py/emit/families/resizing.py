@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ import msgspec
 
 from atc_py.emit.boxes import dense
 from atc_py.emit.family import Family
-from atc_py.emit.fields import narrow, numbers, wide
+from atc_py.emit.fields import Tiling, narrow, numbers, wide
 from atc_py.emit.plan import Buffer, Plan
 from atc_py.emit.tiling import BLOCK, DEPTH, vector_cores
 from atc_py.system.structs import replace
@@ -39,8 +38,7 @@ _MOST_ROWS = 64
 _CROP = "tf_crop_and_resize"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResizeTiling:
+class ResizeTiling(Tiling):
     """Rows along the last axis of the result, cut into tiles of rows and columns."""
 
     core_num: int = narrow("cores that have work; core c takes blocks of rows c, c + core_num ...")

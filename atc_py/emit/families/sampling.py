@@ -10,7 +10,7 @@ import numpy as np
 
 from atc_py.emit.box_family import number
 from atc_py.emit.family import Family
-from atc_py.emit.fields import narrow, numbers, wide
+from atc_py.emit.fields import Tiling, narrow, numbers, wide
 from atc_py.emit.plan import Buffer, Plan
 from atc_py.emit.tiling import BLOCK, DEPTH, vector_cores
 
@@ -40,8 +40,7 @@ _FLOAT = 4
 """Bytes of float32, and of an offset of a gather."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SampleTiling:
+class SampleTiling(Tiling):
     """Positions of every image, or of every group of channels or region of one, cut into tiles."""
 
     core_num: int = narrow("cores that have work; core c takes units c, c + core_num ...")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from atc_py.emit.family import Family
-from atc_py.emit.fields import narrow, wide
+from atc_py.emit.fields import Tiling, narrow, wide
 from atc_py.emit.plan import Buffer, Plan
 from atc_py.emit.tiling import DEPTH, ElementFootprint, vector_tiling
 
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["FAMILIES", "TriangleTiling"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TriangleTiling:
+class TriangleTiling(Tiling):
     """The elements of a stack of matrices, cut into tiles."""
 
     total: int = wide("elements of the result")

@@ -12,6 +12,7 @@ from atc_py.frontend.folding.evaluate import SLOW_LIMIT, can_evaluate, evaluate,
 from atc_py.frontend.folding.fold_views import VIEW_FOLDS, ints_of
 from atc_py.frontend.folding.inline_branches import inline_branches
 from atc_py.frontend.folding.masked_where import fold_masked_where
+from atc_py.frontend.folding.small_results import SmallResults
 from atc_py.frontend.reading.attributes import numeric_attributes
 from atc_py.frontend.reading.sparse import dense_array
 from atc_py.frontend.reading.tensors import dtype_of_element
@@ -126,6 +127,7 @@ class _Folder:
     ) -> None:
         self._held = held
         self._memo = memo
+        self._small = SmallResults()
         self._graph = graph
         self._tensors = tensors
         self._room = memory_limit()
@@ -309,6 +311,10 @@ class _Folder:
         size = sum(element_count(c.shape) * c.dtype.itemsize for c in consts.values())
         if size > self._limit or not can_evaluate(node):
             return None
+        key = self._small.key(node, consts, size)
+        known = self._small.get(key, node)
+        if known is not None:
+            return known
         types = infer_node(self._graph, node)
         self._check_results(node, types, size)
         if is_slow(node) and max(size, _bytes_of(types)) > SLOW_LIMIT:
@@ -325,6 +331,7 @@ class _Folder:
         }
         if not all(_has_promised_type(const, types.get(name)) for name, const in folded.items()):
             return None
+        self._small.put(key, folded)
         return dict(folded)
 
     def _check_results(self, node: WorkNode, types: Mapping[str, ValueType], size: int) -> None:

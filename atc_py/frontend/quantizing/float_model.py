@@ -21,6 +21,7 @@ from atc_py.options.compile_options import QuantBias
 from atc_py.source import Outcome
 from atc_py.source.limits import FOLD_LIMIT
 from atc_py.system.atomic_files import atomic_write
+from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -88,7 +89,7 @@ class FloatModel:
         Raises:
             AtcError: CANNOT_WRITE.
         """
-        graph = open_float(self.file)
+        graph = self._copied()
         if rewrite is not None:
             rewrite(graph)
         marks = balance_mark(balanced) if balanced else None
@@ -172,6 +173,21 @@ class FloatModel:
             file.write(proto.SerializeToString())
         return FloatModel(path, self)
 
+    def _copied(self) -> WorkGraph:
+        """Return a graph that may be rewritten; its nodes are those of `graph`, which none changes."""
+        own = self.graph
+        return replace(
+            own,
+            nodes=[*own.nodes],
+            inputs={**own.inputs},
+            consts={**own.consts},
+            foreign={**own.foreign},
+            declared={**own.declared},
+            types={**own.types},
+            kinds={**own.kinds},
+            pinned={**own.pinned},
+        )
+
     def _imported(self, numbers: Numbers) -> tuple[WorkGraph, tuple[QuantizedNode, ...]]:
         """Return the graph in the deploy form, and what became of its layers.
 
@@ -197,7 +213,7 @@ class FloatModel:
 
         With `pools` MaxPool is between them. Ascend's has floats alone on most SoCs.
         """
-        graph = open_float(self.file)
+        graph = self._copied()
         put_qdq(graph, numbers(find_layers(graph)), pools=pools)
         return graph
 

@@ -42,7 +42,7 @@ from atc_py.frontend.typing.type_rules import (
     has_rules,
     verdicts,
 )
-from atc_py.system.freed_memory import give_back
+from atc_py.system.freed_memory import MANY_NODES, give_back
 from atc_py.system.structs import replace
 from atc_py.tensor.shapes import element_count
 
@@ -72,9 +72,6 @@ _FAILURES = (
     MemoryError,
 )
 """What onnx raises for models that it cannot make sense of."""
-
-_MANY = 5_000
-"""Nodes from which on memory that inference took is given back: some 3 KiB a node."""
 
 for _module in pkgutil.iter_modules(rules.__path__):  # each registers its rules
     importlib.import_module(f"{rules.__name__}.{_module.name}")
@@ -320,7 +317,7 @@ def _inferred(
     _read_types(inferred.graph, types, negative)
     if negative:
         refuse_negative_dims(graph, negative)
-    if len(graph.nodes) >= _MANY:
+    if len(graph.nodes) >= MANY_NODES:  # some 3 KiB a node
         del inferred
         give_back()
     return types

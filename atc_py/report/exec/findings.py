@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from atc_py.diag import Severity
+from atc_py.diag.language import spoken
+from atc_py.report.diagnostics import help_text, level_text
 from atc_py.report.escape import clipped
 
 if TYPE_CHECKING:
@@ -15,9 +18,9 @@ __all__ = ["finding_text"]
 def finding_text(finding: Mapping[str, Any]) -> str:
     """Return a finding as `diagnostic_text` has it."""
     place = finding.get("place") or {}
-    where = ", ".join(str(value) for value in place.values())
-    lines = [
-        f"{finding['severity']}[{finding['code']} {finding['name']}]: {clipped(finding['message'])}"
-    ]
+    where = ", ".join(spoken(str(value)) for value in place.values())
+    level = level_text(Severity(finding["severity"]))
+    message = clipped(spoken(finding["message"]))
+    lines = [f"{level}[{finding['code']} {finding['name']}]: {message}"]
     lines += [f"  --> {clipped(where)}"] if where else []
-    return "\n".join([*lines, f"  help: {clipped(str(finding['help']))}"])
+    return "\n".join([*lines, f"  {help_text(clipped(spoken(str(finding['help']))))}"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from atc_py.diag.language import spoken
 from atc_py.report.tables import Table, format_seconds
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def program_tables(done: ProgramRun) -> list[Table]:
 
 def model_names(models: Sequence[ProgramModel]) -> list[str]:
     """Return a short name for each model: its file's, with digits of its digest where two are alike."""
-    short = [PurePath(each.file).name or each.name or "(bytes)" for each in models]
+    short = [PurePath(each.file).name or each.name or spoken("(bytes)") for each in models]
     return [
         name if short.count(name) == 1 else f"{name} {each.digest[:_DIGEST]}"
         for name, each in zip(short, models, strict=True)
@@ -112,7 +113,8 @@ def _shapes(done: ProgramRun, names: Sequence[str]) -> Table:
         ]
         if len(listed) > _MOST_SHAPES:
             rows.append((name, f"... and {len(listed) - _MOST_SHAPES} more", "", ""))
-    return Table("Shapes compiled", ("model", "shapes", "times>", "time>"), tuple(rows))
+    columns = ("model", "shapes", "times>", "time>")
+    return Table("Shapes compiled", columns, tuple(rows), said=(1,))
 
 
 def codes_text(fallback: ProgramFallback) -> str:
@@ -125,7 +127,7 @@ def _fallbacks(done: ProgramRun, names: Sequence[str]) -> Table:
     rows = [
         (
             name,
-            "all" if each.shapes is None else shapes_text(each.shapes),
+            spoken("all") if each.shapes is None else shapes_text(each.shapes),
             codes_text(each),
             each.message,
         )
@@ -133,7 +135,10 @@ def _fallbacks(done: ProgramRun, names: Sequence[str]) -> Table:
         for each in model.fallbacks[:_MOST_SHAPES]
     ]
     return Table(
-        "In onnxruntime because", ("model", "shapes", "codes", "first finding"), tuple(rows)
+        "In onnxruntime because",
+        ("model", "shapes", "codes", "first finding"),
+        tuple(rows),
+        said=(3,),
     )
 
 
@@ -168,7 +173,7 @@ def _outputs(done: ProgramRun, names: Sequence[str]) -> Table:
         for name, model in zip(names, done.models, strict=True)
         for each in model.outputs
     ]
-    return Table("Compared with onnxruntime", OUTPUT_COLUMNS, tuple(rows))
+    return Table("Compared with onnxruntime", OUTPUT_COLUMNS, tuple(rows), said=(3,))
 
 
 def _remarks(done: ProgramRun, names: Sequence[str]) -> Table:
@@ -178,7 +183,7 @@ def _remarks(done: ProgramRun, names: Sequence[str]) -> Table:
         for name, model in zip(names, done.models, strict=True)
         for each in model.remarks
     ]
-    return Table("Without effect", ("model", "what the program asked for"), tuple(rows))
+    return Table("Without effect", ("model", "what the program asked for"), tuple(rows), said=(1,))
 
 
 def _processes(done: ProgramRun) -> Table:

@@ -27,6 +27,7 @@ def fixed_nodes_table(nodes: Iterable[FixedNode]) -> Table:
         "Rewritten by --fix",
         ("nodes>", "operator", "rules", "places in the file"),
         tuple((str(len(found)), *key, node_list(found)) for key, found in rows.items()),
+        said=(3,),
     )
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from atc_py.diag import Place
+from atc_py.diag import COMMA, Place
 from atc_py.diag.codes import KERNEL_DIFFERS, KERNEL_FAULT, KERNEL_NOT_BUILT
+from atc_py.diag.language import language, spoken
 from atc_py.kernels.verify import Verdict
-from atc_py.report.tables import Table, format_bytes
+from atc_py.report.tables import Table, format_bytes, share_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -38,7 +39,9 @@ def summary(listed: KernelList) -> str:
     complete = sum(each["complete"] for each in listed.kernels)
     nodes = sum(len(row["nodes"]) for each in listed.kernels for row in each["rows"])
     count = len(listed.kernels)
-    return f"{count} kernels for {listed.soc}, {complete} complete; they serve {nodes} nodes"
+    return spoken(
+        f"{count} kernels for {listed.soc}, {complete} complete; they serve {nodes} nodes"
+    )
 
 
 def kernel_tables(listed: KernelList) -> list[Table]:
@@ -51,7 +54,7 @@ def kernel_tables(listed: KernelList) -> list[Table]:
             each["name"],
             each["op"],
             each["family"],
-            _state(each),
+            spoken(_state(each)),
             str(sum(len(row["nodes"]) for row in each["rows"])),
             str(each["lines"]),
         )
@@ -83,7 +86,8 @@ def _state(kernel: Mapping[str, Any]) -> str:
 def _shapes(shapes: Sequence[Sequence[int | None]]) -> str:
     """Return `2x3, 3 -> 2x3` without names: the operands in the kernel's order."""
     return ", ".join(
-        "x".join("?" if dim is None else str(dim) for dim in shape) or "scalar" for shape in shapes
+        "x".join("?" if dim is None else str(dim) for dim in shape) or spoken("scalar")
+        for shape in shapes
     )
 
 
@@ -102,7 +106,7 @@ def _buffers(used: Sequence[Mapping[str, Any]], sizes: Mapping[str, int]) -> str
     for each in used:
         total[each["storage"]] += each["bytes"]
     return ", ".join(
-        f"{name} {format_bytes(count)} of {format_bytes(sizes[name])} ({count / sizes[name]:.0%})"
+        f"{name} {share_text(format_bytes(count), format_bytes(sizes[name]))} ({count / sizes[name]:.0%})"
         for name, count in total.items()
     )
 
@@ -114,20 +118,23 @@ def verified_tables(checked: Sequence[KernelVerdict]) -> list[Table]:
         (
             each.kernel["name"],
             _shapes(each.kernel["rows"][each.row]["shapes"]),
-            each.verdict.value,
+            spoken(each.verdict.value),
             f"{each.ulps:.2g}" if each.verdict in {Verdict.CLOSE, Verdict.DIFFERS} else "",
             each.text if each.verdict is Verdict.SKIPPED else "",
         )
         for each in checked
     )
-    return [Table("Kernels on the host and in the simulator", head, rows)] if rows else []
+    return (
+        [Table("Kernels on the host and in the simulator", head, rows, said=(4,))] if rows else []
+    )
 
 
 def verified_summary(checked: Sequence[KernelVerdict]) -> str:
     """Return `21 equal, 2 close, 4 skeleton`."""
     counts = Counter(each.verdict for each in checked)
     listed = [f"{counts[verdict]} {verdict.value}" for verdict in Verdict if counts[verdict]]
-    return ", ".join(listed) or "the model has no kernels"
+    comma = COMMA.in_language(language())
+    return comma.join(map(spoken, listed)) or spoken("the model has no kernels")
 
 
 def verified_json(

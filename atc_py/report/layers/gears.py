@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from atc_py.diag.language import spoken
 from atc_py.options.gears import format_gear
 from atc_py.report.layers.json_document import layers_json
 from atc_py.report.layers.text import layers_text
@@ -22,8 +23,8 @@ __all__ = ["gears_document", "gears_text"]
 def gears_text(compared: Sequence[ComparedGear]) -> str:
     """Return the reports of all gears in plain text, each below its numbers."""
     return "\n".join(
-        f"Gear {format_gear(each.values)}: {gear_shapes_text(each.shapes)}\n\n"
-        f"{layers_text(each.done)}"
+        spoken(f"Gear {format_gear(each.values)}: {gear_shapes_text(each.shapes)}")
+        + f"\n\n{layers_text(each.done)}"
         for each in compared
     )
 

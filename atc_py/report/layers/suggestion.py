@@ -5,27 +5,28 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from atc_py.diag.language import spoken, spoken_parts
 from atc_py.report.escape import visible
-from atc_py.report.tables import Table, plain_lines
+from atc_py.report.tables import Table
 
 if TYPE_CHECKING:
     from atc_py.results.layer_comparison import LayerComparison, Suggestion
 
-__all__ = ["outputs_with", "suggestion_lines", "suggestion_words"]
+__all__ = ["outputs_with", "suggestion_blocks", "suggestion_words"]
 
 _SHOWN = 20
 """Lines of the file in the text; the file has them all."""
 
 
-def suggestion_lines(found: Suggestion) -> list[str]:
-    """Return the suggestion line by line: a verdict, what to keep, errors before and after."""
-    lines = [visible(f"suggestion: {_verdict(found)}")]
-    lines += [f"  {visible(line)}" for line in _remarks(found)]
+def suggestion_blocks(found: Suggestion) -> list[str | Table]:
+    """Return the suggestion as lines and tables: a verdict, what to keep, errors before and after."""
+    lines: list[str | Table] = [spoken(visible(f"suggestion: {_verdict(found)}"))]
+    lines += [f"  {spoken_parts(visible(line))}" for line in _remarks(found)]
     tables = [_file_lines(found)] if found.kept else []
     if found.kept or (found.out_of_reach and found.candidates):
         tables.append(outputs_with(found))
     for table in tables:
-        lines += ["", *plain_lines(table)]
+        lines += ["", table]
     return lines
 
 
@@ -104,7 +105,9 @@ def _file_lines(found: Suggestion) -> Table:
     rows = [(each.line, each.op, str(each.nodes), each.engine) for each in found.kept[:_SHOWN]]
     left = len(found.kept) - _SHOWN
     if left > 0:
-        rows.append((f"and {left} more", "", str(sum(n.nodes for n in found.kept[_SHOWN:])), ""))
+        rows.append(
+            (spoken(f"and {left} more"), "", str(sum(n.nodes for n in found.kept[_SHOWN:])), "")
+        )
     return Table("Kept in float32", ("line", "operator", "nodes>", "engine"), tuple(rows))
 
 
@@ -116,7 +119,7 @@ def outputs_with(found: Suggestion) -> Table:
     rows = []
     for name in dict.fromkeys((*found.before.outputs, *found.after.outputs)):
         for when, done in (("before", found.before), ("after", found.after)):
-            rows.append((name, when, *_numbers(done, name)))
+            rows.append((name, spoken(when), *_numbers(done, name)))
     columns = ("output", "", "cosine>", "distance>", "SNR dB>", "max abs>", "NaN/Inf>")
     return Table(title, columns, tuple(rows))
 
@@ -124,7 +127,7 @@ def outputs_with(found: Suggestion) -> Table:
 def _numbers(done: LayerComparison, name: str) -> tuple[str, ...]:
     """Return the numbers of an output."""
     if name not in done.outputs:
-        return ("not reached", "", "", "", "")
+        return (spoken("not reached"), "", "", "", "")
     layer = done.layers[done.outputs[name]]
     cosine, distance, snr = layer.judged
     return (

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from atc_py.diag.language import language, spoken, spoken_line
 from atc_py.diag.words import COMMA, SEMICOLON, Words
 from atc_py.report.layers.spreads import spreads_table
-from atc_py.report.layers.suggestion import suggestion_lines
+from atc_py.report.layers.suggestion import suggestion_blocks
 from atc_py.report.model.semantics import semantics_line
 from atc_py.report.tables import Table, format_bytes, format_seconds, plain_lines
 from atc_py.results.layer import FAILING_DISTANCE, FAILING_SHARE, INTRODUCED_FACTOR, ErrorOrigin
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "cause_text",
+    "cost_lines",
     "growth_text",
+    "layer_blocks",
     "layer_lines",
     "layers_text",
     "number_text",
@@ -27,6 +30,7 @@ __all__ = [
     "origin_words",
     "output_verdict",
     "outputs_table",
+    "verdict_lines",
 ]
 
 _NOTHING = Words("", "")
@@ -56,14 +60,32 @@ def layers_text(done: LayerComparison) -> str:
 
 def layer_lines(done: LayerComparison) -> list[str]:
     """Return the report's lines: verdict, outputs, worst layers, unmatched nodes, cost."""
-    tables = [outputs_table(done), spreads_table(done), _worst_layers(done), _unmatched_table(done)]
-    lines = _verdict(done)
+    lines: list[str] = []
+    for block in layer_blocks(done):
+        lines += [block] if isinstance(block, str) else plain_lines(block)
+    return lines
+
+
+def layer_blocks(done: LayerComparison, *, whole: bool = False) -> list[str | Table]:
+    """Return the report's lines and tables, in their order.
+
+    Args:
+        done: the comparison.
+        whole: list every layer, not the worst alone.
+    """
+    tables = [
+        outputs_table(done),
+        spreads_table(done),
+        _worst_layers(done, whole=whole),
+        _unmatched_table(done),
+    ]
+    blocks: list[str | Table] = [*map(spoken_line, verdict_lines(done))]
     for table in tables:
         if table.rows:
-            lines += ["", *plain_lines(table)]
+            blocks += ["", table]
     if done.suggestion is not None:
-        lines += ["", *suggestion_lines(done.suggestion)]
-    return [*lines, "", *_cost(done)]
+        blocks += ["", *suggestion_blocks(done.suggestion)]
+    return [*blocks, "", *map(spoken, cost_lines(done))]
 
 
 def number_text(value: float) -> str:
@@ -95,6 +117,11 @@ def origin_words(done: LayerComparison, layer: Layer) -> Words:
     if layer.own is not None:
         text += _OWN_OUT
     return text
+
+
+def _origin(done: LayerComparison, layer: Layer) -> str:
+    """Return the origin of a layer's error in the language of the commands."""
+    return origin_words(done, layer).in_language(language())
 
 
 def _caused(done: LayerComparison, layer: Layer) -> Words:
@@ -132,7 +159,7 @@ def output_verdict(done: LayerComparison, name: str) -> str:
     parts = [
         f"{each.figure} below {each.least:g}" if each.figure else "not compared" for each in missed
     ]
-    return f"misses: {', '.join(parts)}" if parts else "passes"
+    return f"misses: {', '.join(parts)}" if parts else spoken("passes")
 
 
 def growth_text(done: LayerComparison, layer: Layer) -> str:
@@ -148,7 +175,7 @@ def growth_text(done: LayerComparison, layer: Layer) -> str:
     )
 
 
-def _verdict(done: LayerComparison) -> list[str]:
+def verdict_lines(done: LayerComparison) -> list[str]:
     """Return the first lines: the first failing layer, and whether the targets are met."""
     stopped = [_escaped(f"the device stopped: {done.stopped}")] if done.stopped else []
     semantics = [] if done.semantics is None else [_escaped(semantics_line(done.semantics))]
@@ -162,7 +189,7 @@ def _failing_layers(done: LayerComparison) -> list[str]:
     if first is None:
         return ["no layer fails"]
     head = f"first failing layer: {_title(first)}: {'; '.join(first.faults)}"
-    lines = [_escaped(head), _escaped(f"  its error: {origin_text(done, first)}")]
+    lines = [_escaped(head), _escaped(f"  its error: {_origin(done, first)}")]
     grown = growth_text(done, first)
     return [*lines, *([f"  {grown}"] if grown else []), _escaped(f"  {_reach(done)}")]
 
@@ -238,12 +265,14 @@ def outputs_table(done: LayerComparison) -> Table:
         origin = f"not compared: {done.uncompared[name]}" if name in done.uncompared else ""
         if name in done.outputs:
             layer = done.layers[done.outputs[name]]
-            figures, origin = _figures(layer), origin or origin_text(done, layer)
+            figures, origin = _figures(layer), origin or _origin(done, layer)
         ranking = _ranking(done, name) if ranked else ()
         verdict = (output_verdict(done, name),) if judged else ()
         rows.append((name, *figures, *ranking, *verdict, origin))
     verdicts = ("target",) if judged else ()
-    return Table("Outputs", (*columns, *verdicts, "error"), tuple(rows))
+    heads = (*columns, *verdicts, "error")
+    said = tuple(range(len(heads) - 1 - len(verdicts), len(heads)))
+    return Table("Outputs", heads, tuple(rows), said)
 
 
 def _ranking(done: LayerComparison, name: str) -> tuple[str, str]:
@@ -254,22 +283,23 @@ def _ranking(done: LayerComparison, name: str) -> tuple[str, str]:
     return f"{found.top1:.2%}", "-" if found.top5 is None else f"{found.top5:.2%}"
 
 
-def _worst_layers(done: LayerComparison) -> Table:
-    """Return the layers with the largest errors."""
-    shown = done.worst()[:_SHOWN]
+def _worst_layers(done: LayerComparison, *, whole: bool) -> Table:
+    """Return the layers with the largest errors, or all of them."""
+    shown = done.worst()[: None if whole else _SHOWN]
     rows = tuple(
         (
             layer.source,
-            f"{layer.source_op or 'input'} -> {layer.op}",
+            f"{layer.source_op or spoken('input')} -> {layer.op}",
             layer.dtype,
             *_figures(layer),
-            origin_text(done, layer),
+            _origin(done, layer),
             "; ".join(layer.faults),
         )
         for layer in shown
     )
     title = f"Worst {len(shown)} of {len(done.layers)} layers"
-    return Table(title, (*_COLUMNS, "origin of the error", "faults"), rows)
+    heads = (*_COLUMNS, "origin of the error", "faults")
+    return Table(title, heads, rows, said=(len(heads) - 2, len(heads) - 1))
 
 
 def _figures(layer: Layer) -> tuple[str, ...]:
@@ -288,15 +318,17 @@ def _unmatched_table(done: LayerComparison) -> Table:
             key = (side, each.op, each.reason)
             counts[key] = counts.get(key, 0) + 1
     ranked = sorted(counts.items(), key=lambda item: -item[1])
-    rows = [(side, op, str(count), why) for (side, op, why), count in ranked[:_ALONE_SHOWN]]
+    rows = [(spoken(side), op, str(count), why) for (side, op, why), count in ranked[:_ALONE_SHOWN]]
     left = sum(count for _, count in ranked[_ALONE_SHOWN:])
     if left:
-        rows.append(("", "others", str(left), "--format json names them all"))
-    return Table("Without counterpart", ("side", "operator", "nodes>", "why"), tuple(rows))
+        rows.append(("", spoken("others"), str(left), "--format json names them all"))
+    return Table(
+        "Without counterpart", ("side", "operator", "nodes>", "why"), tuple(rows), said=(3,)
+    )
 
 
-def _cost(done: LayerComparison) -> list[str]:
-    """Time and memory."""
+def cost_lines(done: LayerComparison) -> list[str]:
+    """Return time and memory in words."""
     engines = " and ".join(done.engines) or "nothing"
     engines += f" in its {done.original_form.upper()} form" if done.original_form else ""
     times = (

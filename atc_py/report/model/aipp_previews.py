@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atc_py.diag.language import spoken
 from atc_py.report.tables import Table
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def _rows(step: AippStep) -> Iterator[tuple[str, ...]]:
     for number, channel in enumerate(step.channels):
         name = ("", "", "")
         if not number:
-            name = (step.name, step.dtype, ",".join(map(str, step.shape)))
+            name = (spoken(step.name), step.dtype, ",".join(map(str, step.shape)))
         values = (channel.least, channel.most, channel.mean)
         yield (*name, str(number), *(f"{value:.6g}" for value in values))
 

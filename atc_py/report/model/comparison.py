@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atc_py.diag.language import spoken
 from atc_py.report.tables import Table
 
 if TYPE_CHECKING:
@@ -32,13 +33,13 @@ def comparison_table(comparisons: Iterable[Comparison]) -> Table:
 def _output_row(row: Comparison) -> tuple[str, ...]:
     """Return one output in the table."""
     if row.other_shapes is not None:
-        return row.name, "FAILED", "-", "-", "-", "-", "-"
+        return row.name, spoken("FAILED"), "-", "-", "-", "-", "-"
     return (
         row.name,
-        "ok" if row.passed else "FAILED",
+        spoken("ok" if row.passed else "FAILED"),
         f"{row.range_error:.2e}",
         f"{row.tolerance:.2e}",
         f"{row.max_error:.2e}",
         f"{row.cosine:.6f}",
-        "same" if row.same_argmax else "differs",
+        spoken("same" if row.same_argmax else "differs"),
     )

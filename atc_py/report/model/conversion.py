@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atc_py.diag.language import spoken
 from atc_py.report.fix.nodes import fixed_nodes_table
 from atc_py.report.model.layout import conversions_text
 from atc_py.report.model.memory_tables import memory_row
@@ -41,7 +42,7 @@ def _gears(done: Conversion) -> list[Table]:
 def _stages(done: Conversion) -> Table:
     """Return stages with their times."""
     rows = [(stage.name, format_seconds(stage.seconds)) for stage in done.stages]
-    rows.append(("total", format_seconds(sum(stage.seconds for stage in done.stages))))
+    rows.append((spoken("total"), format_seconds(sum(stage.seconds for stage in done.stages))))
     return Table("Stages", ("stage", "time>"), tuple(rows))
 
 
@@ -79,7 +80,7 @@ def _summary(done: Conversion) -> Table:
         ("SoC", facts.soc),
         ("precision mode", facts.precision_mode),
         ("engines (nodes)", engines),
-        ("passes (changes)", changed or "none"),
+        ("passes (changes)", changed or spoken("none")),
         *quantized_rows(done.check),
         *bias_rows(bias_json(facts.bias_convention)),
         ("launches", _launches_text(facts)),

@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.check.findings import Standing
+from atc_py.diag import COMMA, SEMICOLON
+from atc_py.diag.language import language, spoken
 from atc_py.report.escape import clipped
 from atc_py.report.profile.text import time_text
 from atc_py.report.tables import format_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from atc_py.results.conversion import Conversion
 
 __all__ = ["conversion_lines"]
@@ -65,9 +69,14 @@ def _warnings(done: Conversion) -> str:
     if own := len(done.warnings):
         warned.insert(0, f"{own} {'warning' if own == 1 else 'warnings'}")
     informed = [f"{counts[each]} {text}" for each, text in _INFORMED.items() if each in counts]
-    parts = [", ".join(warned) or "none"]
+    parts = [_listed(warned) if warned else spoken("none")]
     if informed:
-        parts.append(f"for information: {', '.join(informed)}")
+        parts.append(spoken(f"for information: {_listed(informed)}"))
     if warned or informed:
-        parts.append("-v lists them")
-    return "; ".join(parts)
+        parts.append(spoken("-v lists them"))
+    return SEMICOLON.in_language(language()).join(parts)
+
+
+def _listed(counts: Iterable[str]) -> str:
+    """Return counts side by side, in the language of the commands."""
+    return COMMA.in_language(language()).join(map(spoken, counts))

@@ -58,7 +58,7 @@ def layout_tables(found: LayoutRecord) -> list[Table]:
     head = ("TransData", "storage", "moved>", "why")
     return [
         Table("How values are stored", ("format", "values>"), values),
-        Table(f"{len(rows)} TransData", head, rows),
+        Table(f"{len(rows)} TransData", head, rows, said=(3,)),
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atc_py.diag.language import spoken
 from atc_py.report.tables import Table, format_bytes
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def _widest(facts: MemoryFacts) -> Table:
     more = len(facts.tensors) - len(rows)
     if more:
         rest = sum(tensor.nbytes for tensor in facts.tensors[_SHOWN:])
-        rows.append((f"{more} more", "", "", format_bytes(rest)))
+        rows.append((spoken(f"{more} more"), "", "", format_bytes(rest)))
     return Table(
         f"Widest moment: {format_bytes(facts.lower_bound)} while {facts.node} ({facts.op}) runs",
         ("tensor", "type", "offset>", "size>"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from atc_py.diag.language import spoken
 from atc_py.report.model.gears import gears_json, gears_table
 from atc_py.report.model.memory_tables import memory_tables
 from atc_py.report.model.pictures import picture_tables
@@ -84,7 +85,7 @@ def _summary(model: OfflineModel, file_bytes: int) -> Table:
 def _ports(description: OmModel) -> Table:
     """Return inputs and outputs with their types."""
     rows = [
-        (kind, port.name, *_type(description, port))
+        (spoken(kind), port.name, *_type(description, port))
         for kind, ports in (("input", description.inputs), ("output", description.outputs))
         for port in ports
     ]

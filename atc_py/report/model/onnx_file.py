@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from atc_py.diag.language import spoken
 from atc_py.report.tables import Table, format_bytes
 from atc_py.results.onnx_facts import OnnxFacts
 from atc_py.system.json_text import format_json
@@ -66,12 +67,12 @@ def onnx_json_schema() -> str:
 
 def _ports(title: str, ports: Sequence[OnnxPort]) -> Table:
     """Return inputs or outputs; an open dim is its name or a question mark."""
-    rows = tuple((each.name, each.dtype or "not stated", _shape(each)) for each in ports)
+    rows = tuple((each.name, each.dtype or spoken("not stated"), _shape(each)) for each in ports)
     return Table(title, ("name", "dtype", "shape"), rows)
 
 
 def _shape(port: OnnxPort) -> str:
     """Return `batch x 3 x 8 x 8`."""
     if port.shape is None:
-        return "any rank"
-    return " x ".join(str(dim) or "?" for dim in port.shape) or "scalar"
+        return spoken("any rank")
+    return " x ".join(str(dim) or "?" for dim in port.shape) or spoken("scalar")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atc_py.diag.language import spoken
 from atc_py.report.tables import Table
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def _rows(found: PictureInput) -> list[tuple[str, str]]:
     else:
         size = f"{settings.src_image_size_w} x {settings.src_image_size_h}"
         rows += [
-            ("mode", "static"),
+            ("mode", spoken("static")),
             ("pictures", f"{settings.input_format}, {size} (width x height)"),
             *_steps(settings),
         ]

@@ -71,8 +71,8 @@ def precision_tables(found: PrecisionRecord) -> list[Table]:
     )
     head = ("node", "operator", "engine", "in the model", "compiled", "rule")
     return [
-        Table(f"Precision of {len(nodes)} nodes", head, nodes),
-        Table(f"{len(casts)} casts", ("cast", "of", "dtypes", "why"), casts),
+        Table(f"Precision of {len(nodes)} nodes", head, nodes, said=(5,)),
+        Table(f"{len(casts)} casts", ("cast", "of", "dtypes", "why"), casts, said=(3,)),
     ]
 
 

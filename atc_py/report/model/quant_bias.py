@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atc_py.diag.language import language
 from atc_py.options.compile_options import QuantBias
 from atc_py.source import BiasConvention, BiasSource
 
@@ -31,4 +32,4 @@ def bias_rows(report: Mapping[str, object]) -> list[tuple[str, str]]:
         )
     except ValueError:
         return []
-    return [("biases of int8 layers", convention.text.en)]
+    return [("biases of int8 layers", convention.text.in_language(language()))]

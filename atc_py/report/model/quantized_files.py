@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atc_py.diag.language import language, spoken
+from atc_py.report.check.words import LEVELS
 from atc_py.report.fix.nodes import fixed_nodes_table
-from atc_py.report.tables import Table, format_bytes
+from atc_py.report.tables import Table, format_bytes, share_text
 from atc_py.source import Outcome
 from atc_py.target import socs
 
@@ -21,9 +23,13 @@ def quantization_tables(done: Quantization) -> list[Table]:
     """Return the tables that `quantize` prints."""
     before, after = format_bytes(done.bytes_before), format_bytes(done.bytes_after)
     rows = [
-        ("layers on int8", f"{done.integer_layers} of {done.layers}"),
+        ("layers on int8", share_text(done.integer_layers, done.layers)),
         *_rolled_back(done),
-        *([("biases read", done.read_as.text.en)] if done.read_as is not None else []),
+        *(
+            [("biases read", done.read_as.text.in_language(language()))]
+            if done.read_as is not None
+            else []
+        ),
         *([("biases written", done.written_as.value)] if done.written_as is not None else []),
         ("opset", str(done.opset)),
         ("operator list", _list_text(done)),
@@ -41,7 +47,7 @@ def _list_text(done: Quantization) -> str:
     """Return `base: supported`, or how many errors the rules of the list find in what was written."""
     verdict = done.listed
     if not verdict.errors:
-        return f"{verdict.name}: {verdict.standing.value}"
+        return f"{verdict.name}: {LEVELS[verdict.standing].in_language(language())}"
     plural = "error" if verdict.errors == 1 else "errors"
     return f"{verdict.name}: {verdict.errors} {plural}; `atc-py check` names them"
 
@@ -64,10 +70,10 @@ def _other_nodes_table(done: Quantization) -> Table:
             str(node.index),
             node.name,
             node.op_type,
-            _OUTCOMES[node.outcome],
-            "" if node.reason is None else node.reason.en,
+            spoken(_OUTCOMES[node.outcome]),
+            "" if node.reason is None else node.reason.in_language(language()),
         )
         for node in done.nodes
         if node.outcome is not Outcome.INTEGER
     )
-    return Table("Not on int8", ("node>", "name", "operator", "", "because"), rows)
+    return Table("Not on int8", ("node>", "name", "operator", "", "because"), rows, said=(4,))

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from atc_py.diag import COMMA, Words
+from atc_py.diag.language import language
+from atc_py.report.tables import share_text
+
 if TYPE_CHECKING:
     from atc_py.check.findings import ModelCheck
 
@@ -15,8 +19,12 @@ def quantized_rows(check: ModelCheck) -> list[tuple[str, str]]:
     """Return the line of the summary; none for models without quantization."""
     if not check.layers:
         return []
-    reasons = Counter(each.reason.en for each in check.layers if each.reason)
+    said = language()
+    reasons = Counter(each.reason.in_language(said) for each in check.layers if each.reason)
     done = len(check.layers) - sum(reasons.values())
-    parts = [f"{count} because {reason}" for reason, count in reasons.most_common()]
-    rest = f"; on floats {', '.join(parts)}" if parts else ""
-    return [("layers on int8", f"{done} of {len(check.layers)}{rest}")]
+    parts = [
+        Words(f"{count} because {reason}", f"{count} 层，因为{reason}")
+        for reason, count in reasons.most_common()
+    ]
+    rest = Words("; on floats ", "；保持浮点的有 ") + COMMA.join(parts) if parts else Words("", "")
+    return [("layers on int8", share_text(done, len(check.layers)) + rest.in_language(said))]

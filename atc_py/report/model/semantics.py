@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atc_py.diag.language import spoken
 from atc_py.report.fix.nodes import node_list
 from atc_py.report.tables import Table
 
@@ -18,11 +19,13 @@ def semantics_tables(found: CannSemantics | None) -> list[Table]:
     if found is None:
         return []
     rows = tuple(
-        (str(len(places)), each.name, each.certainty, node_list(places))
+        (str(len(places)), each.name, spoken(each.certainty), node_list(places))
         for each, places in _places(found).items()
     )
     title = f"Computed as on CANN {found.generation}, not as ONNX defines"
-    return [Table(title, ("nodes>", "deviation", "certainty", "places in the file"), rows)]
+    return [
+        Table(title, ("nodes>", "deviation", "certainty", "places in the file"), rows, said=(3,))
+    ]
 
 
 def semantics_line(found: CannSemantics) -> str:

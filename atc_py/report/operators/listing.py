@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag import Words
 from atc_py.diag.codes import BAD_OPTION, UNKNOWN_NAME
+from atc_py.diag.language import spoken
 from atc_py.report.tables import Table, plain_lines
 from atc_py.report.wrapping import cut
 from atc_py.spec import library
@@ -161,7 +162,7 @@ def lint_line(result: LintResult) -> str:
     noun = "specification" if result.count == 1 else "specifications"
     count = len(result.findings)
     warnings = f", {count} {'warning' if count == 1 else 'warnings'}" if count else ""
-    return f"{result.count} {noun}, no fault{warnings}"
+    return spoken(f"{result.count} {noun}, no fault{warnings}")
 
 
 def first_dtypes(spec: OpSpec) -> list[str] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atc_py.diag.language import spoken
 from atc_py.report.tables import Table, plain_lines
 from atc_py.spec import compressed, library
 from atc_py.spec.lists import operator_lists
@@ -25,7 +26,7 @@ def lists_lines(language: str = "en") -> list[str]:
     rows = tuple(
         (
             each.name,
-            each.release,
+            spoken(each.release),
             str(len(specs)),
             str(sum(spec.custom for spec in specs)),
             compressed(_opsets(specs)),

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.check.unlisted import hint_for_unlisted
+from atc_py.diag import SEMICOLON, Words
 from atc_py.diag.codes import UNKNOWN_NAME
+from atc_py.diag.language import language
 from atc_py.fix.registry import rules_of_operator
 from atc_py.spec import library as list_called
 from atc_py.spec.lists import operator_lists
@@ -34,19 +36,26 @@ def not_listed(name: str, known: Library, list_name: str, history: OnnxHistory) 
     if operator is None:
         return None
     since = history.versions(operator)[0].since_version
-    parts = [hint_for_unlisted(operator, "", history, known).en]
+    parts = [hint_for_unlisted(operator, "", history, known)]
     rules = rules_of_operator(operator)
     if rules:
         names = ", ".join(rule.name for rule in rules)
-        parts.insert(0, f"`atc-py fix MODEL` rewrites it (rules: {names})")
+        parts.insert(
+            0,
+            Words(
+                f"`atc-py fix MODEL` rewrites it (rules: {names})",
+                f"`atc-py fix MODEL` 可改写它（规则：{names}）",
+            ),
+        )
     others = [
         each.name
         for each in operator_lists()
         if each.name != list_name and list_called(each.name).lookup(operator) is not None
     ]
     if others:
-        parts.append(f"it is on {', '.join(others)} (--list)")
+        named = ", ".join(others)
+        parts.append(Words(f"it is on {named} (--list)", f"它在 {named} 中（--list）"))
     return UNKNOWN_NAME.error(
         f"{operator} is in ONNX, since opset {since}, and not on the operator list {list_name}",
-        help="; ".join(parts),
+        help=SEMICOLON.join(parts).in_language(language()),
     )

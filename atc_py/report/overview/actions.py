@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from atc_py.report.escape import visible
 from atc_py.report.overview.verdict import failing_outputs
-from atc_py.report.overview.words import Both, both, name_text, told
+from atc_py.report.overview.words import Both, both, in_both, name_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,7 +36,7 @@ CONVERTING = frozenset({
 """Options that a conversion takes, and a comparison does not."""
 
 REPORTING = frozenset({"--fail-under", "--factors", "--calibrate", "--gear", "--batch", "--image"})
-"""Options that neither takes, or that it is told anew."""
+"""Options that neither takes, or that it is in_both anew."""
 
 _GEARS = frozenset({"--batch-sizes", "--image-sizes", "--dims", "--input-shape"})
 """Options that list gears."""
@@ -192,7 +192,7 @@ def _failing_outputs(
 def _first_failing(compared: LayerComparison, first: Layer) -> dict[str, object]:
     """Return the layer to look at."""
     root = compared.root_of(first) or first
-    name, faults = first.source or first.op, told("; ".join(first.faults))
+    name, faults = first.source or first.op, in_both("; ".join(first.faults))
     where = (f"its error was introduced at {root.source or root.op}",
              f"其误差源自 {root.source or root.op}")  # fmt: skip
     if root is first:

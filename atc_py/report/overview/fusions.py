@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from atc_py.report.overview.words import Both, name_text, told
+from atc_py.report.overview.words import Both, in_both, name_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -56,7 +56,7 @@ def near_misses(report: Mapping[str, Any]) -> Iterator[NearMiss]:
 
 def reason_words(reason: str) -> Both:
     """Return the reason of a miss in both languages; it may list operators: `Conv2D or MatMulV2`."""
-    english, chinese = told(reason)
+    english, chinese = in_both(reason)
     return [english, chinese if chinese == english else chinese.replace(" or ", " 或 ")]
 
 

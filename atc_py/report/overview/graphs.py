@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.report.overview.words import name_text, told
+from atc_py.report.overview.words import in_both, name_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -109,7 +109,7 @@ def _compiled_node(node: OmNode, reasons: Mapping[str, str]) -> list[object]:
         name_text(node.kernel or ""),
         [origin.index for origin in node.origins],
         node.scope,
-        told(reasons[node.name]) if node.name in reasons else "",
+        in_both(reasons[node.name]) if node.name in reasons else "",
     ]
 
 

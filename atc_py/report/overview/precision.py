@@ -6,8 +6,14 @@ import math
 from typing import TYPE_CHECKING
 
 from atc_py.report.layers.suggestion import outputs_with, suggestion_words
-from atc_py.report.layers.text import layer_lines, number_text, origin_words, output_verdict
-from atc_py.report.overview.words import Both, name_text, table_json, told, words_json
+from atc_py.report.layers.text import (
+    cost_lines,
+    number_text,
+    origin_words,
+    output_verdict,
+    verdict_lines,
+)
+from atc_py.report.overview.words import Both, in_both, name_text, table_json, words_json
 from atc_py.results.layer import FAILING_DISTANCE, number_json
 
 if TYPE_CHECKING:
@@ -20,25 +26,24 @@ __all__ = ["precision_json"]
 
 def precision_json(done: LayerComparison) -> dict[str, object]:
     """Return the comparison as the page shows it."""
-    lines = layer_lines(done)
     return {
         "soc": done.soc,
         "mode": done.precision_mode,
         "samples": done.samples,
         "engines": [name_text(each) for each in done.engines],
         "device": done.device,
-        "stopped": told(done.stopped) if done.stopped else "",
+        "stopped": in_both(done.stopped) if done.stopped else "",
         "limit": FAILING_DISTANCE,
         "passed": done.passed,
         "targets": dict(done.targets),
-        "verdict": [*map(told, (line.strip() for line in lines[: lines.index("")]))],
-        "cost": [*map(told, lines[-2:])],
+        "verdict": [*map(in_both, (line.strip() for line in verdict_lines(done)))],
+        "cost": [*map(in_both, cost_lines(done))],
         "suggestion": None if done.suggestion is None else _suggestion(done.suggestion),
         "first": None if done.first_failing is None else done.layers.index(done.first_failing),
         "outputs": [_output(done, name) for name in (*done.outputs, *_uncompared(done))],
         "layers": [_layer(done, layer) for layer in done.layers],
         "alone": [
-            [side, name_text(each.name), name_text(each.op), told(each.reason)]
+            [side, name_text(each.name), name_text(each.op), in_both(each.reason)]
             for side, rows in (("device", done.device_alone), ("original", done.original_alone))
             for each in rows
         ],
@@ -55,8 +60,8 @@ def _output(done: LayerComparison, name: str) -> dict[str, object]:
     """Return an output: its figures and its verdict."""
     found: dict[str, object] = {
         "name": name_text(name),
-        "verdict": told(output_verdict(done, name)),
-        "reason": told(done.uncompared.get(name, "")),
+        "verdict": in_both(output_verdict(done, name)),
+        "reason": in_both(done.uncompared.get(name, "")),
         "layer": done.outputs.get(name),
     }
     ranking = done.rankings.get(name)
@@ -97,13 +102,13 @@ def _layer(done: LayerComparison, layer: Layer) -> list[object]:
 
 def _faults(layer: Layer) -> list[Both]:
     """Return why the layer is failing, in both languages."""
-    return [told(text) for text in layer.faults]
+    return [in_both(text) for text in layer.faults]
 
 
 def _suggestion(found: Suggestion) -> dict[str, object]:
     """Return the nodes to keep, and what is said of them."""
     return {
-        "lines": [told(line) for line in suggestion_words(found)],
+        "lines": [in_both(line) for line in suggestion_words(found)],
         "kept": [
             [name_text(each.line), name_text(each.op), each.nodes, each.engine]
             for each in found.kept

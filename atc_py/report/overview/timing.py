@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.cost.pipes import PIPES
 from atc_py.report.overview.roofs import roofs_of
-from atc_py.report.overview.words import name_text, table_json, told
+from atc_py.report.overview.words import in_both, name_text, table_json
 from atc_py.report.profile.text import bound_text, calibration_tables, format_time
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def time_json(done: Profile) -> dict[str, object]:
 def _soc(each: SocProfile) -> dict[str, object]:
     """Return one SoC."""
     cost = each.cost
-    found: dict[str, object] = {"soc": each.soc, "verdict": told(each.verdict)}
+    found: dict[str, object] = {"soc": each.soc, "verdict": in_both(each.verdict)}
     if cost is None:
         return found
     memory = cost.footprint
@@ -38,7 +38,7 @@ def _soc(each: SocProfile) -> dict[str, object]:
         "time": [cost.time.low, cost.time.expected, cost.time.high],
         "nodes": cost.nodes,
         "busy": cost.busy,
-        "assumes": [*map(told, cost.assumptions())],
+        "assumes": [*map(in_both, cost.assumptions())],
         "memory": {
             "total": memory.total,
             "weights": memory.weights,
@@ -72,7 +72,7 @@ def _kernel(kernel: KernelCost) -> list[object]:
         kernel.formats if kernel.has_blocks else "",
         *(_seconds(each) for each in (kernel.start, span.expected, span.low, span.high)),
         span.bound,
-        told(bound_text(span)),
+        in_both(bound_text(span)),
         round(span.utilization, 4),
         span.cores,
         span.macs,

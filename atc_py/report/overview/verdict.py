@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from atc_py.check.findings import Standing
+from atc_py.diag.words import COLON, SEMICOLON, Words
 from atc_py.report.layers.text import number_text
 from atc_py.report.overview.words import Both, both, name_text
 from atc_py.results.layer_comparison import misses_of
@@ -111,23 +112,29 @@ def outputs_word(found: Sequence[Overview]) -> str | None:
     return "fail" if fail else "pass"
 
 
-def verdict_line(done: Overview) -> str:
+def verdict_line(done: Overview) -> Words:
     """Return a line that says whether it compiles, and which outputs fail."""
-    gear = f" (gear {done.gear})" if done.gear else ""
-    head = f"{done.model.name}{gear}: "
-    if is_refused(done):
-        return f"{head}does not compile"
-    failing = failing_outputs(done.comparison)
+    gear = Words(f" (gear {done.gear})", f"（档位 {done.gear}）") if done.gear else Words("", "")
+    head = Words.same(done.model.name) + gear + COLON
     compared = done.comparison
+    failing = failing_outputs(compared)
+    if is_refused(done):
+        return head + Words("does not compile", "不可编译")
     if compared is not None and compared.stopped:
-        return f"{head}compiles, but the device stopped"
+        return head + Words("compiles, but the device stopped", "可编译，但设备已停止")
     if compared is None or not failing:
-        return f"{head}compiles"
-    count = len({*compared.outputs, *compared.uncompared})
-    goal = _goal(compared)
-    named = "; ".join(f"{each.name}: {each.why[0]}" for each in failing[:_NAMED])
-    more = f" and {len(failing) - _NAMED} more" if len(failing) > _NAMED else ""
-    return f"{head}compiles, but {len(failing)} of {count} outputs fail{goal}: {named}{more}"
+        return head + Words("compiles", "可编译")
+    count, goal = len({*compared.outputs, *compared.uncompared}), _goal(compared)
+    named = SEMICOLON.join(
+        Words.same(each.name) + COLON + Words(*each.why) for each in failing[:_NAMED]
+    )
+    left = len(failing) - _NAMED
+    more = Words(f" and {left} more", f" 等 {len(failing)} 个") if left > 0 else Words("", "")
+    fail = Words(
+        f"compiles, but {len(failing)} of {count} outputs fail{goal}",
+        f"可编译，但 {count} 个输出中 {len(failing)} 个未达标{goal}",
+    )
+    return head + fail + COLON + named + more
 
 
 def _goal(compared: LayerComparison) -> str:

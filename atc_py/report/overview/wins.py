@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from atc_py.report.overview.fusions import NearMiss, near_misses, reason_words, record_of
-from atc_py.report.overview.words import Both, both, told
+from atc_py.report.overview.words import Both, both, in_both
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -143,7 +143,7 @@ def _moves(cost: NetworkCost, report: Mapping[str, Any]) -> Iterator[Win]:
             continue
         slowest = max(kernels, key=lambda kernel: kernel.cost.expected)
         share = _share(cost, kernels)
-        reason = told(reasons.get(slowest.name, ""))
+        reason = in_both(reasons.get(slowest.name, ""))
         why = f"; the slowest: {reason[0]}" if reason[0] else ""
         what = "storage formats" if op == "TransData" else "dtypes"
         text = both(

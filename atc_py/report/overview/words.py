@@ -18,10 +18,10 @@ __all__ = [
     "Both",
     "both",
     "diagnostic_json",
+    "in_both",
     "name_text",
     "same",
     "table_json",
-    "told",
     "words_json",
 ]
 
@@ -57,7 +57,7 @@ def _chinese(text: str) -> str:
     return in_language(text, "zh")
 
 
-def told(text: str) -> Both:
+def in_both(text: str) -> Both:
     """Return a text of atc-py in both languages."""
     return both(text, _chinese(text))
 
@@ -70,10 +70,10 @@ def table_json(table: Table, names: Collection[int] = ()) -> dict[str, object]:
         names: columns of names, which stay as they are.
     """
     return {
-        "title": told(table.title),
-        "head": [told(heading) for heading, _ in table.headings()],
+        "title": in_both(table.title),
+        "head": [in_both(heading) for heading, _ in table.headings()],
         "rows": [
-            [same(cell) if at in names else told(cell) for at, cell in enumerate(row)]
+            [same(cell) if at in names else in_both(cell) for at, cell in enumerate(row)]
             for row in table.rows
         ],
     }
@@ -84,8 +84,8 @@ def diagnostic_json(found: Diagnostic) -> dict[str, object]:
     return {
         "code": found.code.id,
         "name": found.code.name,
-        "message": told(found.message),
-        "help": told(found.help or found.code.remedy),
+        "message": in_both(found.message),
+        "help": in_both(found.help or found.code.remedy),
         "node": None if found.place is None else found.place.node,
         "place": "" if found.place is None else name_text(str(found.place)),
     }

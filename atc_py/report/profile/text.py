@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atc_py.diag import Words
+from atc_py.diag.language import language, spoken
 from atc_py.options.gears import format_gear
 from atc_py.report.model.gears import gear_shapes_text
 from atc_py.report.model.semantics import semantics_tables
@@ -61,8 +63,8 @@ def time_text(span: TimeRange) -> str:
     return f"{format_time(span.expected)} (between {low} and {high})"
 
 
-def profile_tables(done: Profile) -> list[Table]:
-    """Return everything that the text form shows."""
+def profile_tables(done: Profile, *, whole: bool = False) -> list[Table]:
+    """Return everything that the text form shows; with `whole`, every kernel."""
     tables = [] if done.calibration is None else calibration_tables(done.calibration)
     tables += semantics_tables(done.semantics)
     if len(done.socs) > 1:
@@ -70,7 +72,9 @@ def profile_tables(done: Profile) -> list[Table]:
     for each in done.socs:
         tables += _gear_tables(each.gears)
     for cost in done.costs:
-        title = f"{cost.model} on {cost.soc.name}"
+        title = Words(
+            f"{cost.model} on {cost.soc.name}", f"{cost.model}（{cost.soc.name}）"
+        ).in_language(language())
         tables.append(Table(title, ("", ""), tuple(summary_rows(cost))))
         if not cost.kernels:
             continue
@@ -79,8 +83,9 @@ def profile_tables(done: Profile) -> list[Table]:
                 "Operators",
                 ("operator", "kernels>", "time>", "share>", "bound by", "use of peak>", "bytes>"),
                 tuple(operator_rows(cost)),
+                said=(4,),
             ),
-            _kernel_table(cost),
+            _kernel_table(cost, whole=whole),
         ]
     return tables
 
@@ -110,11 +115,11 @@ def comparison_table(done: Profile) -> Table:
     for each in done.socs:
         cost = each.cost
         if cost is None:
-            rows.append((each.soc, each.verdict, "", "", "", "", ""))
+            rows.append((each.soc, spoken(each.verdict), "", "", "", "", ""))
             continue
         span = cost.time
         rows.append((
-            each.soc, each.verdict, *map(format_time, (span.expected, span.low, span.high)),
+            each.soc, spoken(each.verdict), *map(format_time, (span.expected, span.low, span.high)),
             format_bytes(cost.footprint.total), str(len(cost.kernels)),
         ))  # fmt: skip
     head = ("SoC", "", "time>", "low>", "high>", "memory>", "kernels>")
@@ -130,7 +135,7 @@ def summary_rows(cost: NetworkCost) -> list[tuple[str, str]]:
         ("time", time_text(cost.time)),
         ("kernels", f"{len(cost.kernels)} for {cost.nodes} operators"),
         ("bound by", _bottleneck_shares(cost.kernels, cost.time.expected)),
-        ("pipes busy", busy or "none"),
+        ("pipes busy", busy or spoken("none")),
         ("memory", _memory_text(cost)),
     ]
     lines = cost.assumptions()
@@ -163,7 +168,9 @@ def _bottleneck_shares(kernels: Sequence[KernelCost], whole: float) -> str:
         bound = kernel.cost.bound
         sums[bound] = sums.get(bound, 0.0) + kernel.cost.expected
     ranked = sorted(sums.items(), key=lambda item: (-item[1], item[0]))
-    return ", ".join(f"{name} {seconds / whole:.0%}" for name, seconds in ranked) or "nothing"
+    return ", ".join(f"{name} {seconds / whole:.0%}" for name, seconds in ranked) or spoken(
+        "nothing"
+    )
 
 
 def operator_rows(cost: NetworkCost) -> list[tuple[str, ...]]:
@@ -181,12 +188,12 @@ def operator_rows(cost: NetworkCost) -> list[tuple[str, ...]]:
     return rows
 
 
-def _kernel_table(cost: NetworkCost) -> Table:
-    """Return the kernels that take longest."""
+def _kernel_table(cost: NetworkCost, *, whole: bool) -> Table:
+    """Return the kernels that take longest, or all of them."""
     whole = cost.time.expected
     ranked = sorted(range(len(cost.kernels)), key=lambda at: (-cost.kernels[at].cost.expected, at))
     rows = []
-    for at in ranked[:SHOWN]:
+    for at in ranked[: None if whole else SHOWN]:
         kernel = cost.kernels[at]
         span = kernel.cost
         rows.append((
@@ -199,12 +206,12 @@ def _kernel_table(cost: NetworkCost) -> Table:
     left = len(cost.kernels) - len(rows)
     title = "Kernels that take longest" if left else "Kernels"
     if left:
-        title += f" ({left} more: --format csv or html has all)"
+        title += f" ({left} more: -v lists all)"
     head = (
         "#>", "kernel", "computes", "time>", "range>", "share>", "bound by", "use of peak>",
         "bytes>",
     )  # fmt: skip
-    return Table(title, head, tuple(rows))
+    return Table(title, head, tuple(rows), said=(6,))
 
 
 def _short_name(text: str) -> str:

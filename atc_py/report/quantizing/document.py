@@ -19,18 +19,18 @@ _Outcome: TypeAlias = Annotated[
 ]
 
 
-class _Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _JsonPart(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A part of the document; numbers that are infinite or not known are null."""
 
 
-class BothLanguages(_Part, frozen=True, kw_only=True):
+class BothLanguagesJson(_JsonPart, frozen=True, kw_only=True):
     """A text in English and in Chinese."""
 
     en: str
     zh: str
 
 
-class Figures(_Part, frozen=True, kw_only=True):
+class FiguresJson(_JsonPart, frozen=True, kw_only=True):
     """The error of a tensor: cosine, signal to noise in dB, and the share of rows with the same top."""
 
     cosine: float
@@ -38,7 +38,7 @@ class Figures(_Part, frozen=True, kw_only=True):
     top1: _Share | None
 
 
-class Bins(_Part, frozen=True, kw_only=True):
+class BinsJson(_JsonPart, frozen=True, kw_only=True):
     """The values of a tensor in bins of one width, as shares."""
 
     low: float
@@ -46,29 +46,29 @@ class Bins(_Part, frozen=True, kw_only=True):
     shares: list[_Share]
 
 
-class Cost(_Part, frozen=True, kw_only=True):
+class CostJson(_JsonPart, frozen=True, kw_only=True):
     """The error that one layer on int8 makes; ratios and gains are in dB."""
 
     name: str
     data_snr: float | None
     clipped: _Share | None
-    result: Figures
+    result: FiguresJson
     outputs_snr: float | None
     range_gain: float | None
-    histogram: Bins | None
+    histogram: BinsJson | None
 
 
-class Point(_Part, frozen=True, kw_only=True):
+class PointJson(_JsonPart, frozen=True, kw_only=True):
     """The model with some of its layers in floats."""
 
     int8: _Count
     floats: list[str]
-    outputs: dict[str, Figures]
+    outputs: dict[str, FiguresJson]
     reached: bool
     microseconds: float | None
 
 
-class Search(_Part, frozen=True, kw_only=True):
+class SearchJson(_JsonPart, frozen=True, kw_only=True):
     """The search for the fewest layers that must stay in floats."""
 
     target: dict[str, float]
@@ -76,11 +76,11 @@ class Search(_Part, frozen=True, kw_only=True):
     order: list[str]
     floats: list[str]
     minimal: bool
-    points: list[Point]
+    points: list[PointJson]
     trials: _Count
 
 
-class Times(_Part, frozen=True, kw_only=True):
+class TimesJson(_JsonPart, frozen=True, kw_only=True):
     """Estimated microseconds on a SoC."""
 
     soc: str
@@ -88,24 +88,24 @@ class Times(_Part, frozen=True, kw_only=True):
     int8_us: float
 
 
-class Proof(_Part, frozen=True, kw_only=True):
+class ProofJson(_JsonPart, frozen=True, kw_only=True):
     """Errors and gains that were measured."""
 
     samples: _Count
-    outputs: dict[str, Figures]
-    layers: list[Cost]
-    target: Search | None
-    device: dict[str, Figures] | None
-    speed: Times | None
+    outputs: dict[str, FiguresJson]
+    layers: list[CostJson]
+    target: SearchJson | None
+    device: dict[str, FiguresJson] | None
+    speed: TimesJson | None
 
 
-class Layer(_Part, frozen=True, kw_only=True):
+class LayerJson(_JsonPart, frozen=True, kw_only=True):
     """The numbers of a layer; null where it stays in floats."""
 
     name: str
     kind: str
     tensor: str
-    reason: BothLanguages | None
+    reason: BothLanguagesJson | None
     low: float | None
     high: float | None
     range_low: float | None
@@ -118,7 +118,7 @@ class Layer(_Part, frozen=True, kw_only=True):
     bias_gain: float | None
 
 
-class Balanced(_Part, frozen=True, kw_only=True):
+class BalancedJson(_JsonPart, frozen=True, kw_only=True):
     """A tensor whose channels were balanced; the gain is an estimate in dB."""
 
     tensor: str
@@ -126,7 +126,7 @@ class Balanced(_Part, frozen=True, kw_only=True):
     strength: float
 
 
-class Step(_Part, frozen=True, kw_only=True):
+class StepJson(_JsonPart, frozen=True, kw_only=True):
     """A step that was judged by the outputs: what is kept of it, and what it gains in dB."""
 
     name: str
@@ -137,7 +137,7 @@ class Step(_Part, frozen=True, kw_only=True):
     left_out: list[str]
 
 
-class Tried(_Part, frozen=True, kw_only=True):
+class TriedJson(_JsonPart, frozen=True, kw_only=True):
     """The ranges that calibrators proposed for a tensor, with noise to signal of each."""
 
     tensor: str
@@ -145,26 +145,26 @@ class Tried(_Part, frozen=True, kw_only=True):
     errors: dict[str, float | None]
 
 
-class Node(_Part, frozen=True, kw_only=True):
-    """What became of a node of the float model."""
+class NodeJson(_JsonPart, frozen=True, kw_only=True):
+    """The outcome of a node of the float model."""
 
     node: int
     name: str
     operator: str
     outcome: _Outcome
-    reason: BothLanguages | None
+    reason: BothLanguagesJson | None
     channels: int | None
 
 
-class ListVerdict(_Part, frozen=True, kw_only=True):
-    """What the rules of an operator list say of a file."""
+class ListVerdictJson(_JsonPart, frozen=True, kw_only=True):
+    """The verdict of an operator list on a file."""
 
     name: str
     verdict: str
     errors: _Count
 
 
-class LayerCounts(_Part, frozen=True, kw_only=True):
+class LayerCountsJson(_JsonPart, frozen=True, kw_only=True):
     """Layers on int8, all layers, and those that some SoCs take back to float16."""
 
     integer: _Count
@@ -172,21 +172,21 @@ class LayerCounts(_Part, frozen=True, kw_only=True):
     rolled_back: _Count
 
 
-class BiasRead(_Part, frozen=True, kw_only=True):
+class BiasReadJson(_JsonPart, frozen=True, kw_only=True):
     """The convention of biases that were read, and how it is known."""
 
     convention: str
     source: str
 
 
-class BiasForms(_Part, frozen=True, kw_only=True):
+class BiasFormsJson(_JsonPart, frozen=True, kw_only=True):
     """The conventions of biases, read and written."""
 
-    read: BiasRead | None
+    read: BiasReadJson | None
     written: str | None
 
 
-class File(_Part, frozen=True, kw_only=True):
+class FileJson(_JsonPart, frozen=True, kw_only=True):
     """A file that was written, in the form `ascend` or `qdq`."""
 
     model: str
@@ -194,16 +194,16 @@ class File(_Part, frozen=True, kw_only=True):
     data: str | None
     format: Annotated[str, msgspec.Meta(extra_json_schema={"enum": ["ascend", "qdq"]})]
     opset: int
-    operator_list: ListVerdict
-    layers: LayerCounts
-    nodes: list[Node]
+    operator_list: ListVerdictJson
+    layers: LayerCountsJson
+    nodes: list[NodeJson]
     bytes_before: _Count
     bytes_after: _Count
-    quant_bias: BiasForms
+    quant_bias: BiasFormsJson
 
 
-class Calibration(_Part, frozen=True, kw_only=True):
-    """How ranges were chosen; 0 samples and empty names where a record was read."""
+class CalibrationJson(_JsonPart, frozen=True, kw_only=True):
+    """The choice of ranges; 0 samples and empty names where a record was read."""
 
     samples: _Count
     executor: str
@@ -211,7 +211,7 @@ class Calibration(_Part, frozen=True, kw_only=True):
     seconds: float
 
 
-class Finding(_Part, frozen=True, kw_only=True):
+class FindingJson(_JsonPart, frozen=True, kw_only=True):
     """A warning or a note."""
 
     code: str
@@ -224,20 +224,20 @@ class Finding(_Part, frozen=True, kw_only=True):
     atc: dict[str, str | None] | msgspec.UnsetType = msgspec.UNSET
 
 
-class QuantizationDocument(_Part, frozen=True, kw_only=True):
+class QuantizationDocument(_JsonPart, frozen=True, kw_only=True):
     """Record of quantizing a float model."""
 
     model: str
-    written: list[File]
-    calibration: Calibration
+    written: list[FileJson]
+    calibration: CalibrationJson
     folded_norms: _Count
-    balanced: list[Balanced]
-    steps: list[Step]
-    ranges: list[Tried]
+    balanced: list[BalancedJson]
+    steps: list[StepJson]
+    ranges: list[TriedJson]
     record: str | None
-    layers: list[Layer]
-    proof: Proof | None
-    warnings: list[Finding]
+    layers: list[LayerJson]
+    proof: ProofJson | None
+    warnings: list[FindingJson]
 
 
 def quantization_json_schema() -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from atc_py.report.tables import Table, format_bytes
+from atc_py.diag.language import spoken
+from atc_py.report.tables import Table, format_bytes, share_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,7 +50,7 @@ def layers_table(done: FloatQuantization) -> Table:
             (
                 layer.name,
                 layer.kind,
-                "int8" if layer.reason is None else "float",
+                "int8" if layer.reason is None else spoken("float"),
                 _interval(layer.low, layer.high),
                 _interval(layer.range_low, layer.range_high),
                 "" if cost is None or cost.clipped is None else f"{cost.clipped:.3%}",
@@ -81,14 +82,19 @@ def gain_tables(done: FloatQuantization) -> list[Table]:
     steps = tuple(
         (
             _STEPS.get(each.name, each.name),
-            f"{each.kept} of {each.parts}",
+            share_text(each.kept, each.parts),
             _signed(each.gain),
             _signed(each.whole_gain),
         )
         for each in done.steps
     )
     tables = [
-        Table("Gains at the outputs", ("step", "kept>", "gain dB>", "of all dB>"), steps),
+        Table(
+            "Gains at the outputs",
+            ("step", "kept>", "gain dB>", "of all dB>"),
+            steps,
+            said=(0,),
+        ),
         Table("Gains at the layers", ("layer", "range dB>", "bias dB>"), tuple(_layer_gains(done))),
         _ranges_table(done),
     ]
@@ -133,7 +139,7 @@ def fall_back_tables(found: FallBack) -> list[Table]:
     target = ", ".join(f"{name} {least:g}" for name, least in found.target.items())
     facts = [
         ("target", f"{target}: {'reached' if found.reached else 'not reached'}"),
-        ("layers in floats", f"{len(found.floats)} of {len(found.order)}"),
+        ("layers in floats", share_text(len(found.floats), len(found.order))),
         ("trials", str(found.trials)),
         ("cost order", ", ".join(found.order[:_SHOWN]) + (" ..." if found.order[_SHOWN:] else "")),
     ]
@@ -144,7 +150,7 @@ def fall_back_tables(found: FallBack) -> list[Table]:
             str(point.int8),
             *_figures(_worst(point.outputs)),
             "" if point.microseconds is None else f"{point.microseconds:.1f}",
-            "yes" if point.reached else "no",
+            spoken("yes" if point.reached else "no"),
         )
         for point in found.points
     )
@@ -175,7 +181,7 @@ def decibel_text(value: float | None) -> str:
     """Return `41.2`, `exact` for an infinite ratio, and nothing for none."""
     if value is None:
         return ""
-    return "exact" if value == math.inf else f"{value:.1f}"
+    return spoken("exact") if value == math.inf else f"{value:.1f}"
 
 
 def _worst(outputs: Mapping[str, ErrorFigures]) -> ErrorFigures | None:

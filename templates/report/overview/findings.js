@@ -48,7 +48,7 @@ function findingGroup(app, rows, word, isOpen) {
     return el("li", {}, node ? app.link(node, clip(name, 200)) : bdi(clip(name, 200)), where ? ` (${where})` : "", seen ? el("span", { class: "soft" }, " ", bdi(seen)) : "", found.known ? el("span", { class: "badge" }, t("known")) : "");
   });
   const facts = factList([
-    [t("first"), said(first.help)], [t("rule"), [first.rule, first.source].filter(Boolean).join(" · ")], [t("fixed_by"), first.fixed_by ? `${first.fix_call} (${first.fixed_by.join(", ")})` : ""], [t("taken_by"), (first.taken_by || []).join(", ")], [t("grounds"), first.certainty ? said(first.certainty) : ""],
+    [t("first"), said(first.help)], [t("rule"), [first.rule, first.source].filter(Boolean).join(" · ")], [t("fixed_by"), first.fixed_by ? el("code", {}, bdi(`${first.fix_call} (${first.fixed_by.join(", ")})`)) : ""], [t("taken_by"), (first.taken_by || []).join(", ")], [t("grounds"), first.certainty ? said(first.certainty) : ""],
   ]);
   return el("details", { class: "group", open: isOpen }, el("summary", {}, badge(first.level, word(first.level)), " ", first.op ? el("b", {}, bdi(first.op)) : "", " ", bdi(withoutName(said(first.message), first.op)), " ", el("span", { class: "code" }, first.code), " ", rows.length > 1 ? el("span", { class: "badge" }, `${rows.length} ×`) : ""),
     el("div", {}, facts, el("ul", {}, nodes), rows.length > 200 ? el("p", { class: "soft" }, "…") : ""));

@@ -17,7 +17,7 @@ function kindOf(op) {
 // From quiet to loud, for shares and errors between 0 and 1.
 function heat(value) {
   const at = Math.max(0, Math.min(1, value));
-  const [low, high] = at < 0.5 ? [[120, 160, 190], [240, 190, 80]] : [[240, 190, 80], [205, 45, 40]];
+  const [low, high] = at < 0.5 ? [[84, 156, 214], [240, 190, 80]] : [[240, 190, 80], [205, 45, 40]];
   const part = at < 0.5 ? at * 2 : at * 2 - 1;
   return `rgb(${low.map((each, channel) => Math.round(each + (high[channel] - each) * part)).join(",")})`;
 }
@@ -86,6 +86,12 @@ function textWidth(text) {
     known.set(text, pen.measureText(text).width);
   }
   return known.get(text);
+}
+
+// Where a graph begins so that it fills the sight as far as it can; `wanted` would have a box in the middle.
+function shifted(wanted, whole, sight, margin = 40) {
+  if (whole <= sight - 2 * margin) return (sight - whole) / 2;
+  return Math.max(sight - whole - margin, Math.min(margin, wanted));
 }
 
 class GraphView {
@@ -190,6 +196,15 @@ class GraphView {
     this.redraw();
   }
 
+  // The whole graph is printed, drawn at once: frames stop while a page is printed.
+  onPaper(starts) {
+    if (starts) this.onScreen = [this.x, this.y, this.scale];
+    this.resized();
+    if (starts) this.fit();
+    else if (this.onScreen) [this.x, this.y, this.scale] = this.onScreen;
+    this.draw();
+  }
+
   zoom(factor, px = this.w / 2, py = this.h / 2) {
     const scale = Math.max(0.01, Math.min(4, this.scale * factor));
     this.x = px - ((px - this.x) * scale) / this.scale;
@@ -204,8 +219,8 @@ class GraphView {
     if (!box) return;
     const scale = Math.max(this.scale, 0.75);
     this.scale = scale;
-    this.x = this.w / 2 - box.x * scale;
-    this.y = this.h / 2 - box.y * scale;
+    this.x = shifted(this.w / 2 - box.x * scale, this.layout.width * scale, this.w);
+    this.y = shifted(this.h / 2 - box.y * scale, this.layout.height * scale, this.h);
     this.redraw();
   }
 

@@ -204,7 +204,7 @@ class App {
       if (event.matches) this.onScreen = root.dataset.theme;
       root.dataset.theme = event.matches ? "light" : this.onScreen || root.dataset.theme;
       this.drawParts();
-      this.shown().forEach((side) => this.views[side].redraw());
+      this.shown().forEach((side) => this.views[side].onPaper(event.matches));
     });
     let width = document.documentElement.clientWidth;
     let waiting = 0;

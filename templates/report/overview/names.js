@@ -42,7 +42,7 @@ function number(value) {
   return String(Number(value.toPrecision(4)));
 }
 
-const percent = (share) => `${(share * 100).toFixed(share < 0.1 ? 1 : 0)}%`;
+const percent = (share) => `${(share * 100).toFixed(share < 0.0995 ? 1 : 0)}%`;
 const cosine = (value) => (typeof value === "number" ? value.toFixed(6) : number(value));
 const shape = (dims) => (dims ? `[${dims.map((dim) => (dim === null ? "?" : dim)).join(", ")}]` : "");
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();

@@ -91,7 +91,7 @@ class Panel {
     made.append(svg("path", { d: bars(found.original), fill: css("--s0"), "fill-opacity": 0.55 }), svg("path", { d: bars(found.device), fill: "none", stroke: css("--s1"), "stroke-width": 1.5 }));
     for (const [name, power] of Object.entries(found.limits)) {
       const text = svg("text", { x: at(power), y: -3, "text-anchor": "middle" });
-      text.textContent = name;
+      text.textContent = t(name);
       made.append(svg("line", { class: "cursor", x1: at(power), x2: at(power), y1: 0, y2: high }), text);
     }
     for (const [power, anchor] of [[found.low, "start"], [found.high, "end"]]) {

@@ -12,7 +12,7 @@ function renderVerdict(app) {
   const check = data.check;
   const list = check && check.list ? t("by_list", check.list) : "";
   host.replaceChildren(
-    el("h2", { id: "verdict-head", class: "headline" }, badge(data.state, t(data.state)), bdi(clip(data.facts.file, 200)), outputsBadge(data)),
+    el("h2", { id: "verdict-head", class: "headline" }, badge(data.state, t(data.state)), bdi(clip(data.facts.file, 200)), data.gear ? el("span", { class: "soft" }, `${t("gear")} ${data.gear}`) : "", outputsBadge(data)),
     el("p", {}, check ? bdi(said(check.headline)) : "", list ? el("span", { class: "soft" }, ` · ${list}`) : ""),
     sideBySide(app),
     check ? nodeBar(check) : "",
@@ -126,7 +126,7 @@ function facts(app) {
   };
   return factList([
     [t("file"), data.path], [t("producer"), known.producer], [t("opsets"), known.opsets ? Object.entries(known.opsets).map(([name, version]) => `${name} ${version}`).join(", ") : ""],
-    [t("soc"), known.soc || known.check_soc], [t("mode"), known.mode || known.check_mode], [t("cann"), data.check ? String(data.check.cann) : ""], [t("inputs"), ends("in")], [t("outputs"), ends("out")],
+    [t("soc"), known.soc || known.check_soc], [t("mode"), known.mode || known.check_mode], [t("cann"), data.check ? String(data.check.cann) : ""], [t("gear"), data.gear ? `${data.gear} (${data.shape})` : ""], [t("inputs"), ends("in")], [t("outputs"), ends("out")],
     [t("parameters"), known.parameters ? `${known.parameters.toLocaleString("en")} (${size(known.weight_bytes)})` : ""],
     [t("options"), data.options.join(" ").trim()],
     [t("digest"), known.sha256 ? el("span", { class: "mono" }, known.sha256) : ""], [t("made"), `${app.document.made}, ${app.document.tool}`],

@@ -1,11 +1,12 @@
 // The table of a sweep: what is chosen on each axis, which reason, and the rows that have both.
 Object.assign(WORDS, {
-  model_name: ["model", "模型"],
+  model_name: ["Model", "模型"],
+  table_of: ["Table of the rows", "各行的表格"],
   skip_rows: ["Skip to the rows", "跳到各行"], sweep: ["Sweep", "批量检查"], summary: ["Summary", "概要"], rows: ["Rows", "各行"],
-  soc: ["SoC", "SoC"], mode: ["precision mode", "精度模式"], list: ["operator list", "算子清单"], standing: ["check", "检查"],
-  all: ["all", "全部"], reasons: ["Reasons by code", "各诊断码"], message: ["first reason", "首要原因"], fixed: ["fixed", "已改写"],
-  file: ["offline model", "离线模型"], memory: ["device memory", "设备内存"], seconds: ["estimated time", "预估时间"], output: ["worst output", "最差输出"],
-  report: ["report", "报告"], open: ["Open", "打开"], yes: ["yes", "是"], no: ["no", "否"],
+  soc: ["SoC", "SoC"], mode: ["Precision mode", "精度模式"], list: ["Operator list", "算子清单"], standing: ["Check", "检查"],
+  all: ["all", "全部"], reasons: ["Reasons by code", "各诊断码"], message: ["First reason", "首要原因"], fixed: ["Fixed", "已改写"],
+  file: ["Offline model", "离线模型"], memory: ["Device memory", "设备内存"], seconds: ["Estimated time", "预估时间"], output: ["Worst output", "最差输出"],
+  report: ["Report", "报告"], open: ["Open", "打开"], yes: ["yes", "是"], no: ["no", "否"],
   n_models: ["models", "个模型"], n_rows: ["rows", "行"], n_compiles: ["compile", "可编译"], n_refused: ["do not compile", "不可编译"], n_failed: ["did not end", "未完成"],
   "compiles_": ["compiles", "可编译"], "does not compile": ["does not compile", "不可编译"], "cannot be read": ["cannot be read", "无法读取"],
   crashed: ["crashed", "崩溃"], "timed out": ["timed out", "超时"], "out of memory": ["out of memory", "内存不足"], failed: ["failed", "失败"],
@@ -91,7 +92,7 @@ class SweepApp {
       { key: "fixed", head: t("fixed"), cell: (row) => (row.fixed === undefined ? "" : t(row.fixed ? "yes" : "no")) },
       { key: "seconds", head: t("seconds"), number: true, cell: (row) => (row.seconds === undefined ? "" : seconds(row.seconds)), sort: (row) => missing(row.seconds) },
       { key: "memory", head: t("memory"), number: true, cell: (row) => (row.memory === undefined ? "" : size(row.memory)), sort: (row) => missing(row.memory) },
-      { key: "file", head: t("file"), number: true, cell: (row) => (row.file === undefined ? "" : size(row.file)), sort: (row) => missing(row.file) },
+      { key: "file", head: t("file"), number: true, hidden: true, cell: (row) => (row.file === undefined ? "" : size(row.file)), sort: (row) => missing(row.file) },
       { key: "fits", head: t("fits"), hidden: true, cell: (row) => (row.fits === undefined ? "" : t(row.fits ? "yes" : "no")) },
       { key: "cosine", head: t("cosine"), number: true, cell: (row) => (row.cosine === undefined ? "" : row.cosine.toFixed(6)), sort: (row) => missing(row.cosine) },
       { key: "distance", head: t("distance"), number: true, cell: (row) => (row.distance === undefined ? "" : number(row.distance)), sort: (row) => missing(row.distance) },
@@ -101,7 +102,7 @@ class SweepApp {
     if (before) columns.forEach((column) => { column.hidden = !before.visible.has(column.key); });
     $("table").replaceChildren();
     this.table = new Table($("table"), {
-      name: t("rows"), columns, rows, app: this, sorted: before ? before.sorted : null,
+      name: t("table_of"), columns, rows, app: this, sorted: before ? before.sorted : null,
       failing: (row) => row.level !== "good", filter: (row) => `${row.model} ${row.soc} ${row.mode} ${row.list} ${verdictText(row.verdict)} ${reasonText(row)}`,
     });
     if (before) { this.table.sign = before.sign; this.table.render(); }
@@ -113,7 +114,7 @@ const verdictText = (verdict) => t(verdict === "compiles" ? "compiles_" : verdic
 
 function reasonText(row) {
   const codes = Object.entries(row.reasons || {}).map(([code, count]) => (count > 1 ? `${code} ×${count}` : code)).join(" ");
-  return [codes, row.message ? clip(said(row.message), 300) : ""].filter(Boolean).join(": ");
+  return [codes, row.message ? clip(said(row.message), 200) : ""].filter(Boolean).join(": ");
 }
 
 window.atcSweep = new SweepApp();

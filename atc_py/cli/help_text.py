@@ -1,0 +1,115 @@
+"""Help in the language of the commands: click's own layout, with lines cut by columns in Chinese."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import click
+
+from atc_py.diag import LANGUAGES
+from atc_py.diag.language import language, spoken
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["SpokenContext", "SpokenGroup"]
+
+_EXTRAS = re.compile(r"(?P<help>.*?)(?:  |^)\[(?P<extras>[^\[\]]*)\]", re.DOTALL)
+"""What click appends to an option's help: `[default: sim]`."""
+
+_LEAST = 10
+"""Columns that text has at least, however narrow the terminal is."""
+
+
+class SpokenFormatter(click.HelpFormatter):
+    """A writer of help pages whose texts are those of the language of the commands."""
+
+    def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
+        """Write the line that begins with `Usage: `."""
+        super().write_usage(prog, args, prefix or spoken("Usage: "))
+
+    def write_heading(self, heading: str) -> None:
+        """Write the heading of a list."""
+        if _is_english():
+            super().write_heading(heading)
+        else:
+            self.write(f"{'':>{self.current_indent}}{spoken(heading)}：\n")
+
+    def write_text(self, text: str) -> None:
+        """Write paragraphs."""
+        if _is_english():
+            super().write_text(text)
+            return
+        indent = " " * self.current_indent
+        paragraphs = (spoken(" ".join(each.split())) for each in text.split("\n\n"))
+        lines = ("\n".join(_wrapped(each, indent, self.width)) for each in paragraphs)
+        self.write("\n\n".join(lines) + "\n")
+
+    def write_dl(
+        self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
+    ) -> None:
+        """Write names with their texts beside them."""
+        if _is_english():
+            super().write_dl(rows, col_max, col_spacing)
+            return
+        listed = list(rows)
+        first = min(max(len(name) for name, _ in listed), col_max) + col_spacing
+        indent, beside = " " * self.current_indent, " " * (self.current_indent + first)
+        for name, text in listed:
+            lines = _wrapped(_spoken_help(text), beside, max(self.width, len(beside) + _LEAST))
+            if len(name) <= first - col_spacing:
+                lines[0] = f"{indent}{name:<{first}}{lines[0].lstrip(' ')}"
+            else:
+                lines.insert(0, indent + name)
+            self.write("\n".join(lines) + "\n")
+
+
+class SpokenContext(click.Context):
+    """A context whose help is in the language of the commands."""
+
+    formatter_class = SpokenFormatter
+
+
+class SpokenGroup(click.Group):
+    """A group whose list of commands has each summary whole where it is not English."""
+
+    context_class = SpokenContext
+
+    def summaries(self, ctx: click.Context) -> Iterable[tuple[str, str]]:
+        """Yield the commands with the first paragraphs of their help."""
+        for name in self.list_commands(ctx):
+            command = self.get_command(ctx, name)
+            if command is not None and not command.hidden:
+                yield name, " ".join((command.help or "").partition("\n\n")[0].split())
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands; English summaries are cut where the line ends."""
+        rows = list(self.summaries(ctx))
+        if _is_english():
+            width = formatter.width - 6 - max(len(name) for name, _ in rows)
+            commands = (click.Command(name, help=text) for name, text in rows)
+            rows = [(each.name or "", each.get_short_help_str(width)) for each in commands]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
+def _is_english() -> bool:
+    """Return True if click's own layout serves."""
+    return language() == LANGUAGES[0]
+
+
+def _spoken_help(text: str) -> str:
+    """Return the help of an option, with what click appends, in the language of the commands."""
+    found = _EXTRAS.fullmatch(text)
+    if found is None:
+        return spoken(" ".join(text.split()))
+    extras = "；".join(map(spoken, found["extras"].split("; ")))
+    return f"{spoken(' '.join(found['help'].split()))}（{extras}）"
+
+
+def _wrapped(text: str, indent: str, width: int) -> list[str]:
+    """Return the lines of a text."""
+    from atc_py.report.wrapping import wrap
+
+    return wrap(text, indent, indent, width)

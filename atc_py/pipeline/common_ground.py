@@ -1,0 +1,88 @@
+"""What all compilations of one file with the same options share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from atc_py.passes.fusion.switch_file import Switches, read_switches
+from atc_py.passes.manager import PIPELINE, check_names
+from atc_py.passes.precision.model_names import check_soc
+from atc_py.pipeline.proposal.judging import Judge, judge_of
+from atc_py.spec import specifications
+from atc_py.system.structs import replace
+from atc_py.target import find_soc
+
+if TYPE_CHECKING:
+    from atc_py.emit.kernels import SourceMemo
+    from atc_py.frontend.folding.fold_memo import FoldMemo
+    from atc_py.options.compile_options import CompileOptions
+    from atc_py.pipeline.preprocessing import PictureConfigs
+    from atc_py.spec import Library
+    from atc_py.target import Soc
+
+__all__ = ["CommonGround", "common_ground"]
+
+
+class CommonGround(msgspec.Struct, frozen=True):
+    """Data that all compilations of one file with the same options share.
+
+    Attributes:
+        soc: the SoC that is compiled for.
+        specs: the specifications.
+        switches: the passes that the user switched off.
+        judge: judges the file with other dims.
+        memo: constants that folding made of constants.
+        sources: texts of kernels.
+        pictures: the configurations of inputs that take pictures, or None.
+    """
+
+    soc: Soc
+    specs: Library
+    switches: Switches
+    judge: Judge
+    memo: FoldMemo | None = None
+    sources: SourceMemo | None = None
+    pictures: PictureConfigs | None = None
+
+
+def common_ground(
+    options: CompileOptions, memo: FoldMemo | None = None, sources: SourceMemo | None = None
+) -> CommonGround:
+    """Return what the options say of every compilation, and what several compilations share.
+
+    Raises:
+        AtcError: an option or a file that it names has no meaning.
+    """
+    soc = _soc(options)
+    specs = specifications(options.op_specs, options.precision.operator_list)
+    judge = judge_of(options, soc, specs)
+    switches, pictures = _switches(options), _pictures(options)
+    return CommonGround(soc, specs, switches, judge, memo, sources, pictures)
+
+
+def _soc(options: CompileOptions) -> Soc:
+    """Return the SoC that is compiled for, which must have what the precision mode needs."""
+    soc = find_soc(options.soc)
+    check_soc(options.precision_mode, soc)
+    if options.small_channel and soc.storage.c04_filters:
+        return replace(soc, storage=replace(soc.storage, small_channel=True))
+    return soc
+
+
+def _switches(options: CompileOptions) -> Switches:
+    """Return the passes that the user switched off, by name and in a fusion switch file."""
+    check_names(options.disabled_passes)
+    if options.fusion_switch_file is None:
+        return Switches()
+    return read_switches(options.fusion_switch_file, PIPELINE)
+
+
+def _pictures(options: CompileOptions) -> PictureConfigs | None:
+    """Return the configurations of inputs that take pictures, None without any."""
+    if options.aipp is None:
+        return None
+    from atc_py.pipeline.preprocessing import read_preprocessing
+
+    return read_preprocessing(options.aipp, options)

@@ -1,0 +1,95 @@
+"""What compilation made of a model: the facts that reports show, and what is written beside the graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py import __version__
+from atc_py.options.ranges import format_ranges
+from atc_py.package.contents import PackageContents
+from atc_py.package.schema import ATC_CMDLINE, FIXED, INPUT_RANGES
+from atc_py.passes.fusion.record import PassFusions
+from atc_py.passes.layout.reasons import layout_record
+from atc_py.passes.manager import PIPELINE
+from atc_py.pipeline.lowering import counts_by_name
+from atc_py.pipeline.pass_stage import launch_count
+from atc_py.results.conversion import Facts, PassEffect
+from atc_py.results.fusions import FusionEffect
+from atc_py.target import find_soc
+
+if TYPE_CHECKING:
+    from atc_py.emit.kernels import KernelSet
+    from atc_py.options.compile_options import CompileOptions
+    from atc_py.pipeline.lowering import Lowered
+    from atc_py.pipeline.pass_stage import Passed
+
+__all__ = ["contents_of", "facts_of"]
+
+
+def facts_of(
+    lowered: Lowered, kernels: KernelSet, passed: Passed, options: CompileOptions
+) -> Facts:
+    """Count what compilation made of the model."""
+    graph = lowered.graph
+    return Facts(
+        soc=find_soc(options.soc).name,
+        precision_mode=options.precision_mode.value,
+        file_nodes=lowered.file_nodes,
+        source_operators=lowered.operators,
+        target_operators=counts_by_name(node.op for node in graph.nodes),
+        engines=counts_by_name(
+            node.engine.value for node in graph.nodes if node.engine is not None
+        ),
+        kernels=len(set(kernels.kernel_of.values())),
+        weights_in=lowered.weight_bytes,
+        passes=tuple(PassEffect(run.name, run.changes) for run in passed.runs),
+        precision=passed.context.decisions.as_json(graph),
+        layout=layout_record(graph),
+        fusions=_fusions(passed),
+        launches=launch_count(graph),
+        launches_unfused=passed.launches_before,
+        bias_convention=lowered.check.bias_convention,
+        fixed=lowered.fixed,
+        semantics=lowered.semantics,
+    )
+
+
+def _fusions(passed: Passed) -> tuple[FusionEffect, ...]:
+    """Return what each pass that may be switched off found and did."""
+    rows = {row.name: row for row in PIPELINE if row.optional}
+    found = []
+    for run in passed.runs:
+        if run.name in rows:
+            known = passed.context.fusions.passes.get(run.name)
+            record = known or PassFusions(run.changes, run.changes)
+            row = rows[run.name]
+            found.append(FusionEffect(row.name, row.atc_names, row.ub_fusion, record))
+    return tuple(found)
+
+
+def contents_of(kernels: KernelSet, facts: Facts, options: CompileOptions) -> PackageContents:
+    """Return what goes into the offline model beside the graph."""
+    return PackageContents(
+        producer=f"atc-py {__version__}",
+        soc=facts.soc,
+        options=_recorded_options(facts, options),
+        kernels=kernels.files,
+        kernel_of=kernels.kernel_of,
+        report=facts.as_json(),
+    )
+
+
+def _recorded_options(facts: Facts, given: CompileOptions) -> dict[str, str]:
+    """Return the options that decide what the offline model computes, and atc's command line."""
+    options = {"precision_mode": facts.precision_mode}
+    if given.atc_cmdline:
+        options[ATC_CMDLINE] = given.atc_cmdline
+    if given.ranges:
+        options[INPUT_RANGES] = format_ranges(given.ranges)
+    if facts.fixed is not None:
+        options[FIXED] = "rules"
+    if facts.semantics is not None:
+        options["semantics"] = f"cann {facts.semantics.generation}"
+    if facts.bias_convention is not None:
+        options["quant_bias"] = facts.bias_convention.form.value
+    return options

@@ -1,0 +1,181 @@
+"""From a file that was read to its lowered graph: fix, semantics, fold, check, lower."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from atc_py.check.evaluate import check_view
+from atc_py.check.findings import Standing
+from atc_py.check.refusal import RulesBrokenError
+from atc_py.frontend.reading.history import history
+from atc_py.lowering.coverage import not_lowered
+from atc_py.lowering.lower import lower_model
+from atc_py.lowering.restated import restated
+from atc_py.options.compile_options import Semantics
+from atc_py.options.ranges import open_dims
+from atc_py.passes.precision.control_files import read_controls
+from atc_py.passes.precision.model_names import ModelNames
+from atc_py.pipeline.cann_nodes import cann_nodes
+from atc_py.pipeline.proposal.advice import advise
+from atc_py.pipeline.proposal.misfit import misfits_explained
+from atc_py.results.cann_nodes import CannSemantics
+from atc_py.system.structs import replace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from atc_py.check.evaluate import Checked
+    from atc_py.check.findings import ModelCheck
+    from atc_py.diag import Diagnostic
+    from atc_py.frontend.reading.onnx_file import OnnxFile
+    from atc_py.ir import Graph
+    from atc_py.options.compile_options import CompileOptions
+    from atc_py.passes.precision.controls import Controls
+    from atc_py.pipeline.common_ground import CommonGround
+    from atc_py.pipeline.proposal.judging import Judge
+    from atc_py.pipeline.stage_clock import StageClock
+    from atc_py.results.fixed_nodes import FixedNode
+    from atc_py.source import SourceModel
+
+__all__ = ["Lowered", "counts_by_name", "lowered_file"]
+
+
+class Lowered(msgspec.Struct, frozen=True):
+    """A lowered graph, and what is asked later about what it was made of.
+
+    Attributes:
+        graph: the graph.
+        check: the findings of the check.
+        controls: the user's wishes for single nodes.
+        doubts: warnings about the configurations of pictures.
+        fixed: what rules wrote; None without rules.
+        semantics: the deviations of CANN that were written out.
+        file_nodes: nodes of the file.
+        operators: number of nodes of each source operator.
+        weight_bytes: bytes of the source's constants.
+    """
+
+    graph: Graph
+    check: ModelCheck
+    controls: Controls
+    doubts: tuple[Diagnostic, ...]
+    fixed: tuple[FixedNode, ...] | None
+    semantics: CannSemantics | None
+    file_nodes: int
+    operators: dict[str, int]
+    weight_bytes: int
+
+
+def lowered_file(
+    file: OnnxFile, options: CompileOptions, ground: CommonGround, clock: StageClock
+) -> Lowered:
+    """Check a file and lower it; its source graph is not kept, which frees as much as passes take."""
+    file, options, fixed = _fixed(file, options, ground.judge, clock)
+    file, semantics = _with_semantics(file, options, ground.judge, clock)
+    with misfits_explained(file, options.input_shapes, ground.judge):
+        checked, source, controls = _checked_source(file, options, ground, clock)
+    with clock.stage("lower"):
+        graph = lower_model(source, ground.specs)
+        doubts = _with_pictures(graph, ground, controls)
+    operators = counts_by_name(node.op_type for node in source.nodes)
+    return Lowered(
+        graph,
+        checked.check,
+        controls,
+        doubts,
+        fixed,
+        semantics,
+        source.file_nodes,
+        operators,
+        source.weight_bytes,
+    )
+
+
+def _with_pictures(
+    graph: Graph, ground: CommonGround, controls: Controls
+) -> tuple[Diagnostic, ...]:
+    """Insert what makes features of pictures; return warnings about the configurations."""
+    if ground.pictures is None:
+        return ()
+    from atc_py.pipeline.preprocessing import add_preprocessing
+
+    return add_preprocessing(graph, ground.pictures, ground.soc, controls.fp16_inputs)
+
+
+def _fixed(
+    file: OnnxFile, options: CompileOptions, judge: Judge, clock: StageClock
+) -> tuple[OnnxFile, CompileOptions, tuple[FixedNode, ...] | None]:
+    """Return the file in the form that rules give it; inputs that are bound have no dims."""
+    rules, shapes = options.fix, options.input_shapes
+    if rules is None:
+        return file, options, None
+    from atc_py.fix.in_memory import fixed_file
+    from atc_py.pipeline.fixed_nodes import fixed_nodes
+
+    with clock.stage("fix"):
+        found, applied = fixed_file(file, judge.conditions, judge.specs, rules, shapes)
+    shapes = {name: each for name, each in shapes.items() if name not in rules.bind}
+    return found, replace(options, input_shapes=shapes), fixed_nodes(applied)
+
+
+def _with_semantics(
+    file: OnnxFile, options: CompileOptions, judge: Judge, clock: StageClock
+) -> tuple[OnnxFile, CannSemantics | None]:
+    """Return the file with the deviations of a generation of CANN written out, and a record.
+
+    There is none where ONNX's semantics are chosen, and where no node deviates.
+    """
+    if options.precision.semantics is Semantics.ONNX:
+        return file, None
+    from atc_py.fix.as_cann import file_as_cann
+
+    with clock.stage("semantics"):
+        found, written = file_as_cann(file, judge.conditions, judge.specs, options.input_shapes)
+    nodes = cann_nodes(written)
+    return found, CannSemantics(options.precision.cann, nodes) if nodes else None
+
+
+def _checked_source(
+    file: OnnxFile, options: CompileOptions, ground: CommonGround, clock: StageClock
+) -> tuple[Checked, SourceModel, Controls]:
+    """Check the file; return its source in the form that is compiled, and the user's controls."""
+    judge = ground.judge
+    with clock.stage("fold"):
+        suggest = partial(advise, file, options.input_shapes, judge)
+        folded = file.fold(
+            options.input_shapes,
+            quant_bias=options.precision.quant_bias,
+            suggest=suggest,
+            memo=ground.memo,
+            opened=open_dims(options.ranges),
+        )
+    with clock.stage("check"):
+        view = folded.source
+        controls = _controls(file, view, options)
+        checked = _check(view, judge)
+        source = restated(folded.to_source(), checked.placements)
+    return checked, source, controls
+
+
+def _check(view: SourceModel, judge: Judge) -> Checked:
+    """Check every node of the model against the specifications."""
+    checked = check_view(view, judge.conditions, judge.specs, history())
+    missing = not_lowered(view.all_nodes, str(view.path), judge.specs)
+    if missing or checked.check.standing is Standing.ERROR:
+        raise RulesBrokenError(checked.check, missing)
+    return checked
+
+
+def _controls(file: OnnxFile, view: SourceModel, options: CompileOptions) -> Controls:
+    """Return the user's wishes for single nodes, each of which the model must have."""
+    names = ModelNames.of(view, file.node_outputs, file.outputs)
+    return read_controls(options.precision, options.precision_mode, names)
+
+
+def counts_by_name(names: Iterator[str]) -> dict[str, int]:
+    """Name to count, by name."""
+    return dict(sorted(Counter(names).items()))

@@ -1,0 +1,110 @@
+"""The passes on a lowered graph, with what they need to know and dumps of the graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from atc_py.diag.codes import ASSUMED_KERNELS, CANNOT_WRITE, SMALL_CHANNEL_WITHOUT_EFFECT
+from atc_py.ir.launches import launch_positions
+from atc_py.ir.printer import print_graph
+from atc_py.passes.base import PassContext
+from atc_py.passes.manager import run_passes
+from atc_py.source import form_of
+from atc_py.system.atomic_files import atomic_write
+from atc_py.target import is_view
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from atc_py.check.findings import ModelCheck
+    from atc_py.ir import Graph
+    from atc_py.options.compile_options import CompileOptions
+    from atc_py.passes.fusion.switch_file import Switches
+    from atc_py.passes.manager import PassRun
+    from atc_py.passes.precision.controls import Controls
+    from atc_py.target import Soc
+
+__all__ = ["Passed", "launch_count", "pass_context", "run_pipeline"]
+
+
+class Passed(msgspec.Struct, frozen=True):
+    """Result of the pass pipeline.
+
+    Attributes:
+        context: what passes knew and noted.
+        runs: each pass that ran.
+        launches_before: kernel launches of the graph that went in.
+    """
+
+    context: PassContext
+    runs: Sequence[PassRun]
+    launches_before: int
+
+
+def run_pipeline(
+    graph: Graph, context: PassContext, options: CompileOptions, switches: Switches
+) -> Passed:
+    """Run the pass pipeline, with a dump after each stage where the user wants one."""
+    for warning in switches.warnings:
+        context.sink.add(warning)
+    if options.small_channel and not context.soc.storage.c04_filters:
+        message = f"--enable-small-channel has no effect on {context.soc.name}"
+        context.sink.add(SMALL_CHANNEL_WITHOUT_EFFECT.diagnostic(message))
+    if context.soc.assumed_kernels:
+        message = f"the kernels of {context.soc.name} are not published; their dtypes are assumed"
+        context.sink.add(ASSUMED_KERNELS.diagnostic(message))
+    dumps = None if options.dump_ir is None else _Dumps(options.dump_ir)
+    if dumps is not None:
+        dumps.write("lowered", graph)
+    launches = launch_count(graph)
+    runs = run_passes(
+        graph,
+        context,
+        disabled=options.disabled_passes | switches.disabled,
+        verify=options.verify,
+        after=None if dumps is None else dumps.write,
+    )
+    return Passed(context, runs, launches)
+
+
+def pass_context(
+    check: ModelCheck, soc: Soc, options: CompileOptions, controls: Controls
+) -> PassContext:
+    """Return the context of passes."""
+    return PassContext(
+        soc,
+        options.precision_mode,
+        check.path,
+        controls=controls,
+        reuse_memory=options.reuse_memory,
+        quant_bias=form_of(check.bias_convention),
+        only_atc_passes=options.precision.only_atc_passes,
+    )
+
+
+def launch_count(graph: Graph) -> int:
+    """Return the number of kernel launches of a run; views launch nothing."""
+    groups = launch_positions(graph.nodes).values()
+    return sum(any(not is_view(graph.nodes[each].op) for each in at) for at in groups)
+
+
+class _Dumps:
+    """Writes the text form of the graph after each stage, numbered in order."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._count = 0
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise CANNOT_WRITE.error(f"cannot make folder {folder}: {error.strerror}") from None
+
+    def write(self, stage: str, graph: Graph) -> None:
+        """Write `NN_stage.ir`."""
+        path = self._folder / f"{self._count:02d}_{stage}.ir"
+        self._count += 1
+        with atomic_write(path, durable=False) as file:
+            file.write(print_graph(graph).encode())
