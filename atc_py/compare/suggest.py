@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 from atc_py.compare.candidates import find_candidates, line_of, makes_narrow, ranked_lines
 from atc_py.compare.targets import reaches, targets_text
 from atc_py.diag import AtcError
-from atc_py.diag.codes import NO_KERNEL
+from atc_py.diag.codes import BAD_NODE, NO_KERNEL
 from atc_py.results.layer_comparison import Excluded, KeptNode, Suggestion
 
 if TYPE_CHECKING:
@@ -35,6 +35,9 @@ LEAST_TRIALS = 4
 
 NO_FLOAT32 = "no float32 kernel on this SoC"
 """Reason for which a node is not a candidate."""
+
+_REFUSALS = frozenset({NO_KERNEL, BAD_NODE})
+"""Codes of nodes that cannot be in float32: without a kernel, or not as fused with their neighbors."""
 
 _SINGLE_ROUNDS = 4
 """Rounds that add one node; each one after them adds twice as many as the one before."""
@@ -250,7 +253,7 @@ class _Search:
 
     def _exclude_refused(self, error: AtcError) -> None:
         """Exclude the candidates without a kernel according to `error`; else raise it."""
-        places = [each.place for each in error.diagnostics if each.code is NO_KERNEL]
+        places = [each.place for each in error.diagnostics if each.code in _REFUSALS]
         indices = {place.node for place in places if place is not None}
         nodes = (each for each in self._first.model.nodes if each.origins)
         lines = {line_of(each) for each in nodes if each.origins[0].index in indices}

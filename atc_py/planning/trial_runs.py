@@ -10,7 +10,7 @@ import msgspec
 from atc_py.compare.paired_run import Pair
 from atc_py.cost.network import network_time
 from atc_py.diag import AtcError
-from atc_py.diag.codes import BAD_CONTROL_FILE, NO_KERNEL
+from atc_py.diag.codes import BAD_CONTROL_FILE, BAD_NODE, NO_KERNEL
 from atc_py.package.reader import open_model
 from atc_py.planning.error_share import share_of_comparison
 from atc_py.planning.time_model import cast_count
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from atc_py.results.layer_comparison import LayerComparison
 
 __all__ = ["TrialRuns", "TriedAssignment", "rank"]
+
+
+_REFUSALS = frozenset({NO_KERNEL, BAD_CONTROL_FILE, BAD_NODE})
+"""Codes of assignments that do not compile, although the model does."""
 
 
 class TriedAssignment(msgspec.Struct, frozen=True, eq=False):
@@ -197,7 +201,7 @@ class TrialRuns:
         Raises:
             AtcError: `error`, where it has other reasons.
         """
-        if not {each.code for each in error.diagnostics} <= {NO_KERNEL, BAD_CONTROL_FILE}:
+        if not {each.code for each in error.diagnostics} <= _REFUSALS:
             raise error
         places = (each.place for each in error.diagnostics)
         nodes = (each.node for each in places if each is not None)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["planned_dtypes"]
 
-SOC = "Ascend310P3"
+SOC = "Ascend910B1"
 TRIALS = 24
 DECIBELS = 6.0
 """The target: so much more signal to noise than with all nodes in float16."""
