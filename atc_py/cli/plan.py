@@ -192,7 +192,5 @@ def _close(
         mixed = next((file for option, file in files if option == "MODEL"), None)
         given = " ".join(f"{option} {file}" for option, file in files if option != "MODEL")
         model = "" if mixed is None else f" {mixed}, the mixed model,"
-        print_line(
-            spoken(visible(f"written; convert{model} with {given or 'no further option'}"))
-        )
+        print_line(spoken(visible(f"written; convert{model} with {given or 'no further option'}")))
     print_diagnostics((*done.warnings, *findings), as_json=False)
