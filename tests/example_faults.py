@@ -40,16 +40,26 @@ class _Absent:
 
 
 @contextmanager
-def _without(package: str) -> Iterator[None]:
+def _in_place(package: str, module: Any) -> Iterator[None]:
+    """Let a module, or nothing, be there in place of a package.
+
+    What others import in the block stays: extension modules cannot be loaded twice.
+    """
+    own = {name for name in sys.modules if name.partition(".")[0] == package}
+    kept = {name: sys.modules.pop(name) for name in own}
+    if module is not None:
+        sys.modules[package] = module
+    try:
+        with mock.patch.object(sys, "meta_path", [_Absent(package), *sys.meta_path]):
+            yield
+    finally:
+        sys.modules.pop(package, None)
+        sys.modules.update(kept)
+
+
+def _without(package: str) -> AbstractContextManager[object]:
     """Let a package be absent, as in an environment in which it is not installed."""
-    loaded = {
-        name: module for name, module in sys.modules.items() if name.partition(".")[0] != package
-    }
-    with (
-        mock.patch.dict(sys.modules, loaded, clear=True),
-        mock.patch.object(sys, "meta_path", [_Absent(package), *sys.meta_path]),
-    ):
-        yield
+    return _in_place(package, None)
 
 
 @contextmanager
@@ -175,7 +185,7 @@ class _LostClient(_Client):
 
 def _dask(client: type[_Client]) -> AbstractContextManager[object]:
     """Let the package distributed be there, with that client alone."""
-    return mock.patch.dict(sys.modules, {"distributed": SimpleNamespace(Client=client)})
+    return _in_place("distributed", SimpleNamespace(Client=client))
 
 
 @contextmanager
