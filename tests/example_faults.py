@@ -15,7 +15,7 @@ from unittest import mock
 from atc_py.export import registry as forms
 from atc_py.fix import registry as rules
 from atc_py.passes.fusion.fuse_gelu import FuseGeluPass
-from atc_py.quantizing import bias_correction
+from atc_py.quantizing.channel_errors import ChannelErrors
 from tests.hostile.sealed_models import members_of, sealed
 
 if TYPE_CHECKING:
@@ -191,10 +191,8 @@ def _dask(client: type[_Client]) -> AbstractContextManager[object]:
 @contextmanager
 def _wrong_correction() -> Iterator[None]:
     """Let biases be corrected by a multiple of their errors, away from them."""
-    own = bias_correction._Errors.correction
-    wrong = mock.patch.object(
-        bias_correction._Errors, "correction", lambda self: -50 * own(self) - 0.1
-    )
+    own = ChannelErrors.correction
+    wrong = mock.patch.object(ChannelErrors, "correction", lambda self: -50 * own(self) - 0.1)
     with wrong:
         yield
 
