@@ -20,6 +20,8 @@ from atc_py.system.json_text import escaped, finite
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from rich.table import Table as RichTable
+
     from atc_py.diag import Diagnostic
     from atc_py.report.tables import Table
 
@@ -191,15 +193,20 @@ def _print_table(table: Table, *, err: bool, narrow: bool) -> None:
         for line in plain_lines(table):
             click.echo(line, err=err)
         return
-    from rich.box import SIMPLE
     from rich.console import Console
+
+    console = Console(stderr=err)
+    shown = table.spoken().visible()
+    for each in narrowed(shown, console.width - 1, _BETWEEN) if narrow else [shown]:
+        console.print(_drawn(each))
+
+
+def _drawn(table: Table) -> RichTable:
+    """Return a table as rich draws it."""
+    from rich.box import SIMPLE
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    console = Console(stderr=err)
-    table = table.spoken().visible()
-    if narrow:
-        table = narrowed(table, console.width, _BETWEEN)
     headings = table.headings()
     named = any(name for name, _ in headings)
     title = Text(table.title, style="bold")
@@ -208,4 +215,4 @@ def _print_table(table: Table, *, err: bool, narrow: bool) -> None:
         drawn.add_column(name, justify="right" if right else "left", overflow="fold")
     for row in table.rows:
         drawn.add_row(*(Text(cell) for cell in row))
-    console.print(drawn)
+    return drawn
