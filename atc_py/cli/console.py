@@ -14,13 +14,11 @@ import click
 from atc_py.cli.color import colored
 from atc_py.diag import ExitCode
 from atc_py.diag.language import spoken, spoken_diagnostic, spoken_parts
-from atc_py.report.tables import narrowed, plain_lines
+from atc_py.report.tables import plain_lines
 from atc_py.system.json_text import escaped, finite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-
-    from rich.table import Table as RichTable
 
     from atc_py.diag import Diagnostic
     from atc_py.report.tables import Table
@@ -38,9 +36,6 @@ __all__ = [
     "silenced",
 ]
 
-
-_BETWEEN = 3
-"""Blanks beside each column of a table as rich draws it: two within, and one between them."""
 
 PACE = 5.0
 """Seconds between two lines of progress where there is no terminal."""
@@ -193,26 +188,6 @@ def _print_table(table: Table, *, err: bool, narrow: bool) -> None:
         for line in plain_lines(table):
             click.echo(line, err=err)
         return
-    from rich.console import Console
+    from atc_py.cli.drawn_tables import draw_table
 
-    console = Console(stderr=err)
-    shown = table.spoken().visible()
-    for each in narrowed(shown, console.width - 1, _BETWEEN) if narrow else [shown]:
-        console.print(_drawn(each))
-
-
-def _drawn(table: Table) -> RichTable:
-    """Return a table as rich draws it."""
-    from rich.box import SIMPLE
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
-    headings = table.headings()
-    named = any(name for name, _ in headings)
-    title = Text(table.title, style="bold")
-    drawn = RichTable(title=title, title_justify="left", box=SIMPLE, show_header=named)
-    for name, right in headings:
-        drawn.add_column(name, justify="right" if right else "left", overflow="fold")
-    for row in table.rows:
-        drawn.add_row(*(Text(cell) for cell in row))
-    return drawn
+    draw_table(table.spoken().visible(), err=err, narrow=narrow)

@@ -95,12 +95,11 @@ def _spoken_cell(text: str, *, is_label: bool) -> str:
     return spoken_parts(text) if is_label or " " in text else text
 
 
-def narrowed(table: Table, width: int, between: int) -> list[Table]:
-    """Return a table in a form that is at most `width` columns wide, as far as that is possible.
+def narrowed(table: Table, width: int, between: int) -> Table:
+    """Return a table whose texts are shortened in the middle until it is `width` columns wide.
 
-    Texts are shortened in the middle, down to _LEAST characters. Columns that are aligned to the
-    right have numbers, and stay. Where that is not enough the table goes on below, with its first
-    column again.
+    Columns that are aligned to the right have numbers, and stay. No text becomes shorter than
+    _LEAST characters.
 
     Args:
         table: the table.
@@ -118,23 +117,14 @@ def narrowed(table: Table, width: int, between: int) -> list[Table]:
             break
         widths[widest] -= 1
         over -= 1
-    parts: list[list[int]] = [[0]]
-    for at in range(1, len(widths)):
-        taken = sum(widths[i] + between for i in parts[-1])
-        if taken + widths[at] + between > width and len(parts[-1]) > 1:
-            parts.append([0])
-        parts[-1].append(at)
-    return [_part(table, widths, part) for part in parts]
-
-
-def _part(table: Table, widths: list[int], part: list[int]) -> Table:
-    """Return some columns of a table, their texts shortened to widths."""
-    headings = table.headings()
     rows = tuple(
-        tuple(row[i] if headings[i][1] else _shortened(row[i], widths[i]) for i in part)
+        tuple(
+            cell if right else _shortened(cell, most)
+            for cell, most, (_, right) in zip(row, widths, headings, strict=True)
+        )
         for row in table.rows
     )
-    return Table(table.title, tuple(table.columns[i] for i in part), rows)
+    return Table(table.title, table.columns, rows)
 
 
 def _shortened(text: str, most: int) -> str:

@@ -19,7 +19,7 @@ def width_of(table: Table, between: int) -> int:
 
 @pytest.mark.parametrize("width", [80, 60, 45])
 def test_long_names_lose_their_middle(width: int) -> None:
-    (table,) = narrowed(TABLE, width, 3)
+    table = narrowed(TABLE, width, 3)
     assert width_of(table, 3) <= width
     name, operator, ratio = table.rows[0]
     assert (operator, ratio) == ("MatMul", "41.2")
@@ -32,19 +32,16 @@ def test_long_names_lose_their_middle(width: int) -> None:
         assert tail
 
 
-def test_table_goes_on_below_where_numbers_do_not_fit() -> None:
-    tables = narrowed(TABLE, 30, 3)
-    assert [each.columns for each in tables] == [("layer", "operator"), ("layer", "SNR dB>")]
-    assert all(width_of(each, 3) <= 30 for each in tables)
-    assert columns(tables[0].rows[0][0]) == 12
-    assert tables[1].rows[0][1] == "41.2"
+def test_names_keep_some_letters_and_numbers_stay() -> None:
+    table = narrowed(TABLE, 10, 3)
+    assert columns(table.rows[0][0]) == 12
+    assert table.rows[0][2] == "41.2"
 
 
 def test_wide_letters_count_twice() -> None:
-    (table,) = narrowed(Table("", ("name",), (("卷积层" * 10,),)), 30, 3)
+    table = narrowed(Table("", ("name",), (("卷积层" * 10,),)), 30, 3)
     assert columns(table.rows[0][0]) <= 27
 
 
 def test_table_without_rows_stays() -> None:
-    table = Table("t", ("a", "b>"), ())
-    assert narrowed(table, 10, 3) == [table]
+    assert narrowed(Table("t", ("a", "b>"), ()), 5, 3) == Table("t", ("a", "b>"), ())
