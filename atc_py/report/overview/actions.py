@@ -200,7 +200,7 @@ def _first_failing(compared: LayerComparison, first: Layer) -> dict[str, object]
     return _action(
         both(
             f"Look at the first failing layer, {name}: {faults[0]}; {where[0]}.",
-            f"查看首个失败层 {name}：{faults[1]}；{where[1]}。",
+            f"查看第一个不合格的层 {name}：{faults[1]}；{where[1]}。",
         ),
         "",
         f"c{first.index}",
