@@ -10,7 +10,7 @@ import click
 
 from atc_py.diag import LANGUAGES
 from atc_py.diag.codes import BAD_OPTION
-from atc_py.diag.language import language
+from atc_py.diag.language import language, speak
 from atc_py.options.bound_values import bound_values, value_ranges
 from atc_py.options.compile_options import (
     AUTO,
@@ -99,9 +99,19 @@ FACTORS = click.option(
     help="Estimate with saved factors.",
 )
 
+
+def _speak(context: click.Context, _option: click.Parameter, chosen: str | None) -> str | None:
+    """Speak the language that a configuration file chooses; `main` has read the command line."""
+    if chosen is not None and not context.resilient_parsing:
+        speak(chosen)
+    return chosen
+
+
 LANG = click.option(
     "--lang",
     type=click.Choice(LANGUAGES),
+    callback=_speak,
+    is_eager=True,
     default=language,
     show_default="as ATC_PY_LANG and the locale say, else en",
     help="Language of the text.",
@@ -114,6 +124,8 @@ def speaking(command: click.Command) -> None:
         ["--lang"],
         type=click.Choice(LANGUAGES),
         expose_value=False,
+        callback=_speak,
+        is_eager=True,
         help="Language of the text; by default as ATC_PY_LANG and the locale say, else en.",
     )
     as_json = [at for at, each in enumerate(command.params) if each.name == "as_json"]
