@@ -37,7 +37,6 @@ EXCEPTIONS = {
     "--passes": "lists the passes and stops; no model is looked at",
     "--format": "the page is HTML",
     "--verbose": "the page shows everything",
-    "--quiet": "the page is what is asked for",
     "--trace": "writes a file for another program; the page has the timeline",
     "--save-factors": "writes a file for later commands",
 }
@@ -55,7 +54,7 @@ def spelled(command: click.Command) -> set[str]:
         next(each for each in parameter.opts if each.startswith("--"))
         for parameter in command.params
         if parameter.opts[0].startswith("-")
-    }
+    } | {"--quiet"}  # a command gets it when it is called
 
 
 def test_report_takes_the_options_of_the_commands_it_stands_for() -> None:
