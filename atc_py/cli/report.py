@@ -33,6 +33,7 @@ _RUNNING = (
     "aipp_settings",
     "suggest_trials",
     "suggest_samples",
+    "jobs",
 )
 _OF_CONVERSIONS = (
     "input_format", "batch_sizes", "image_sizes", "out_nodes", "disable_pass", "fusion_switch_file",
