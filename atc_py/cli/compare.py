@@ -16,6 +16,7 @@ from atc_py.cli.console import (
     progress,
 )
 from atc_py.cli.gear_options import compared_gears
+from atc_py.diag import ExitCode
 from atc_py.diag.language import spoken
 from atc_py.options.compile_options import PrecisionMode
 
@@ -107,7 +108,7 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     _report(done, text, form, path, as_json=as_json, verbose=verbose)
     if not as_json:
         _close(written if form == "text" or path is not None else "", (*done.warnings, *findings))
-    context.exit(findings[0].code.exit if findings else 0)
+    context.exit(findings[0].code.exit if findings else ExitCode.DONE)
 
 
 def _compare_gears(  # noqa: PLR0913  (the gears, and where the report goes)
