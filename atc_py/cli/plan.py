@@ -113,7 +113,11 @@ def plan(  # noqa: PLR0913  (one parameter an option)
     if path is not None:
         _write(text, path)
     if path is None or as_json:
-        print_bytes(text.encode("utf-8"))
+        if form == "text":
+            for line in text.splitlines():
+                print_line(line)
+        else:
+            print_bytes(text.encode("utf-8"))
     if form == "text" or (path is not None and not as_json):
         _close(done, files, path, findings)
     if findings:
@@ -176,16 +180,17 @@ def _close(
     done: DtypePlan, files: list[tuple[str, Path]], path: Path | None, findings: list[Diagnostic]
 ) -> None:
     """Print where the files are, and the findings."""
+    from atc_py.diag.language import spoken, spoken_parts
     from atc_py.report.escape import visible
     from atc_py.report.planning.tables import verdict_lines
 
     if path is not None:
         for line in verdict_lines(done):
-            print_line(visible(line))
-        print_line(visible(f"report: {path}"))
+            print_line(spoken_parts(visible(line)))
+        print_line(spoken(visible(f"report: {path}")))
     if files:
         mixed = next((file for option, file in files if option == "MODEL"), None)
         given = " ".join(f"{option} {file}" for option, file in files if option != "MODEL")
         model = "" if mixed is None else f" {mixed}, the mixed model,"
-        print_line(visible(f"written; convert{model} with {given or 'no further option'}"))
+        print_line(spoken(visible(f"written; convert{model} with {given or 'no further option'}")))
     print_diagnostics((*done.warnings, *findings), as_json=False)

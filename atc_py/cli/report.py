@@ -181,7 +181,11 @@ def _given(context: click.Context) -> dict[str, tuple[str, ...]]:
     for parameter in context.command.params:
         name = parameter.name or ""
         source = context.get_parameter_source(name)
-        if name in left_out or source is not ParameterSource.COMMANDLINE:
+        if (
+            name in left_out
+            or not parameter.expose_value
+            or source is not ParameterSource.COMMANDLINE
+        ):
             continue
         spelled = next(each for each in parameter.opts if each.startswith("--"))
         value = context.params.get(name)
