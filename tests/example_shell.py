@@ -17,11 +17,12 @@ import traceback
 import warnings
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 from unittest import mock
 
 from atc_py.cli.main import main
 from atc_py.diag.language import speak
+from atc_py.kernels.toolchain import Compiler
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,15 +31,43 @@ __all__ = ["printed", "working_in"]
 
 ROOT = Path(__file__).resolve().parent.parent
 
+_BUILD, _FOLDER = Compiler.build, "{folder}"
+
 _SETTING = re.compile(r"[A-Z_]+=\S*")
+
+
+_built: dict[tuple[str, ...], tuple[str | None, bytes]] = {}
+
+
+def _build_once(self: Compiler, folder: Path, *how: Any) -> str | None:
+    """Build a program of kernels, or copy the one that was built of the same files."""
+    sources = sorted(path for path in folder.rglob("*") if path.suffix in {".cpp", ".h"})
+    key = (repr(self), repr(how), *(path.read_text(encoding="utf-8") for path in sources))
+    program = folder / how[-1]
+    if key not in _built:
+        message = _BUILD(self, folder, *how)
+        said = None if message is None else message.replace(str(folder), _FOLDER)
+        _built[key] = said, b"" if message else program.read_bytes()
+    said, data = _built[key]
+    if said is not None:
+        return said.replace(_FOLDER, str(folder))
+    program.write_bytes(data)
+    program.chmod(0o755)
+    return None
 
 
 @contextmanager
 def working_in(folder: Path, language: str) -> Iterator[None]:
     """Let commands run in a folder and speak a language in the block."""
     before = Path.cwd()
-    values = {"ATC_PY_LANG": language, "COLUMNS": "80", "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
-    with mock.patch.dict(os.environ, values):
+    values = {
+        "ATC_PY_LANG": language,
+        "COLUMNS": "80",
+        "NO_COLOR": "1",
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+        "PYTHONPATH": str(ROOT),
+    }
+    with mock.patch.dict(os.environ, values), mock.patch.object(Compiler, "build", _build_once):
         os.chdir(folder)
         try:
             yield
@@ -63,7 +92,9 @@ def printed(line: str) -> str:
             check=True,
         )
         return done.stdout
-    with mock.patch.dict(os.environ, settings), _captured(apart=bool(rest)) as output:
+    # A program under `exec` and atc-py itself print at once.
+    apart = bool(rest) or words[:2] == ["atc-py", "exec"]
+    with mock.patch.dict(os.environ, settings), _captured(apart=apart) as output:
         _run_here(words)
     if rest:
         filter_, option, count = shlex.split(rest)
@@ -95,9 +126,15 @@ def _warnings_shown() -> Iterator[None]:
     """Let warnings in the block be printed as Python prints those of a program."""
 
     def show(
-        message: Warning | str, category: type[Warning], name: str, line: int, *_: Any
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
     ) -> None:
-        sys.stderr.write(warnings.formatwarning(message, category, name, line))
+        text = warnings.formatwarning(message, category, filename, lineno, line)
+        (file or sys.stderr).write(text)
 
     with warnings.catch_warnings():
         warnings.simplefilter("default")

@@ -126,7 +126,7 @@ def _compare_gears(  # noqa: PLR0913  (the gears, and where the report goes)
     from atc_py.compare.targets import missed_targets
     from atc_py.report.layers.gears import gears_document, gears_text
 
-    del settings["suggest_samples"]
+    del settings["suggest_samples"], settings["jobs"]
     if not isinstance(settings["samples"], int):
         raise click.UsageError("--samples with files is for one shape: give it with --input-shape")
     if form not in _GEAR_FORMATS or keep is not None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from atc_py.cli.sample_option import SAMPLES
+from atc_py.cli.sample_option import SAMPLES, TRIAL_JOBS
 from atc_py.diag.language import spoken
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ _TARGETS = (
         help="Judge each of these compilations by at most so many of the samples, at even distances; "
         "by default by all. What is suggested is measured on all.",
     ),
+    TRIAL_JOBS,
 )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ _VARIABLE = "_ATC_PY_COMPLETE"
 
 
 @click.command()
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]), metavar="SHELL")
 def completion(*, shell: str) -> None:
     """Print the script that completes commands and options in SHELL.
 

@@ -14,7 +14,7 @@ import click
 from atc_py.cli.color import colored
 from atc_py.diag import ExitCode
 from atc_py.diag.language import spoken, spoken_diagnostic, spoken_parts
-from atc_py.report.tables import narrowed, plain_lines
+from atc_py.report.tables import plain_lines
 from atc_py.system.json_text import escaped, finite
 
 if TYPE_CHECKING:
@@ -36,9 +36,6 @@ __all__ = [
     "silenced",
 ]
 
-
-_BETWEEN = 3
-"""Blanks beside each column of a table as rich draws it: two within, and one between them."""
 
 PACE = 5.0
 """Seconds between two lines of progress where there is no terminal."""
@@ -191,21 +188,6 @@ def _print_table(table: Table, *, err: bool, narrow: bool) -> None:
         for line in plain_lines(table):
             click.echo(line, err=err)
         return
-    from rich.box import SIMPLE
-    from rich.console import Console
-    from rich.table import Table as RichTable
-    from rich.text import Text
+    from atc_py.cli.drawn_tables import draw_table
 
-    console = Console(stderr=err)
-    table = table.spoken().visible()
-    if narrow:
-        table = narrowed(table, console.width, _BETWEEN)
-    headings = table.headings()
-    named = any(name for name, _ in headings)
-    title = Text(table.title, style="bold")
-    drawn = RichTable(title=title, title_justify="left", box=SIMPLE, show_header=named)
-    for name, right in headings:
-        drawn.add_column(name, justify="right" if right else "left", overflow="fold")
-    for row in table.rows:
-        drawn.add_row(*(Text(cell) for cell in row))
-    console.print(drawn)
+    draw_table(table.spoken().visible(), err=err, narrow=narrow)

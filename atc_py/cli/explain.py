@@ -17,15 +17,17 @@ def explain(*, code: str | None, as_json: bool) -> None:
     """Explain CODE (ATC2003, 2003 or not-an-onnx-model); without CODE, list them all."""
     from atc_py.diag.codes import UNKNOWN_NAME, all_codes, find_code
     from atc_py.diag.language import language
+    from atc_py.diag.suggestions import nearest
     from atc_py.report.explained import code_json, code_list, code_page
 
     rows = all_codes()
     if code is not None:
         found = find_code(code)
         if found is None:
-            raise UNKNOWN_NAME.error(
-                f"there is no diagnostic {code!r}", help="`atc-py explain` lists them all"
-            )
+            listing = "`atc-py explain` lists them all"
+            near = nearest(code.lower(), [row.name for row in rows], 2)
+            help_ = f"did you mean {' or '.join(near)}? {listing}" if near else listing
+            raise UNKNOWN_NAME.error(f"there is no diagnostic {code!r}", help=help_)
         rows = (found,)
     if as_json:
         print_json([code_json(row, language()) for row in rows])

@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 __all__ = ["failure_status"]
 
 
-def failure_status(error: Exception, *, as_json: bool) -> int:
-    """Print why the command failed; return the exit status."""
+def failure_status(error: Exception, *, as_json: bool, command: str = "COMMAND") -> int:
+    """Print why a command failed; return the exit status."""
     if isinstance(error, AtcError | click.ClickException):
-        return _print_refusal(error, as_json=as_json)
+        return _print_refusal(error, command, as_json=as_json)
     if isinstance(error, StdoutError):
         return _report_unwritten(error)
     return _unexpected_status(error, as_json=as_json)
 
 
-def _print_refusal(error: AtcError | click.ClickException, *, as_json: bool) -> int:
+def _print_refusal(error: AtcError | click.ClickException, command: str, *, as_json: bool) -> int:
     """Print why the command was refused; return the exit status."""
     if isinstance(error, AtcError):
         return _report(error.diagnostics, error.exit_code, as_json=as_json)
-    return _report([_usage_finding(error)], ExitCode.USAGE, as_json=as_json)
+    return _report([_usage_finding(error, command)], ExitCode.USAGE, as_json=as_json)
 
 
 def _report_unwritten(error: StdoutError) -> int:
@@ -58,17 +58,20 @@ def _report(findings: Sequence[Diagnostic], code: ExitCode, *, as_json: bool) ->
     return int(code)
 
 
-def _usage_finding(error: click.ClickException) -> Diagnostic:
+def _usage_finding(error: click.ClickException, command: str) -> Diagnostic:
     """Return the finding for a command line that click refused."""
     if isinstance(error, click.NoSuchOption):
         from atc_py.cli.unknown_names import unknown_option, unknown_option_hint
 
         return BAD_OPTION.diagnostic(unknown_option(error), help=unknown_option_hint(error))
     context = getattr(error, "ctx", None)
-    path = context.command_path if context else "atc-py COMMAND"
+    path = context.command_path if context else f"atc-py {command}"
     help_ = f"`{path} --help` shows the options"
     # click breaks some messages into lines for its own layout.
-    return BAD_OPTION.diagnostic(" ".join(error.format_message().split()), help=help_)
+    message = " ".join(error.format_message().split())
+    for kind in ("integer", "float"):  # whose range click names where the text is no number at all
+        message = message.replace(f"is not a valid {kind} range.", f"is not a valid {kind}.")
+    return BAD_OPTION.diagnostic(message, help=help_)
 
 
 def _unexpected_status(error: Exception, *, as_json: bool) -> int:

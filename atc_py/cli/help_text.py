@@ -72,9 +72,25 @@ class SpokenContext(click.Context):
 
 
 class SpokenGroup(click.Group):
-    """A group whose list of commands has each summary whole where it is not English."""
+    """A group whose list of commands has each summary whole."""
 
     context_class = SpokenContext
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that was given.
+
+        Raises:
+            AtcError: BAD_OPTION where there is none, with the nearest.
+        """
+        name = args[0]
+        absent = self.get_command(ctx, name) is None
+        if absent and not ctx.resilient_parsing and not name.startswith("-"):
+            from atc_py.cli.unknown_names import no_such_command
+
+            raise no_such_command(name, ctx.command_path, self.list_commands(ctx))
+        return super().resolve_command(ctx, args)
 
     def summaries(self, ctx: click.Context) -> Iterable[tuple[str, str]]:
         """Yield the commands with the first paragraphs of their help."""
@@ -84,14 +100,9 @@ class SpokenGroup(click.Group):
                 yield name, " ".join((command.help or "").partition("\n\n")[0].split())
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands; English summaries are cut where the line ends."""
-        rows = list(self.summaries(ctx))
-        if _is_english():
-            width = formatter.width - 6 - max(len(name) for name, _ in rows)
-            commands = (click.Command(name, help=text) for name, text in rows)
-            rows = [(each.name or "", each.get_short_help_str(width)) for each in commands]
+        """List the commands."""
         with formatter.section("Commands"):
-            formatter.write_dl(rows)
+            formatter.write_dl(list(self.summaries(ctx)))
 
 
 def _is_english() -> bool:

@@ -54,7 +54,7 @@ _SUMMARIES = {
 
 
 _QUIETED = {
-    "aipp", "check", "compare", "export", "fix", "info", "kernels", "profile", "quantize", "report",
+    "aipp", "check", "compare", "export", "fix", "info", "kernels", "plan", "profile", "quantize", "report",
     "run", "sweep",
 }  # fmt: skip
 """Commands that get -q here; `convert` has its own."""
@@ -131,7 +131,7 @@ def _with_language(command: click.Command) -> click.Command:
     if isinstance(command, click.Group):
         for below in command.commands.values():
             _with_language(below)
-    elif command.name != "atc" and all(each.name != "lang" for each in command.params):
+    if command.name != "atc" and all(each.name != "lang" for each in command.params):
         speaking(command)
     return command
 
@@ -187,7 +187,8 @@ def _guarded_status(args: list[str]) -> int:
     except Exception as error:  # noqa: BLE001  (the last net: a bug must not show a traceback)
         from atc_py.cli.failures import failure_status
 
-        return failure_status(error, as_json=as_json)
+        named = next((each for each in args if each in _SUMMARIES), "COMMAND")
+        return failure_status(error, as_json=as_json, command=named)
     return status if isinstance(status, int) else 0
 
 

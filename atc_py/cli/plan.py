@@ -9,7 +9,7 @@ import click
 
 from atc_py.cli import options
 from atc_py.cli.console import print_bytes, print_diagnostics, print_line, progress
-from atc_py.cli.sample_option import SAMPLES
+from atc_py.cli.sample_option import SAMPLES, TRIAL_JOBS
 
 if TYPE_CHECKING:
     from atc_py.diag import Diagnostic
@@ -45,7 +45,13 @@ _KEEP, _CUSTOM = "keep_dtype.txt", "customize_dtypes.txt"
     "--trials", type=click.IntRange(min=4), default=_TRIALS, show_default=True,
     help="Largest number of compilations.",
 )  # fmt: skip
+@TRIAL_JOBS
 @click.option("--no-bfloat16", is_flag=True, help="Leave out bfloat16, where the SoC has it.")
+@click.option(
+    "--int8", type=click.Path(), metavar="FILE",
+    help="Allow layers on int8, which the samples calibrate, and write the mixed ONNX model to FILE if the "
+    "plan has any.",
+)  # fmt: skip
 @options.SOC
 @options.precision_controls
 @options.semantics
@@ -69,6 +75,7 @@ def plan(  # noqa: PLR0913  (one parameter an option)
     model: Path,
     targets: tuple[str, ...],
     no_bfloat16: bool,
+    int8: str | None,
     form: str | None,
     output: str | None,
     write: Path | None,
@@ -77,7 +84,7 @@ def plan(  # noqa: PLR0913  (one parameter an option)
 ) -> None:
     """Find the cheapest dtypes of MODEL's nodes that reach a target.
 
-    Each node computes in float16, float32, or bfloat16 where the SoC has it. Errors of nodes are
+    Each node computes in float16, float32, bfloat16 where the SoC has it, or int8 with --int8. Errors of nodes are
     found by trials of single nodes, times by the cost model, casts between neighbors included.
     What is planned is compiled, timed and run over the samples, and repaired until it reaches
     the target.
@@ -93,18 +100,24 @@ def plan(  # noqa: PLR0913  (one parameter an option)
     form = options.report_format(form, as_json=as_json)
     least = read_targets(targets, "--target")
     path = None if output is None else report_output("--output", output, [model])
+    mixed = None if int8 is None else report_output("--int8", int8, [model])
     with progress(quiet=form == "json", lines=True) as on_stage:
         done = atc_py.plan_model(
-            model, target=least, bfloat16=not no_bfloat16,
+            model, target=least, bfloat16=not no_bfloat16, int8=mixed,
             on_stage=on_stage, **settings,
         )  # fmt: skip
     files = [] if write is None else _write_files(done, write)
+    files += [("MODEL", mixed)] if mixed is not None and done.chosen.int8 else []
     findings = _missed(done)
     text = render_plan(form, done, findings)
     if path is not None:
         _write(text, path)
     if path is None or as_json:
-        print_bytes(text.encode("utf-8"))
+        if form == "text":
+            for line in text.splitlines():
+                print_line(line)
+        else:
+            print_bytes(text.encode("utf-8"))
     if form == "text" or (path is not None and not as_json):
         _close(done, files, path, findings)
     if findings:
@@ -167,14 +180,17 @@ def _close(
     done: DtypePlan, files: list[tuple[str, Path]], path: Path | None, findings: list[Diagnostic]
 ) -> None:
     """Print where the files are, and the findings."""
+    from atc_py.diag.language import spoken, spoken_parts
     from atc_py.report.escape import visible
     from atc_py.report.planning.tables import verdict_lines
 
     if path is not None:
         for line in verdict_lines(done):
-            print_line(visible(line))
-        print_line(visible(f"report: {path}"))
+            print_line(spoken_parts(visible(line)))
+        print_line(spoken(visible(f"report: {path}")))
     if files:
-        given = " ".join(f"{option} {file}" for option, file in files)
-        print_line(visible(f"written; convert with {given}"))
+        mixed = next((file for option, file in files if option == "MODEL"), None)
+        given = " ".join(f"{option} {file}" for option, file in files if option != "MODEL")
+        model = "" if mixed is None else f" {mixed}, the mixed model,"
+        print_line(spoken(visible(f"written; convert{model} with {given or 'no further option'}")))
     print_diagnostics((*done.warnings, *findings), as_json=False)

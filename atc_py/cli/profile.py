@@ -196,7 +196,7 @@ def _show_report(
     from atc_py.system.atomic_files import atomic_write
 
     if path is None and form == "text":
-        print_tables(profile_tables(done, whole=verbose))
+        print_tables(profile_tables(done, every=verbose))
         return
     data = rendered().encode("utf-8")
     if path is not None:

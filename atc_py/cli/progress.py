@@ -31,7 +31,7 @@ _STAGES = (
 
 _COUNTED = re.compile(
     r"(?P<kind>gear|trial) (?P<begun>\d+) of (?P<most>at most )?(?P<total>\d+)"
-    r"|(?P<done>\d+) of (?P<all>\d+) (?P<noun>kernels|layers|models|rows)"
+    r"|(?P<done>\d+) of (?P<all>\d+) (?P<noun>kernels|launches|layers|models|rows)"
 )
 """Counts in the names of stages: one that has begun, or those that are done."""
 

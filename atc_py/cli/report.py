@@ -33,6 +33,7 @@ _RUNNING = (
     "aipp_settings",
     "suggest_trials",
     "suggest_samples",
+    "jobs",
 )
 _OF_CONVERSIONS = (
     "input_format", "batch_sizes", "image_sizes", "out_nodes", "disable_pass", "fusion_switch_file",
@@ -180,7 +181,11 @@ def _given(context: click.Context) -> dict[str, tuple[str, ...]]:
     for parameter in context.command.params:
         name = parameter.name or ""
         source = context.get_parameter_source(name)
-        if name in left_out or source is not ParameterSource.COMMANDLINE:
+        if (
+            name in left_out
+            or not parameter.expose_value
+            or source is not ParameterSource.COMMANDLINE
+        ):
             continue
         spelled = next(each for each in parameter.opts if each.startswith("--"))
         value = context.params.get(name)

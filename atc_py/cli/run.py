@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import sys
+import threading
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from atc_py.cli.console import print_diagnostics, print_json, print_tables
+from atc_py.cli.console import print_diagnostics, print_json, print_tables, progress
 from atc_py.cli.gear_options import gear_choice
 from atc_py.cli.options import AS_JSON, MAX_MEMORY
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from atc_py.options.gear_choice import GearChoice
+    from atc_py.running.model import Model
 
 __all__ = ["run"]
 
 _STORAGE = ("logical", "exact")
 
 _OWN_DEVICES = ("ort", "sim")
+_PERIOD = 0.5
+"""Seconds between two looks at how far a run is."""
+
 _FOREIGN_TIMEOUT = 600.0
 """Seconds that a back end of another package may take to answer, unless --timeout is given."""
 
@@ -128,7 +137,11 @@ def run(  # noqa: PLR0913  (one parameter an option)
     options = RunOptions(
         inputs, seed, expect, tolerance, folder, profile, gear, aipp_settings, cast, file
     )
-    with load(model, device=device, storage=storage, timeout=timeout) as loaded:
+    with (
+        progress(quiet=as_json) as on_stage,
+        load(model, device=device, storage=storage, timeout=timeout) as loaded,
+        _launches_shown(loaded, on_stage),
+    ):
         done = execute(loaded, options)
     findings = mismatches(done)
     if as_json:
@@ -138,6 +151,29 @@ def run(  # noqa: PLR0913  (one parameter an option)
         print_diagnostics((*done.warnings, *findings), as_json=False)
     if findings:
         context.exit(findings[0].code.exit)
+
+
+@contextmanager
+def _launches_shown(model: Model, on_stage: Callable[[str], None]) -> Iterator[None]:
+    """Tell a terminal how many launches of the run in the block have ended, where that is known."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    ended = threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(_PERIOD):
+            found = model.progress()
+            if found is not None:
+                on_stage(f"{found[0]} of {found[1]} launches")
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watcher.join()
 
 
 def _archive(given: str, model: Path) -> Path:

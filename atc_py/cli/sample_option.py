@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-__all__ = ["SAMPLES"]
+__all__ = ["SAMPLES", "TRIAL_JOBS"]
 
 
 def _chosen(
@@ -32,4 +32,9 @@ SAMPLES = click.option(
     help="Number of runs, each with different random data, 1 by default; or the samples: a folder with "
     "a .npy, .npz, .pb or raw file for each, or an .npz or .npy file with the samples along the first "
     "axis. May be repeated, for each input.",
+)  # fmt: skip
+
+TRIAL_JOBS = click.option(
+    "--jobs", type=click.IntRange(min=1), default=1, show_default=True, metavar="N",
+    help="Processes that make trial compilations at the same time; the result is the same.",
 )  # fmt: skip

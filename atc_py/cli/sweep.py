@@ -10,8 +10,9 @@ import click
 
 from atc_py.cli import options
 from atc_py.cli.console import print_diagnostics, print_json, print_line, progress
+from atc_py.diag import COLON, COMMA, Words
 from atc_py.diag.codes import BAD_OPTION
-from atc_py.diag.language import spoken
+from atc_py.diag.language import language, spoken
 from atc_py.options.compile_options import DEFAULT_LIST, LIST_VARIABLE, PrecisionMode
 from atc_py.system.one_thread import import_numpy
 
@@ -274,26 +275,23 @@ def _close(done: SweepRun, folder: Path, *, as_json: bool) -> int:
         print_json(facts_of)
     else:
         print_diagnostics(_findings(done.failed)[:_MOST_FAILED], as_json=False)
-        for line in _lines(counts, done):
-            print_line(line)
+        verdicts = COMMA.join(
+            Words(f"{count} {_PLURALS.get(verdict, verdict)}", f"{count} 个{spoken(verdict)}")
+            for verdict, count in counts.most_common()
+        )
+        head = Words(f"{len(rows)} rows", f"{len(rows)} 行")
+        if done.kept:
+            kept = done.kept
+            head += Words(
+                f", {kept} of them from an earlier run", f"，其中 {kept} 行来自之前的运行"
+            )
+        print_line((head + COLON + verdicts).in_language(language()))
+        print_line(f"{done.seconds:.1f} s")
         print_line(visible(spoken(f"table: {table}")))
     if done.failed:
         return int(ExitCode.DEVICE)
     whole = counts[SweepVerdict.COMPILES.value] == len(rows)
     return int(ExitCode.DONE if whole else ExitCode.MODEL)
-
-
-def _lines(counts: Counter[str], done: SweepRun) -> list[str]:
-    """Return how many rows there are of each verdict, and the time."""
-    found = ((spoken(_PLURALS.get(word, word)), count) for word, count in counts.most_common())
-    verdicts = ", ".join(f"{count} {word}" for word, count in found)
-    rows = spoken("rows")
-    before = f"kept from an earlier run: {done.kept}" if done.kept else ""
-    return [
-        f"{len(done.rows)} {rows}: {verdicts}",
-        *filter(None, [spoken(before)]),
-        f"{done.seconds:.1f} s",
-    ]
 
 
 def _findings(failed: Sequence[SweepRow]) -> list[Any]:

@@ -4,18 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atc_py.diag.codes import BAD_OPTION
 from atc_py.diag.suggestions import nearest
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import click
 
-__all__ = ["unknown_option", "unknown_option_hint"]
+    from atc_py.diag import AtcError
+
+__all__ = ["no_such_command", "unknown_option", "unknown_option_hint"]
 
 _LIKENESS = 0.75
 """Likeness from which a name is worth a suggestion; `framework` is 0.5 like `max-memory`."""
 
 _PREFIX = 3
 """Letters from which the beginning of a name is worth a suggestion."""
+
+
+def no_such_command(name: str, group: str, known: Sequence[str]) -> AtcError:
+    """Return the refusal of a command that a group does not have."""
+    listing = f"`{group} --help` lists the commands"
+    near = nearest(name.lower(), known, 2)
+    help_ = f"did you mean {' or '.join(near)}? {listing}" if near else listing
+    return BAD_OPTION.error(f"No such command {name!r}.", help=help_)
 
 
 def unknown_option(error: click.NoSuchOption) -> str:

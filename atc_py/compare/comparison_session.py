@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -22,6 +23,7 @@ from atc_py.compare.sample_source import DrawnSamples, evenly, given_source
 from atc_py.compare.suggest import search
 from atc_py.compare.targets import reaches
 from atc_py.compare.trials import Compilation, Trial, Trials
+from atc_py.compare.trials_ahead import TrialsAhead
 from atc_py.diag import Sink
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.options.compile_options import AUTO
@@ -125,16 +127,17 @@ class ComparisonSession:
         self,
         targets: Mapping[str, float] | None,
         limit: int,
-        judging: int | None,
+        judging: tuple[int | None, int],
         on_stage: Callable[[str], None] | None,
     ) -> LayerComparison:
         """Compare, and search for nodes to keep in float32 unless `targets` is None."""
         if targets is None:
             return self.compared()
         done = self.compared_for_trials()
-        trials = self.trials(judging)
+        trials = self.trials(judging[0])
         first = Trial(frozenset(), self._package.description, done, done)
-        found = search(trials, first, targets, limit, on_stage)
+        with self.ahead(*judging) as trials.ahead:
+            found = search(trials, first, targets, limit, on_stage)
         if found.needed and found.reached and found.samples < self._source.count:
             found = self._on_all(trials, found, targets)
         return replace(done, suggestion=found)
@@ -149,6 +152,11 @@ class ComparisonSession:
     def reference(self) -> ReferenceModel:
         """The original, without its own errors once these were searched."""
         return self._reference
+
+    @property
+    def source(self) -> SampleSource:
+        """The samples, by name."""
+        return self._source
 
     @property
     def count(self) -> int:
@@ -180,6 +188,18 @@ class ComparisonSession:
         return Trials(
             self._compilation, self._reference, recorded, self._folder, self.device, outputs
         )
+
+    @contextmanager
+    def ahead(self, judging: int | None, jobs: int) -> Iterator[TrialsAhead | None]:
+        """Give what makes trials ahead in processes; None for one, and where pictures are fed."""
+        if jobs == 1 or self._pictures is not None:
+            yield None
+            return
+        from atc_py.jobs.executor import open_executor
+
+        samples = self.judged(judging).stored()
+        with open_executor(jobs) as executor:
+            yield TrialsAhead(executor, self._compilation, samples, self.device)
 
     def _on_all(
         self, trials: Trials, found: Suggestion, targets: Mapping[str, float]

@@ -116,7 +116,8 @@ class Softmax(_Flattening):
     def _of_rows(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Return exponentials that add up to 1 in each row."""
         powers = np.exp(rows - rows.max(axis=1, keepdims=True))
-        return powers / powers.sum(axis=1, keepdims=True)
+        shares: NDArray[Any] = powers / powers.sum(axis=1, keepdims=True)
+        return shares
 
 
 class LogSoftmax(_Flattening):
@@ -124,8 +125,9 @@ class LogSoftmax(_Flattening):
 
     def _of_rows(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Return logarithms; no power is lost on the way to them."""
-        away = rows - rows.max(axis=1, keepdims=True)
-        return away - np.log(np.exp(away).sum(axis=1, keepdims=True))
+        away: NDArray[Any] = rows - rows.max(axis=1, keepdims=True)
+        found: NDArray[Any] = away - np.log(np.exp(away).sum(axis=1, keepdims=True))
+        return found
 
 
 class Hardmax(_Flattening):
@@ -133,7 +135,8 @@ class Hardmax(_Flattening):
 
     def _of_rows(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Return ones and zeros."""
-        return np.eye(rows.shape[1], dtype=rows.dtype)[rows.argmax(axis=1)]
+        found: NDArray[Any] = np.eye(rows.shape[1], dtype=rows.dtype)[rows.argmax(axis=1)]
+        return found
 
 
 _OLDER: tuple[type[OpRun], ...] = (BatchNormalization, Hardmax, LogSoftmax, Softmax)

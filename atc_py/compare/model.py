@@ -12,12 +12,12 @@ from atc_py.compare.targets import check_targets
 from atc_py.compare.trials import Compilation
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.options.choices import (
-    CompareChoice,
     ConvertChoice,
     optional_path,
     reject_unknown,
     shapes_and_ranges,
 )
+from atc_py.options.compare_choices import COMPILING, CompareChoice
 from atc_py.options.ranges import refuse_ranges
 from atc_py.package.reader import open_model
 from atc_py.results.compiled_model import compiled_model
@@ -98,8 +98,13 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     """
     parts = Path(model), soc, input_shape, op_specs, _choice(precision_mode, precision, input_shape)
     data, shown = (inputs, aipp_settings, reference), (histograms, device, targets, compiled)
-    judging = suggest, suggest_trials, precision.get("suggest_samples")
-    return _compared(parts, data, (samples, seed), shown, judging, on_stage)
+    searched = suggest, suggest_trials, _judging(precision)
+    return _compared(parts, data, (samples, seed), shown, searched, on_stage)
+
+
+def _judging(choice: CompareChoice) -> tuple[int | None, int]:
+    """Return the most samples that judge a trial, and the processes that make trials."""
+    return choice.get("suggest_samples"), choice.get("jobs", 1)
 
 
 def _compared(
@@ -107,7 +112,7 @@ def _compared(
     data: tuple[Mapping[str, Array] | Iterable[str], PathText | None, PathText | None],
     draws: tuple[GivenChoice, int],
     shown: tuple[bool, str, Mapping[str, float] | None, list[CompiledModel] | None],
-    search: tuple[Mapping[str, float] | None, int, int | None],
+    search: tuple[Mapping[str, float] | None, int, tuple[int | None, int]],
     on_stage: Callable[[str], None] | None,
 ) -> LayerComparison:
     """Compile and compare; the arguments are parts of a compilation and a session, and a search.
@@ -134,14 +139,17 @@ def _choice(
     """Return the mode and the finer controls; reject unknown keywords, and ranges of dims."""
     refuse_ranges(shapes_and_ranges(shapes)[1], "a comparison runs one shape")
     reject_unknown("compare_model", precision, CompareChoice)
-    given = {name: value for name, value in precision.items() if name != "suggest_samples"}
+    given = {name: value for name, value in precision.items() if name in COMPILING}
     return cast("ConvertChoice", {"precision_mode": mode, **given})
 
 
-def _check_search(targets: Mapping[str, float] | None, trials: int, judging: int | None) -> None:
+def _check_search(
+    targets: Mapping[str, float] | None, trials: int, judging: tuple[int | None, int]
+) -> None:
     """Reject counts and targets that are out of range."""
-    if judging is not None and judging < 1:
-        raise BAD_OPTION.error(f"suggest_samples must be 1 or more, found {judging}")
+    for name, count in zip(("suggest_samples", "jobs"), judging, strict=True):
+        if count is not None and count < 1:
+            raise BAD_OPTION.error(f"{name} must be 1 or more, found {count}")
     if targets is not None and trials < LEAST_TRIALS:
         raise BAD_OPTION.error(f"a search needs {LEAST_TRIALS} trials, found {trials}")
     check_targets(targets or {})

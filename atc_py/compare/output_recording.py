@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from atc_py.compare.reference import ReferenceRun
-from atc_py.diag import Place
-from atc_py.diag.codes import CANNOT_WRITE
+from atc_py.compare.stored_array import stored_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,10 +15,43 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from atc_py.compare.reference import ReferenceModel
+    from atc_py.compare.stored_array import StoredArray
 
     Feeds = Mapping[str, NDArray[Any]]
 
-__all__ = ["JudgedSamples"]
+__all__ = ["JudgedSamples", "RecordedOutputs", "StoredSamples"]
+
+
+@dataclass(frozen=True)
+class RecordedOutputs:
+    """The outputs of one run of the original, in files.
+
+    Attributes:
+        outputs: by name; those that no file can hold are not among them.
+        seconds: time of the run.
+    """
+
+    outputs: Mapping[str, StoredArray]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class StoredSamples:
+    """Samples and the original's outputs in files, for other processes.
+
+    Attributes:
+        feeds: what the compiled model is fed in each sample.
+        runs: the original's outputs in each.
+    """
+
+    feeds: tuple[Mapping[str, StoredArray], ...]
+    runs: tuple[RecordedOutputs, ...]
+
+    def opened(self, reference: ReferenceModel) -> Iterator[tuple[Feeds, OutputRun]]:
+        """Yield the arrays of each sample, and the original's outputs."""
+        for files, run in zip(self.feeds, self.runs, strict=True):
+            feeds = {name: each.read() for name, each in files.items()}
+            yield feeds, OutputRun(run, reference, feeds)
 
 
 class JudgedSamples:
@@ -50,51 +81,54 @@ class JudgedSamples:
         Raises:
             AtcError: REFERENCE_FAILED; CANNOT_WRITE where the folder takes no more.
         """
-        self._feeds, self._originals = feeds, originals
+        self._reference, self._feeds, self._originals = reference, feeds, originals
+        self._folder = folder
         self._runs = [
-            _OutputRun(reference, originals(each), folder / f"outputs{at}")
+            _recorded(reference, originals(each), folder / f"outputs{at}")
             for at, each in enumerate(feeds())
         ]
         self.count = len(self._runs)
 
-    def __iter__(self) -> Iterator[tuple[Feeds, _OutputRun]]:
+    def __iter__(self) -> Iterator[tuple[Feeds, OutputRun]]:
         """Yield the arrays of each sample, and the original's outputs."""
         for run, feeds in zip(self._runs, self._feeds(), strict=True):
-            yield feeds, run.reading(self._originals(feeds))
+            yield feeds, OutputRun(run, self._reference, self._originals(feeds))
+
+    def stored(self) -> StoredSamples:
+        """Write the samples, too, so that other processes can read them.
+
+        Raises:
+            AtcError: CANNOT_WRITE.
+        """
+        feeds = tuple(
+            {
+                name: stored_array(array, self._folder / f"feeds{at}-{place}.bin")
+                for place, (name, array) in enumerate(each.items())
+            }
+            for at, each in enumerate(self._feeds())
+        )
+        return StoredSamples(feeds, tuple(self._runs))
 
 
-class _OutputRun:
-    """Outputs of one run of the original; another value is computed again.
+class OutputRun:
+    """Recorded outputs as a run of the original; another value is computed again.
 
     Attributes:
         seconds: time of the run that was recorded.
         peak: bytes of values in memory.
-        total: bytes of all outputs.
+        total: bytes of all values.
     """
 
-    def __init__(self, reference: ReferenceModel, feeds: Feeds, start: Path) -> None:
-        self._reference = reference
-        self._feeds: Feeds = {}
+    def __init__(self, recorded: RecordedOutputs, reference: ReferenceModel, feeds: Feeds) -> None:
+        """Read `recorded`; `feeds` are what the original was fed."""
+        self._recorded, self._reference, self._feeds = recorded, reference, feeds
         self._again: ReferenceRun | None = None
+        self.seconds = recorded.seconds
         self.peak = self.total = 0
-        self._files: dict[str, tuple[Path, NDArray[Any]]] = {}
-        run = ReferenceRun(reference, feeds)
-        run.expect(dict.fromkeys(reference.outputs, 1))
-        for at, name in enumerate(reference.outputs):
-            array = run.value(name)
-            if array is not None and array.dtype.kind not in "OSU":
-                self._write(name, start.with_name(f"{start.name}-{at}.bin"), array)
-            run.release(name)
-        self.seconds = run.seconds
-
-    def reading(self, feeds: Feeds) -> _OutputRun:
-        """Return this run, which computes from `feeds` what was not recorded."""
-        self._feeds, self._again = feeds, None
-        return self
 
     def expect(self, names: Mapping[str, int]) -> None:
         """Run the original again if a value is awaited that was not recorded."""
-        if not names.keys() <= self._files.keys():
+        if not names.keys() <= self._recorded.outputs.keys():
             self._again = ReferenceRun(self._reference, self._feeds)
             self._again.expect(names)
 
@@ -102,30 +136,27 @@ class _OutputRun:
         """Return the value called `name`; None where the model makes no tensor of that name."""
         if self._again is not None:
             return self._again.value(name)
-        found = self._files.get(name)
-        if found is None:
-            return None
-        path, like = found
-        return np.fromfile(path, like.dtype).reshape(like.shape)
+        found = self._recorded.outputs.get(name)
+        return None if found is None else found.read()
 
     def release(self, name: str) -> None:
         """Release `name` once."""
         if self._again is not None:
             self._again.release(name)
 
-    def _write(self, name: str, path: Path, array: NDArray[Any]) -> None:
-        """Write an output to a file.
 
-        Raises:
-            AtcError: CANNOT_WRITE.
-        """
-        try:
-            array.tofile(path)
-        except OSError as error:
-            raise CANNOT_WRITE.error(
-                f"no room for the original's outputs: {error.strerror or error}",
-                place=Place(str(path)),
-            ) from error
-        self.total += array.nbytes
-        # A view of one element has the shape and the dtype, and holds nothing.
-        self._files[name] = path, np.broadcast_to(array.dtype.type(), array.shape)
+def _recorded(reference: ReferenceModel, feeds: Feeds, start: Path) -> RecordedOutputs:
+    """Run the original once and write its outputs to files.
+
+    Raises:
+        AtcError: REFERENCE_FAILED; CANNOT_WRITE.
+    """
+    run = ReferenceRun(reference, feeds)
+    run.expect(dict.fromkeys(reference.outputs, 1))
+    found = {}
+    for at, name in enumerate(reference.outputs):
+        array = run.value(name)
+        if array is not None and array.dtype.kind not in "OSU":
+            found[name] = stored_array(array, start.with_name(f"{start.name}-{at}.bin"))
+        run.release(name)
+    return RecordedOutputs(found, run.seconds)

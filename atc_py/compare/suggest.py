@@ -11,14 +11,14 @@ compilations allows that. Every set is judged by a run on the simulator.
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, islice
 from math import comb
 from typing import TYPE_CHECKING, Protocol
 
 from atc_py.compare.candidates import find_candidates, line_of, makes_narrow, ranked_lines
 from atc_py.compare.targets import reaches, targets_text
 from atc_py.diag import AtcError
-from atc_py.diag.codes import NO_KERNEL
+from atc_py.diag.codes import BAD_NODE, NO_KERNEL
 from atc_py.results.layer_comparison import Excluded, KeptNode, Suggestion
 
 if TYPE_CHECKING:
@@ -35,6 +35,9 @@ LEAST_TRIALS = 4
 
 NO_FLOAT32 = "no float32 kernel on this SoC"
 """Reason for which a node is not a candidate."""
+
+_REFUSALS = frozenset({NO_KERNEL, BAD_NODE})
+"""Codes of nodes that cannot be in float32: without a kernel, or not as fused with their neighbors."""
 
 _SINGLE_ROUNDS = 4
 """Rounds that add one node; each one after them adds twice as many as the one before."""
@@ -55,6 +58,10 @@ class TrialRunner(Protocol):
 
     def run(self, kept: Iterable[str], *, outputs_only: bool = True) -> Trial:
         """Compile with the lines `kept` beside the user's own, and compare."""
+        ...
+
+    def make_ahead(self, sets: Iterable[Collection[str]]) -> None:
+        """Make the first of some trials at the same time, for `run`, if there are processes for it."""
         ...
 
 
@@ -172,6 +179,9 @@ class _Search:
         start = 0
         while start < len(lines) and self._compilations_left:
             rest = [*lines[:start], *lines[start + size :]]
+            self._make_ahead(
+                [*lines[:at], *lines[at + size :]] for at in range(start, len(lines), size)
+            )
             trial = self._try(rest) if rest else None
             if trial is not None and self._reaches_target(trial):
                 best, lines = trial, rest
@@ -186,7 +196,8 @@ class _Search:
             sets = [frozenset(each) for each in self._sets_of_size(size)]
             if len(sets) > self._compilations_left:
                 return best
-            for kept in sets:
+            for at, kept in enumerate(sets):
+                self._make_ahead(sets[at:])
                 trial = self._try(kept)
                 if trial is not None and self._reaches_target(trial):
                     self._smallest = True
@@ -225,6 +236,11 @@ class _Search:
             self._fewest = min(len(kept), self._fewest or len(kept))
         return trial
 
+    def _make_ahead(self, sets: Iterable[Collection[str]]) -> None:
+        """Make trials of sets that were not tried ahead, as far as the limit allows."""
+        fresh = (each for each in sets if each and frozenset(each) not in self._known)
+        self._trials.make_ahead(islice(fresh, max(self._compilations_left, 0)))
+
     def _progress(self, kept: int) -> str:
         """Describe the next trial, with the number of lines that it keeps."""
         best = "no set reaches the target yet"
@@ -237,7 +253,7 @@ class _Search:
 
     def _exclude_refused(self, error: AtcError) -> None:
         """Exclude the candidates without a kernel according to `error`; else raise it."""
-        places = [each.place for each in error.diagnostics if each.code is NO_KERNEL]
+        places = [each.place for each in error.diagnostics if each.code in _REFUSALS]
         indices = {place.node for place in places if place is not None}
         nodes = (each for each in self._first.model.nodes if each.origins)
         lines = {line_of(each) for each in nodes if each.origins[0].index in indices}

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from atc_py.compare.observed import DEVICES
 from atc_py.compare.paired_run import Pair
+from atc_py.diag import AtcError
 from atc_py.package.reader import open_model
 from atc_py.pipeline.convert import convert
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from atc_py.compare.output_recording import JudgedSamples
     from atc_py.compare.paired_run import Feeds, Original
     from atc_py.compare.reference import ReferenceModel
+    from atc_py.compare.trials_ahead import Lines, TrialsAhead
     from atc_py.options.choices import ConvertChoice
     from atc_py.package.schema import OmModel
     from atc_py.results.layer_comparison import LayerComparison
@@ -66,6 +69,18 @@ class Compilation:
             op_specs=self.op_specs, on_stage=on_stage, **precision,
         )  # fmt: skip
 
+    def write_with(self, output: Path, lines: Lines, folder: Path) -> None:
+        """Compile to `output` with lines of a --keep-dtype and a --customize-dtypes file.
+
+        The files are written to `folder`, and take the place of the user's own.
+        """
+        paths: list[Path | None] = []
+        for rows, name in zip(lines, ("keep.txt", "custom.txt"), strict=True):
+            path = folder / name
+            path.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
+            paths.append(path if rows else None)
+        self.write(output, paths[0], custom=paths[1])
+
     def kept_lines(self) -> tuple[str, ...]:
         """Return the lines of the user's own --keep-dtype file."""
         return _lines(self.precision.get("keep_dtype"))
@@ -99,6 +114,7 @@ class Trials:
         count: compilations so far.
         samples: how many samples judge a trial.
         own: lines of the user's own --keep-dtype file.
+        ahead: makes trials ahead in other processes; None where there are none.
     """
 
     def __init__(
@@ -122,6 +138,7 @@ class Trials:
         """
         self._device = device
         self._judged = judged
+        self.ahead: TrialsAhead | None = None
         self.samples = len(samples) if judged is None else judged.count
         self.count = 0
         self.own = compilation.kept_lines()
@@ -129,6 +146,16 @@ class Trials:
         self._reference = reference
         self._samples = samples
         self._folder = folder
+
+    def make_ahead(self, sets: Iterable[Collection[str]]) -> None:
+        """Make the first of some trials at the same time, for `run`, if there are processes for it."""
+        if self.ahead is not None:
+            some = islice(sets, self.ahead.jobs)
+            self.ahead.make([self._options(sorted(each)) for each in some])
+
+    def _options(self, lines: Sequence[str]) -> Lines:
+        """Return the lines of the option files with `lines` kept beside the user's own."""
+        return (*self.own, *lines), self._compilation.custom_lines()
 
     def judged_by(self, judged: JudgedSamples) -> Trials:
         """Return trials of the same model that other samples judge."""
@@ -142,10 +169,15 @@ class Trials:
             AtcError: what `convert` raises, NO_KERNEL for a node without float32 among them.
         """
         self.count += 1
-        lines = sorted(kept)
-        keep, om = self._folder / "keep.txt", self._folder / "trial.om"
-        keep.write_text("".join(f"{line}\n" for line in (*self.own, *lines)), encoding="utf-8")
-        self._compilation.write(om, keep if keep.stat().st_size else None)
+        lines, om = sorted(kept), self._folder / "trial.om"
+        ready = None
+        if outputs_only and self.ahead is not None:
+            ready = self.ahead.take(self._options(lines))
+        if ready is not None and ready.model is None:
+            raise AtcError(*ready.diagnostics)
+        if ready is not None and ready.model is not None and ready.done is not None:
+            return Trial(frozenset(lines), ready.model, ready.done, ready.done)
+        self._compilation.write_with(om, self._options(lines), self._folder)
         with open_model(om) as package:
             judged = done = None
             if self._judged is not None:

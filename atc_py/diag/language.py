@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 from atc_py.diag.words import LANGUAGES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from atc_py.diag.diagnostic import Diagnostic
 
@@ -18,6 +19,7 @@ __all__ = [
     "in_language",
     "language",
     "speak",
+    "speaking",
     "spoken",
     "spoken_diagnostic",
     "spoken_line",
@@ -44,6 +46,17 @@ def language() -> str:
 def speak(chosen: str) -> None:
     """Let commands of this process speak a language; libraries' users get English."""
     _spoken[0] = chosen
+
+
+@contextmanager
+def speaking(chosen: str) -> Iterator[None]:
+    """Let what runs inside speak a language, such as texts that are then given in both."""
+    before = language()
+    speak(chosen)
+    try:
+        yield
+    finally:
+        speak(before)
 
 
 def wanted_language(args: Sequence[str], environment: Mapping[str, str]) -> str:

@@ -98,6 +98,6 @@ class Fixed:
             return
         rules = ", ".join(dict.fromkeys(each.rule.name for each in self.applied[-8:]))
         raise FIX_NOT_SETTLED.error(
-            f"rules undo each other or go on without end: {rules}",
+            f"rules undo each other, or never end: {rules}",
             help="leave one of them out with --skip",
         )

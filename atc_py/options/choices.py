@@ -31,10 +31,8 @@ if TYPE_CHECKING:
     from atc_py.tensor.shapes import Shape
 
 __all__ = [
-    "CompareChoice",
     "ConvertChoice",
     "FixChoice",
-    "PlanChoice",
     "PrecisionChoice",
     "PrecisionSettings",
     "RuleChoice",
@@ -146,39 +144,6 @@ class FixChoice(PrecisionChoice, RuleChoice, total=False):
     data: Iterable[str]
     simulate: bool
     external_data: bool
-
-
-class PlanChoice(PrecisionSettings, total=False):
-    """Options of `plan_model` and `compare_model` that they hand to the compilation.
-
-    Attributes:
-        fix: as in `ConvertChoice`, and so are the others.
-        aipp: inputs that it is for take pictures; the original gets what AIPP makes of them.
-        input_format: what the axes of inputs are.
-        out_nodes: results that become the outputs.
-        disable_pass: optional passes that do not run; the next four are as there, too.
-    """
-
-    fix: RuleChoice | None
-    aipp: str | os.PathLike[str] | None
-    input_format: str
-    out_nodes: str
-    disable_pass: Iterable[str]
-    fusion_switch_file: str | os.PathLike[str] | None
-    disable_reuse_memory: bool
-    enable_small_channel: bool
-    verify: bool
-
-
-class CompareChoice(PlanChoice, total=False):
-    """Options of `compare_model` besides its parameters.
-
-    Attributes:
-        suggest_samples: most samples that judge a trial of the search for nodes to keep, at even
-            distances; None, the default, for all.
-    """
-
-    suggest_samples: int | None
 
 
 class ConvertChoice(PrecisionChoice, total=False):

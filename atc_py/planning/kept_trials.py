@@ -8,7 +8,7 @@ from atc_py.compare.trials import Trial
 from atc_py.planning.assignment import Assignment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from atc_py.compare.trials import Trials
     from atc_py.planning.trial_runs import TrialRuns
@@ -46,3 +46,7 @@ class KeptTrials:
         found = self._layers.run(lines, outputs_only=outputs_only)
         self._runs.take(Assignment(broad=lines), found)
         return found
+
+    def make_ahead(self, sets: Iterable[Collection[str]]) -> None:
+        """Make the first of some trials at the same time, for `run`, if there are processes for it."""
+        self._runs.make_ahead(Assignment(broad=frozenset(each)) for each in sets)

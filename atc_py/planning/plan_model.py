@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -11,19 +12,21 @@ from atc_py.compare.model import open_compiled
 from atc_py.compare.targets import check_targets
 from atc_py.compare.trials import Compilation, Trial
 from atc_py.diag.codes import BAD_OPTION
-from atc_py.options.choices import PlanChoice, reject_unknown, shapes_and_ranges
+from atc_py.options.choices import optional_path, reject_unknown, shapes_and_ranges
+from atc_py.options.compare_choices import COMPILING, PlanChoice
 from atc_py.options.ranges import refuse_ranges
 from atc_py.planning.assignment import ALL_NARROW
 from atc_py.planning.choices import Choices
 from atc_py.planning.error_model import ErrorModel
+from atc_py.planning.int8 import Int8Models, try_int8
 from atc_py.planning.record import plan_record, verify
 from atc_py.planning.search import PlanSearch
-from atc_py.planning.trial_runs import TrialRuns
+from atc_py.planning.trial_runs import TrialRuns, rank
 from atc_py.system.temp_folders import work_folder
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from typing_extensions import Unpack
 
@@ -54,11 +57,10 @@ def plan_model(  # noqa: PLR0913  (the options of a command)
     soc: str = "sim",
     input_shape: str | Mapping[str, Sequence[int]] = "",
     op_specs: str | os.PathLike[str] | None = None,
-    judge: int | None = None,
     trials: int = TRIALS,
-    bfloat16: bool = True,
+    int8: str | os.PathLike[str] | None = None,
     on_stage: Callable[[str], None] | None = None,
-    **precision: Unpack[PlanChoice],
+    **choice: Unpack[PlanChoice],
 ) -> DtypePlan:
     """Find the cheapest dtypes of a model's nodes with which its outputs reach a target.
 
@@ -70,12 +72,12 @@ def plan_model(  # noqa: PLR0913  (the options of a command)
         soc: as in `convert`, and so are the next two.
         input_shape: dims of inputs.
         op_specs: folder of specifications.
-        judge: most samples that judge each trial, at even distances; None for all. The plan is
-            verified on all.
         trials: most compilations.
-        bfloat16: allow bfloat16 where the SoC has it.
+        int8: file for the mixed model: allow layers on int8, which the samples calibrate. It is only
+            written if the plan has any.
         on_stage: called with the name of each stage as it begins.
-        **precision: the user's own controls, which hold in every trial; see `PlanChoice`.
+        **choice: the user's own controls, which hold in every trial, and how it is searched; see
+            `PlanChoice`.
 
     Raises:
         TypeError: a keyword is unknown.
@@ -87,23 +89,25 @@ def plan_model(  # noqa: PLR0913  (the options of a command)
         >>> plan.reached, plan.chosen.seconds <= plan.float16.seconds
         (True, True)
     """
-    reject_unknown("plan_model", precision, PlanChoice)
-    _check(target, precision.get("precision_mode_v2"), judge, trials, input_shape)
+    reject_unknown("plan_model", choice, PlanChoice)
+    _check(target, choice, trials, input_shape)
+    precision = {name: value for name, value in choice.items() if name in COMPILING}
     chosen = cast("ConvertChoice", {"precision_mode": _MODE, **precision})
     compilation = Compilation(Path(model), soc, input_shape, op_specs, chosen)
-    draws, chances = (samples, seed), (judge, trials, bfloat16)
-    return _planned(compilation, draws, target, chances, on_stage)
+    limits = choice, trials, optional_path(int8)
+    return _planned(compilation, (samples, seed), target, limits, on_stage)
 
 
 def _planned(
     compilation: Compilation,
     draws: tuple[GivenChoice, int],
     target: Mapping[str, float],
-    chances: tuple[int | None, int, bool],
+    limits: tuple[PlanChoice, int, Path | None],
     on_stage: Callable[[str], None] | None,
 ) -> DtypePlan:
     """Compare, search and verify; the arguments are those of a session, and the limits of a search."""
-    judge, trials, bfloat16 = chances
+    choice, trials, int8 = limits
+    judge, jobs = choice.get("judge"), choice.get("jobs", 1)
     with work_folder() as folder, open_compiled(compilation, folder, on_stage) as package:
         session = ComparisonSession(compilation, package, folder, ((), None), draws)
         done = session.compared_for_trials()
@@ -117,18 +121,59 @@ def _planned(
             runs = TrialRuns(compilation, session.reference, judged, target, folder)
             first = replace(first, judged=layers.run(()).judged)
             runs.take(ALL_NARROW, first)
-        choices = Choices(runs, session.reference, bfloat16=bfloat16)
+        choices = Choices(runs, session.reference, bfloat16=choice.get("bfloat16", True))
         searching = PlanSearch(runs, layers, first, choices, target, trials, on_stage)
-        searching.run(lambda: ErrorModel(session.reference, session.few_feeds(_MODELED), target))
-        if runs is not every:
-            verify(runs, every, choices)
-        return plan_record(every, runs, choices, searching, (session.count, trials))
+        with session.ahead(judge, jobs) as runs.ahead:
+            searching.run(
+                lambda: ErrorModel(session.reference, session.few_feeds(_MODELED), target)
+            )
+        runs.ahead = None
+        with _int8_models(compilation.model, session, int8, folder) as models:
+            if models is not None:
+                _search_int8(runs, models, session, trials, on_stage)
+                every.int8 = models
+            if runs is not every:
+                verify(runs, every, choices)
+            plan = plan_record(every, runs, choices, searching, (session.count, trials))
+            if models is not None and int8 is not None and plan.chosen.int8:
+                models.write(int8, plan.chosen.int8)
+        return plan
+
+
+@contextmanager
+def _int8_models(
+    model: Path, session: ComparisonSession, int8: Path | None, folder: Path
+) -> Iterator[Int8Models | None]:
+    """Give the calibrated model; None where no layers are to be on int8."""
+    if int8 is None:
+        yield None
+        return
+    from atc_py.quantizing.calibrate import calibrate
+    from atc_py.quantizing.settings import QuantizeSettings
+
+    with calibrate(model, session.source, QuantizeSettings()) as found:
+        yield Int8Models(found, model, folder)
+
+
+def _search_int8(
+    runs: TrialRuns,
+    models: Int8Models,
+    session: ComparisonSession,
+    trials: int,
+    on_stage: Callable[[str], None] | None,
+) -> None:
+    """Try layers on int8 beside the best dtypes of floats, or beside float16 if none reaches."""
+    runs.int8 = models
+    reached = [each for each in runs.found.values() if each.reached]
+    floats = min(reached, key=rank).assignment if reached else ALL_NARROW
+    limit = max(trials - runs.count, trials // 4, _LEAST)
+    feeds = session.few_feeds(_MODELED)
+    try_int8(runs, models, floats, feeds, limit, on_stage or (lambda _stage: None))
 
 
 def _check(
     target: Mapping[str, float],
-    precision_mode_v2: str | None,
-    judge: int | None,
+    choice: PlanChoice,
     trials: int,
     shapes: str | Mapping[str, Sequence[int]],
 ) -> None:
@@ -140,13 +185,14 @@ def _check(
     if not target:
         raise BAD_OPTION.error("a plan needs a target", help="write --target cosine=0.999")
     check_targets(target)
-    if precision_mode_v2 is not None:
+    if choice.get("precision_mode_v2") is not None:
         raise BAD_OPTION.error(
             "a plan chooses the dtypes that a precision mode would",
             help="leave --precision-mode-v2 out",
         )
     if trials < _LEAST:
         raise BAD_OPTION.error(f"a plan needs {_LEAST} trials, found {trials}")
-    if judge is not None and judge < 1:
-        raise BAD_OPTION.error(f"judge must be 1 or more, found {judge}")
+    for name, count in (("judge", choice.get("judge")), ("jobs", choice.get("jobs"))):
+        if count is not None and count < 1:
+            raise BAD_OPTION.error(f"{name} must be 1 or more, found {count}")
     refuse_ranges(shapes_and_ranges(shapes)[1], "a plan is for one shape")

@@ -121,10 +121,15 @@ class PlanSearch:
     def _try_all(self) -> None:
         """Try every assignment; those that are slower than the best do not run."""
         lines = [*self._choices.labels]
-        for chosen in product(*self._choices.labels.values()):
+        every = [
+            _assigned(dict(zip(lines, chosen, strict=True)))
+            for chosen in product(*self._choices.labels.values())
+        ]
+        for at, assignment in enumerate(every):
             best = self.best
-            labels = dict(zip(lines, chosen, strict=True))
-            self._try(_assigned(labels), None if best is None else best.seconds)
+            least = None if best is None else best.seconds
+            self._runs.make_ahead(every[at:], least)
+            self._try(assignment, least)
         self.exhaustive = True
 
     def _make_models(self, errors: ErrorModel) -> None:
@@ -198,11 +203,13 @@ class PlanSearch:
             best, gained = self.best, False
             if best is None or self.times is None:
                 return
-            for assignment in moves_of(
+            moves = moves_of(
                 best.assignment, self._choices.labels, self.shares, self.times, 1 - best.share
-            ):
+            )
+            for at, assignment in enumerate(moves):
                 if not self._left:
                     return
+                self._runs.make_ahead(moves[at : at + self._left], best.seconds)
                 tried = self._try(assignment, best.seconds)
                 if tried is not None and tried.reached:
                     gained = True

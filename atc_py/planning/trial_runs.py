@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -9,24 +10,30 @@ import msgspec
 from atc_py.compare.paired_run import Pair
 from atc_py.cost.network import network_time
 from atc_py.diag import AtcError
-from atc_py.diag.codes import BAD_CONTROL_FILE, NO_KERNEL
+from atc_py.diag.codes import BAD_CONTROL_FILE, BAD_NODE, NO_KERNEL
 from atc_py.package.reader import open_model
 from atc_py.planning.error_share import share_of_comparison
 from atc_py.planning.time_model import cast_count
 from atc_py.results.plan import OutputFigures, PlanPoint
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from atc_py.compare.output_recording import JudgedSamples
     from atc_py.compare.reference import ReferenceModel
     from atc_py.compare.trials import Compilation, Trial
+    from atc_py.compare.trials_ahead import Lines, TrialAnswer, TrialsAhead
     from atc_py.package.schema import OmModel
     from atc_py.planning.assignment import Assignment
+    from atc_py.planning.int8 import Int8Models
     from atc_py.results.layer_comparison import LayerComparison
 
 __all__ = ["TrialRuns", "TriedAssignment", "rank"]
+
+
+_REFUSALS = frozenset({NO_KERNEL, BAD_CONTROL_FILE, BAD_NODE})
+"""Codes of assignments that do not compile, although the model does."""
 
 
 class TriedAssignment(msgspec.Struct, frozen=True, eq=False):
@@ -90,6 +97,9 @@ class TrialRuns:
         targets: least figures of every output.
         own: lines of the user's own --keep-dtype file.
         custom: lines of a --customize-dtypes file by the line of the node that it is for.
+        compilation: how the model is compiled.
+        ahead: makes trials ahead in other processes; None where there are none.
+        int8: models with layers on int8; None where none are planned.
         found: all that compiled and ran, by their assignments.
     """
 
@@ -101,11 +111,13 @@ class TrialRuns:
         targets: Mapping[str, float],
         folder: Path,
     ) -> None:
-        self._compilation, self._reference, self._judged = compilation, reference, judged
+        self.compilation, self._reference, self._judged = compilation, reference, judged
         self.targets, self._folder = targets, folder
         self.samples = judged.count
         self.own, self.own_custom = compilation.kept_lines(), compilation.custom_lines()
         self.custom: dict[str, str] = {}
+        self.int8: Int8Models | None = None
+        self.ahead: TrialsAhead | None = None
         self.count = self.runs = 0
         self.found: dict[Assignment, TriedAssignment] = {}
         self._refused: dict[Assignment, Refused] = {}
@@ -131,17 +143,16 @@ class TrialRuns:
         if known is not None and faster_than is not None and known >= faster_than:
             return None
         self.count += 1
+        ready = None
+        if self.ahead is not None and not assignment.int8:
+            ready = self.ahead.take(self._lines(assignment))
+        if ready is not None and not (ready.model and ready.done is None and faster_than is None):
+            return self._taken(assignment, ready, faster_than)
         path = self._folder / "planned.om"
         try:
             self._write(assignment, path)
         except AtcError as error:
-            codes = {each.code for each in error.diagnostics}
-            if not codes <= {NO_KERNEL, BAD_CONTROL_FILE}:
-                raise
-            places = (each.place for each in error.diagnostics)
-            nodes = (each.node for each in places if each is not None)
-            at = frozenset(node for node in nodes if node is not None)
-            self._refused[assignment] = Refused(at)
+            self._refuse(assignment, error)
             return None
         return self._ran(assignment, path, faster_than)
 
@@ -151,6 +162,51 @@ class TrialRuns:
         share = share_of_comparison(trial.judged, self.targets)
         tried = TriedAssignment(assignment, trial.model, seconds, trial.judged, share)
         return self.found.setdefault(assignment, tried)
+
+    def make_ahead(
+        self, assignments: Iterable[Assignment], faster_than: float | None = None
+    ) -> None:
+        """Make the first of some trials at the same time, for `run`, if there are processes for it."""
+        if self.ahead is None:
+            return
+        known = self.found.keys() | self._refused.keys()
+        fresh = (each for each in assignments if each not in known and not each.int8)
+        some = islice(fresh, self.ahead.jobs)
+        self.ahead.make([self._lines(each) for each in some], faster_than)
+
+    def _lines(self, assignment: Assignment) -> Lines:
+        """Return the lines of both option files."""
+        keep, custom = self.option_lines(assignment)
+        return tuple(keep), tuple(custom)
+
+    def _taken(
+        self, assignment: Assignment, ready: TrialAnswer, faster_than: float | None
+    ) -> TriedAssignment | None:
+        """Take a trial that was made ahead, as if it were made now."""
+        if ready.model is None:
+            self._refuse(assignment, AtcError(*ready.diagnostics))
+            return None
+        if ready.done is None or (faster_than is not None and ready.seconds >= faster_than):
+            self._slower[assignment] = ready.seconds
+            return None
+        self.runs += 1
+        share = share_of_comparison(ready.done, self.targets)
+        tried = TriedAssignment(assignment, ready.model, ready.seconds, ready.done, share)
+        self.found[assignment] = tried
+        return tried
+
+    def _refuse(self, assignment: Assignment, error: AtcError) -> None:
+        """Keep the nodes without a kernel of an assignment that does not compile.
+
+        Raises:
+            AtcError: `error`, where it has other reasons.
+        """
+        if not {each.code for each in error.diagnostics} <= _REFUSALS:
+            raise error
+        places = (each.place for each in error.diagnostics)
+        nodes = (each.node for each in places if each is not None)
+        at = frozenset(node for node in nodes if node is not None)
+        self._refused[assignment] = Refused(at)
 
     def refused_nodes(self, assignment: Assignment) -> frozenset[int]:
         """Return the positions of nodes without a kernel for an assignment that did not compile."""
@@ -174,7 +230,9 @@ class TrialRuns:
                 self._slower[assignment] = seconds
                 return None
             self.runs += 1
-            pair = Pair(self._reference, package)
+            mixed = assignment.int8 and self.int8 is not None
+            reference = self.int8.reference() if mixed and self.int8 else self._reference
+            pair = Pair(reference, package)
             done = pair.compared(self._judged, outputs_only=True)
             share = share_of_comparison(done, self.targets)
             tried = TriedAssignment(assignment, package.description, seconds, done, share)
@@ -183,13 +241,10 @@ class TrialRuns:
 
     def _write(self, assignment: Assignment, path: Path) -> None:
         """Compile an assignment to a file."""
-        keep, custom = self.option_lines(assignment)
-        keep_path, custom_path = self._folder / "keep.txt", self._folder / "custom.txt"
-        for lines, file in ((keep, keep_path), (custom, custom_path)):
-            file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        self._compilation.write(
-            path, keep_path if keep else None, custom=custom_path if custom else None
-        )
+        compilation = self.compilation
+        if assignment.int8 and self.int8 is not None:
+            compilation = self.int8.compilation(compilation, assignment.int8)
+        compilation.write_with(path, self._lines(assignment), self._folder)
 
 
 def rank(tried: TriedAssignment) -> tuple[float, int, float]:

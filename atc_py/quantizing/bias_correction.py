@@ -1,73 +1,35 @@
-"""Biases that make up for the mean error of each output channel.
-
-The mean of n errors with variance v is itself off by v / n, so that only the share 1 - v / (n m^2)
-of a mean m is taken off: of few errors that vary much nothing.
-"""
+"""Biases that make up for the mean error of each output channel."""
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from atc_py.frontend.quantizing.mean_errors import write_mean_errors
+from atc_py.frontend.quantizing.mean_errors import FormBeside
 from atc_py.frontend.quantizing.qdq_nodes import takes_bias
 from atc_py.frontend.quantizing.switched import SwitchedForm
-from atc_py.frontend.reading.attributes import numeric_attributes
+from atc_py.quantizing.channel_errors import channel_errors, corrected_bias
 from atc_py.quantizing.judging import JUDGED, JudgedSamples, StepJudge, judged_outputs
-from atc_py.quantizing.observe import run_samples
 from atc_py.quantizing.prepare import FirstSamples
 from atc_py.quantizing.sample_choice import first_feeds
-from atc_py.quantizing.weights import layer_bias
 from atc_py.results.step_gain import StepGain
 from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from atc_py.frontend.quantizing.qdq_nodes import Int8Layer
     from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
+    from atc_py.quantizing.channel_errors import ChannelErrors
+    from atc_py.quantizing.judging import KeptParts
     from atc_py.running.samples import Samples
 
 __all__ = ["CORRECT_BIAS", "with_corrected_biases"]
 
 CORRECT_BIAS = "correct_bias"
 """Name of the step."""
-
-
-class _Errors:
-    """Sums of the errors of a layer, for each output channel."""
-
-    def __init__(self) -> None:
-        self._sum: NDArray[np.float64] | float = 0.0
-        self._squares: NDArray[np.float64] | float = 0.0
-        self._count = 0
-
-    def add(self, mean: NDArray[Any], squares: NDArray[Any], count: int) -> None:
-        """Take in the means over `count` elements of each channel."""
-        self._sum = self._sum + mean.astype(np.float64) * count
-        self._squares = self._squares + squares.astype(np.float64) * count
-        self._count += count
-
-    def correction(self) -> NDArray[np.float64]:
-        """Return what is to be added to the bias of each channel."""
-        count = max(self._count, 1)
-        mean = np.asarray(self._sum, np.float64) / count
-        variance = np.maximum(np.asarray(self._squares, np.float64) / count - mean**2, 0)
-        with np.errstate(all="ignore"):
-            share = np.clip(1 - variance / (count * mean**2), 0, 1)
-        return np.where(np.isfinite(share), -mean * share, 0.0)
-
-    def gain(self) -> float:
-        """Return by how much the squared errors fall with the correction, in dB."""
-        before = float(np.sum(self._squares))
-        addend, count = self.correction(), max(self._count, 1)
-        mean = np.asarray(self._sum, np.float64) / count
-        after = before - count * float((mean**2 - (mean + addend) ** 2).sum())
-        return 10 * math.log10(before / after) if before > 0 and after > 0 else 0.0
 
 
 def with_corrected_biases(
@@ -88,7 +50,15 @@ def with_corrected_biases(
     if not forms:
         return found
     seen = JudgedSamples(judged_outputs(model))
-    errors = _errors(found, forms, samples, seen, on_stage)
+    errors = channel_errors(
+        model,
+        found.folder / "mean_errors.onnx",
+        [FormBeside(each.layer.name, each) for each in forms],
+        FirstSamples(samples),
+        found.settings.executor,
+        seen=seen,
+        on_stage=on_stage,
+    )
     if on_stage is not None:
         on_stage("judge biases")
     seen.feeds = first_feeds(model, samples, JUDGED)
@@ -102,58 +72,18 @@ def with_corrected_biases(
     with StepJudge(model, path, switched, len(order), seen, executor) as judge:
         verdict = judge.verdict(range(len(order)))
     kept = {order[at] for at in verdict.kept}
-    step = StepGain(
-        CORRECT_BIAS,
-        len(errors),
-        len(kept),
-        verdict.gain,
-        verdict.whole_gain,
-        tuple(name for name in errors if name not in kept),
-    )
     layers = [
         _corrected(found, each, errors[each.name]) if each.name in kept else each
         for each in found.layers
     ]
-    return found.with_layers(layers).having(step)
+    return found.with_layers(layers).having(_step(verdict, order, kept))
 
 
-def _errors(
-    found: Calibrated,
-    forms: Sequence[Int8Layer],
-    samples: Samples,
-    seen: JudgedSamples,
-    on_stage: Callable[[str], None] | None,
-) -> dict[str, _Errors]:
-    """Return the errors of layers, by name; `seen` takes in the outputs.
-
-    Raises:
-        AtcError: what samples and the executor raise.
-    """
-    model = found.qdq_model
-    path = found.folder / "mean_errors.onnx"
-    names = write_mean_errors(model, path, forms)
-    channels = {each.layer.name: each.layer.channels for each in forms}
-    errors = {name: _Errors() for name in names}
-
-    def see(_position: int, _label: str, values: Mapping[str, NDArray[Any]]) -> None:
-        for name, each in names.items():
-            count = int(values[each.size]) // max(channels[name], 1)
-            if count:
-                errors[name].add(values[each.mean], values[each.squares], count)
-        seen.see(values)
-
-    wanted = [name for each in names.values() for name in each.names]
-    run_samples(
-        model,
-        [*dict.fromkeys((*wanted, *seen.outputs))],
-        FirstSamples(samples),
-        found.settings.executor,
-        see,
-        path=path,
-        stage="correct biases",
-        on_stage=on_stage,
-    )
-    return errors
+def _step(verdict: KeptParts, names: Sequence[str], kept: Collection[str]) -> StepGain:
+    """Return what the corrections gained."""
+    left_out = tuple(name for name in names if name not in kept)
+    gains = verdict.gain, verdict.whole_gain
+    return StepGain(CORRECT_BIAS, len(names), len(kept), *gains, left_out)
 
 
 def _along_channels(form: Int8Layer, addend: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -162,10 +92,7 @@ def _along_channels(form: Int8Layer, addend: NDArray[np.float64]) -> NDArray[np.
     return addend.reshape(-1, *[1] * trailing)
 
 
-def _corrected(found: Calibrated, layer: CalibratedLayer, errors: _Errors) -> CalibratedLayer:
+def _corrected(found: Calibrated, layer: CalibratedLayer, errors: ChannelErrors) -> CalibratedLayer:
     """Return a layer whose bias makes up for its mean errors."""
-    beta = numeric_attributes(layer.layer.node).get("beta", 1.0)
-    own = layer_bias(found.model.graph, layer.layer)
-    bias = errors.correction() / float(beta if isinstance(beta, float) else 1.0)
-    bias = bias if own is None else own + bias  # a MatMul has none of its own
-    return replace(layer, bias=bias.astype(np.float32), bias_gain=errors.gain())
+    bias = corrected_bias(found.model.graph, layer.layer, errors)
+    return replace(layer, bias=bias, bias_gain=errors.gain())

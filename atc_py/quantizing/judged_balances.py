@@ -12,11 +12,15 @@ from atc_py.calibration.value_range import ValueRange
 from atc_py.calibration.weights import quantized_weights, weight_scales
 from atc_py.diag import AtcError
 from atc_py.frontend.quantizing.balance_sites import over_inputs
-from atc_py.frontend.quantizing.qdq_nodes import Int8Layer, TensorScale
+from atc_py.frontend.quantizing.mean_errors import FormBeside
+from atc_py.frontend.quantizing.qdq_nodes import Int8Layer, TensorScale, takes_bias
 from atc_py.frontend.quantizing.switched import SwitchedForm
+from atc_py.quantizing.channel_errors import channel_errors, corrected_bias
 from atc_py.quantizing.judging import StepJudge
 from atc_py.quantizing.weights import layer_weights
 from atc_py.results.step_gain import StepGain
+from atc_py.running.samples import ArraySamples
+from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -65,6 +69,8 @@ def judged_balances(
     base = model
     if model.graph.opsets.get("", 0) < _LINEAR:
         base = model.raised(model.file.path.parent)
+    if settings.correct_bias:
+        forms = _with_biases(model, base, forms, samples, settings.executor)
     path = base.file.path.with_name("judged_balances.onnx")
     verdicts = {}
     with StepJudge(base, path, forms, len(judged), samples, settings.executor) as judge:
@@ -88,7 +94,7 @@ def _comparable(
     settings: QuantizeSettings,
     skipped: Collection[str],
 ) -> tuple[list[Balance], list[SwitchedForm]]:
-    """Return the balances that can be judged, and the forms of their layers with and without them.
+    """Return the balances whose readers have an int8 form with and without it, and these forms.
 
     Where a scale is beyond float32 without the balance, there is nothing to compare with.
     """
@@ -96,14 +102,58 @@ def _comparable(
     forms: list[SwitchedForm] = []
     for each in candidates:
         with suppress(AtcError):
-            own = [
+            forms += [
                 _switched(model, layer, len(judged), each, statistics[each.site.tensor], settings)
                 for layer in each.site.readers
                 if layer.name not in skipped
             ]
-            forms.extend(own)
             judged.append(each)
     return judged, forms
+
+
+def _with_biases(
+    model: FloatModel,
+    base: FloatModel,
+    forms: Sequence[SwitchedForm],
+    samples: JudgedSamples,
+    executor: str,
+) -> list[SwitchedForm]:
+    """Return forms with corrected biases, as the model will have them: they lose less in the mean.
+
+    Args:
+        model: the float model.
+        base: the same, of an opset with QuantizeLinear.
+        forms: the forms.
+        samples: those on which the errors are measured.
+        executor: the engine.
+
+    Raises:
+        AtcError: what the executor raises.
+    """
+    able = [each for each in forms if takes_bias(model.graph, each.off.layer)]
+    beside = []
+    for each in able:
+        name = each.off.layer.name
+        beside.append(FormBeside(f"off {name}", each.off))
+        if each.on is not None:
+            beside.append(FormBeside(f"on {name}", each.on, each.factors))
+    path = base.file.path.with_name("judged_errors.onnx")
+    errors = channel_errors(base, path, beside, ArraySamples(samples.feeds), executor)
+
+    def corrected(form: Int8Layer, side: str) -> Int8Layer:
+        found = errors.get(f"{side} {form.layer.name}")
+        if found is None:
+            return form
+        return replace(form, bias=corrected_bias(model.graph, form.layer, found))
+
+    return [
+        replace(
+            each,
+            off=corrected(each.off, "off"),
+            on=None if each.on is None else corrected(each.on, "on"),
+        )
+        for each in forms
+    ]
 
 
 def _step(

@@ -233,6 +233,16 @@ class Model:
         self._backend.open()
         self._handle = load_stored(self._backend, self._package, storage)
 
+    def progress(self) -> tuple[int, int] | None:
+        """Return how many launches of a run have ended, and of how many; None if the device keeps it.
+
+        It may be called from another thread than the run's.
+        """
+        if self.gears is not None:
+            return None if self._last is None else self._last.progress()
+        told = getattr(self._backend, "progress", None)
+        return None if told is None else told(self._handle)
+
     def profile(self) -> Sequence[NodeProfile]:
         """Return the time of each node in the last run."""
         if self.gears is not None:

@@ -46,7 +46,7 @@ class _Stack(msgspec.Struct, frozen=True):
     def next(self, arrays: Mapping[str, ArrayRows]) -> NDArray[Any]:
         """Return the next sample."""
         found = arrays[self.member].read(self.rows)
-        return found[0] if self.has_own_axis else found
+        return found[0, ...] if self.has_own_axis else found  # an array also without axes
 
 
 class RowSamples:

@@ -59,6 +59,8 @@ def _digest(path: Path) -> bytes:
     """Return the digest of a file."""
     found = hashlib.sha256()
     try:
+        if not path.is_file():  # a pipe would be waited for, and a device may have no end
+            return found.digest()
         with path.open("rb") as file:
             while data := file.read(_CHUNK):
                 found.update(data)

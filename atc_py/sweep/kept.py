@@ -22,6 +22,9 @@ __all__ = ["KeptRow", "KeptRows", "report_name"]
 
 _ROWS, _REPORTS = "rows", "reports"
 
+_PART = 8
+"""Characters of a digest in the names of pages."""
+
 
 class KeptRow(Result, frozen=True):
     """A finished row, and under which limits it was made.
@@ -87,12 +90,17 @@ class KeptRows:
         return self.folder / _ROWS / f"{digest}.json"
 
 
-def report_name(combination: Combination, model: str) -> str:
+def report_name(combination: Combination, model: str, digest: str) -> str:
     """Return the name of the page about a row, relative to the folder of results.
+
+    It has a part of the digest: rows of other options, and of models of that name in other folders,
+    stay, and so must their pages.
 
     Args:
         combination: what the row is about.
         model: its model's name as a part of names of files.
+        digest: of what the row follows from.
     """
     each = combination
-    return f"{_REPORTS}/{model}.{each.soc}.{each.precision_mode}.{each.operator_list}.html"
+    parts = (model, each.soc, each.precision_mode, each.operator_list, digest[:_PART])
+    return f"{_REPORTS}/{'.'.join(parts)}.html"

@@ -93,7 +93,8 @@ def run_sweep(
     for outcome in executor.map_unordered(run_row, tasks, seconds=options.seconds):
         at, _, digest = wanted[outcome.index]
         row, page, seconds = _row_of(outcome)
-        report = None if page is None else report_name(grid[at], file_name_of(grid[at].model))
+        name = report_name(grid[at], file_name_of(grid[at].model), digest)
+        report = None if page is None else name
         row = replace(row, digest=digest, report=report)
         done[at] = KeptRow(row, seconds, options.limits)
         kept.keep(done[at], page)

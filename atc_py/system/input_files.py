@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import errno
+import os
 import stat
 from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from atc_py.diag import Place
 from atc_py.diag.codes import FILE_NOT_FOUND, FILE_NOT_TEXT, FILE_TOO_LARGE, FILE_UNREADABLE
+from atc_py.diag.suggestions import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,6 +21,9 @@ if TYPE_CHECKING:
     from atc_py.diag import AtcError
 
 __all__ = ["check_name", "check_regular", "opened", "read_bytes", "read_refusal", "read_text"]
+
+_LISTED = 1000
+"""Files of a folder that are looked at for a name like a missing one."""
 
 _NO_FILE = "it is a pipe, a device or a socket, not a file"
 
@@ -66,6 +73,8 @@ def read_refusal(path: Path, error: OSError) -> AtcError:
     code, help_ = FILE_UNREADABLE, "check what the path leads to and its permissions"
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         code, help_ = FILE_NOT_FOUND, "check the path; a relative one starts at the current folder"
+        near = _nearest_file(path)
+        help_ = f"did you mean {near}? {help_}" if near else help_
     if isinstance(error, IsADirectoryError):
         code, help_ = FILE_NOT_FOUND, "give the name of a file"
     if error.errno == errno.ENODEV:
@@ -107,3 +116,14 @@ def read_text(path: Path, most: int) -> str:
             f"{path} is not UTF-8 text: byte 0x{error.object[error.start]:02x}",
             place=Place(str(path), line=error.object.count(b"\n", 0, error.start) + 1),
         ) from None
+
+
+def _nearest_file(path: Path) -> str:
+    """Return the path of the file whose name is spelled like that of a missing one; "" for none."""
+    try:
+        with os.scandir(path.parent) as entries:
+            names = [entry.name for entry in islice(entries, _LISTED)]
+    except (OSError, ValueError):
+        return ""
+    near = nearest(path.name, names, 1, 0.75)
+    return str(path.with_name(near[0])) if near else ""

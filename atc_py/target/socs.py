@@ -20,6 +20,7 @@ BS9SX2A, MC61AM21A, Hi3796CV300ES, SD3403, Ascend910_5591 and the SoCs without a
 from __future__ import annotations
 
 from atc_py.diag.codes import UNKNOWN_SOC
+from atc_py.diag.suggestions import nearest
 from atc_py.system.structs import replace
 from atc_py.target.quant_rules import QuantRules, Requant
 from atc_py.target.soc import Isa, Soc, SocFamily
@@ -388,6 +389,10 @@ def find_soc(name: str) -> Soc:
     """
     row = _BY_NAME.get(name.lower())
     if row is None:
-        known = ", ".join(soc.name for soc in _ROWS)
-        raise UNKNOWN_SOC.error(f"no SoC is called {name!r}", help=f"known are {known}")
+        names = [soc.name for soc in _ROWS]
+        near = nearest(name, names, 2)
+        guess = f"did you mean {' or '.join(near)}? " if near else ""
+        raise UNKNOWN_SOC.error(
+            f"no SoC is called {name!r}", help=f"{guess}known are {', '.join(names)}"
+        )
     return row

@@ -13,6 +13,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from atc_py.cli.main import main
+from atc_py.diag.language import speaking
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,7 +41,7 @@ def atc(
     monkeypatch.chdir(tmp_path)
 
     def run(*args: object) -> Result:
-        with pytest.raises(SystemExit) as exit_:
+        with pytest.raises(SystemExit) as exit_, speaking("en"):  # --lang speaks for one command
             main([str(arg) for arg in args])
         captured = capsys.readouterr()
         # Documents may quote the traceback of a user's program inside a string.

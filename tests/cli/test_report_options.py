@@ -282,3 +282,14 @@ def test_verdict_is_chinese_where_that_is_asked_for(atc: Atc, model: Path) -> No
         "small.onnx：可编译，但 1 个输出中 1 个未达标 --fail-under snr=500：y：snr "
     )
     assert last == "报告：p.html"
+
+
+def test_page_has_both_languages_whichever_the_command_speaks(atc: Atc, model: Path) -> None:
+    pages = []
+    for spoken in ("en", "zh"):
+        options = ("--fail-under", "snr=500", "--suggest", "keep.txt", "--lang", spoken)
+        atc("report", model, "-o", "page.html", *options)
+        found = model_of("page.html")
+        del found["precision"]["cost"]  # it has times
+        pages.append(found)
+    assert pages[0] == pages[1]

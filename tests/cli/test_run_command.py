@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -208,3 +210,31 @@ def test_onnx_model_is_distinguished_from_other_files(atc: Atc, model: Path, com
     assert "my net.onnx is an ONNX model, not an offline model" in done.err
     assert "compile it with `atc-py convert 'my net.onnx'`" in done.err
     assert "zip" not in done.err
+
+
+def test_run_tells_how_far_it_is(om: Path) -> None:
+    from atc_py.api import load
+
+    seen: list[tuple[int, int] | None] = []
+    with load(om) as model:
+        feeds = {each.name: np.ones(SHAPE, each.dtype.numpy) for each in model.inputs}
+        seen.append(model.progress())
+        model.run(feeds)
+        seen.append(model.progress())
+    (_, total) = seen[0] or (0, 0)
+    assert total > 1
+    assert seen == [(0, total), (total, total)]
+
+
+def test_terminal_shows_the_launches_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Slow:
+        def progress(self) -> tuple[int, int]:
+            return 3, 12
+
+    stages: list[str] = []
+    monkeypatch.setattr(run_command, "_PERIOD", 0.001)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    with run_command._launches_shown(Slow(), stages.append):  # type: ignore[arg-type]
+        while not stages:
+            time.sleep(0.001)
+    assert stages[0] == "3 of 12 launches"

@@ -90,7 +90,7 @@ def test_normalized_zeros_are_those_of_onnxruntime() -> None:
 def test_classes_before_opset_13_are_those_of_flattened_axes(
     operator: str, axis: int | None
 ) -> None:
-    stated = {} if axis is None else {"axis": axis}
+    stated: dict[str, Any] = {} if axis is None else {"axis": axis}
     model = one_node_model(operator, {"x": X}, 11, **stated)
     np.testing.assert_allclose(by_onnx(model, {"x": X}), by_onnxruntime(model, {"x": X}), atol=1e-6)
 

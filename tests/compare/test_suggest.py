@@ -15,7 +15,7 @@ import atc_py
 from atc_py.compare.candidates import find_candidates
 from atc_py.diag import AtcError
 from atc_py.package.reader import open_model
-from atc_py.report.layers.suggestion import suggestion_lines
+from atc_py.report.layers.suggestion import suggestion_blocks
 from tests.compare.broken_networks import BROKEN, built, node, slow_drift, tiny_layer_norm
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def test_target_out_of_reach_ends_the_search_with_the_first_compilation(tmp_path
     assert (found.needed, found.reached, found.out_of_reach) == (True, False, True)
     assert (found.trials, found.kept, found.text) == (1, (), "")
     assert not found.after.layers[found.after.outputs["y"]].faults
-    said = suggestion_lines(found)
+    said = [each if isinstance(each, str) else each.title for each in suggestion_blocks(found)]
     assert "cannot be reached by keeping nodes in float32: it is missed with all 2 " in said[0]
     assert "where y has cosine 1 and SNR " in said[0]
     assert "nothing is recommended" in said[2]
@@ -203,7 +203,7 @@ def test_without_a_helpful_node_there_is_no_suggestion(tmp_path: Path) -> None:
     )
     assert (found.needed, found.reached, found.kept, found.candidates) == (True, False, (), 0)
     assert found.out_of_reach
-    assert "no node can be kept" in suggestion_lines(found)[0]
+    assert "no node can be kept" in str(suggestion_blocks(found)[0])
 
 
 def test_limit_of_trials_is_kept(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from atc_py.package.reader import open_model
 from atc_py.planning.error_share import error_share
 from atc_py.report.planning.formats import FORMATS, render_plan
 from tests.compare.broken_networks import BROKEN, built, node
-from tests.report.page_document import document_of
+from tests.quantizing.float_networks import FloatSketch, samples_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -189,7 +189,6 @@ def test_formats_show_plan_and_curve(form: str, tmp_path: Path) -> None:
         assert len(found["curve"]) == len(plan.curve)
     if form == "html":
         assert "Error against time" in text
-        assert document_of is not None
     assert "float16" in plan._repr_html_()
 
 
@@ -216,3 +215,56 @@ def test_options_without_meaning_are_refused(options: dict[str, object], tmp_pat
     with pytest.raises(AtcError) as caught:
         planned(tmp_path, **options)
     assert caught.value.diagnostics[0].code is BAD_OPTION
+
+
+def test_layers_on_int8_make_a_quicker_plan(tmp_path: Path) -> None:
+    model = large_convolutions(tmp_path)
+    samples = samples_of(3, 1, 64, 48, 48)
+    mixed = tmp_path / "mixed.onnx"
+    given = {"target": {"snr": 25.0}, "samples": samples, "soc": SOC, "trials": 24}
+    plan = atc_py.plan_model(model, int8=mixed, **given)  # type: ignore[arg-type]
+    assert plan.reached
+    assert plan.chosen.int8
+    assert plan.chosen.seconds < plan.float16.seconds
+    done = atc_py.compare_model(mixed, reference=model, samples=samples, soc=SOC)
+    judged = done.layers[done.outputs["y"]].judged
+    assert judged.snr == pytest.approx(plan.chosen.outputs["y"].snr)
+    strict = atc_py.plan_model(
+        model,
+        int8=tmp_path / "none.onnx",
+        **given | {"target": {"snr": 60.0}},  # type: ignore[arg-type]
+    )
+    assert not strict.chosen.int8
+    assert not (tmp_path / "none.onnx").exists()
+
+
+def large_convolutions(folder: Path) -> Path:
+    """Save two convolutions that are large enough to be quicker on int8."""
+    net = FloatSketch()
+    x = net.input("x", [1, 64, 48, 48])
+    x = net.add("Conv", [x, net.weight("w1", 256, 64, 3, 3, scale=0.04)], "c1", pads=[1] * 4)
+    x = net.add("Relu", [x], "r1")
+    net.add("Conv", [x, net.weight("w2", 256, 256, 3, 3, scale=0.02)], "y", pads=[1] * 4)
+    return net.save(folder / "model.onnx", "y")
+
+
+def test_processes_make_the_same_plan(tmp_path: Path) -> None:
+    plans = [planned(tmp_path, trials=12, jobs=jobs)[1] for jobs in (1, 2)]
+    texts = [render_plan("json", plan) for plan in plans]
+    assert texts[0] == texts[1]
+
+
+def test_processes_make_the_same_suggestion(tmp_path: Path) -> None:
+    broken, path = BROKEN["tiny_variance"](), tmp_path / "model.onnx"
+    onnx.save(broken.model, path)
+    given = {"inputs": dict(broken.feeds), "suggest": {"snr": 50.0}, "suggest_trials": 12}
+    found = [
+        atc_py.compare_model(path, jobs=jobs, **given).suggestion  # type: ignore[arg-type]
+        for jobs in (1, 2)
+    ]
+    assert found[0] is not None
+    assert found[1] is not None
+    assert found[0].text == found[1].text
+    assert (found[0].trials, found[0].smallest) == (found[1].trials, found[1].smallest)
+    judged = [each.after.layers[each.after.outputs["y"]].judged for each in found if each]
+    assert judged[0] == judged[1]

@@ -123,6 +123,13 @@ def test_rows_of_a_file_are_samples(
     assert np.concatenate([each["x"].ravel() for each in found]).tolist() == array.ravel().tolist()
 
 
+def test_samples_of_an_input_without_axes_are_arrays(tmp_path: Path) -> None:
+    np.savez(tmp_path / "s.npz", x=rows(2, 3, 4)[:, None], c=np.array([True, False]))
+    found = read(tmp_path / "s.npz", X, Port("c", DType.BOOL, ()))
+    assert [type(each["c"]) for each in found] == [np.ndarray, np.ndarray]
+    assert [bool(each["c"]) for each in found] == [True, False]
+
+
 def test_compressed_rows_are_read_one_at_a_time(tmp_path: Path) -> None:
     np.savez_compressed(tmp_path / "all.npz", x=rows(40, 3, 4), ids=np.zeros((40, 5), np.int64))
     found = read(tmp_path / "all.npz", X, IDS)

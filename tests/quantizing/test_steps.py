@@ -10,9 +10,10 @@ import pytest
 
 import atc_py
 from atc_py.diag.codes import STEP_LEFT_OUT
-from atc_py.quantizing import bias_correction, prepare
+from atc_py.quantizing import prepare
 from atc_py.quantizing.balancing import Balance, chosen_balance
 from atc_py.quantizing.calibrate import calibrate
+from atc_py.quantizing.channel_errors import ChannelErrors
 from atc_py.quantizing.judging import chosen_parts
 from atc_py.quantizing.settings import QuantizeSettings
 from atc_py.running.samples import ArraySamples
@@ -111,9 +112,8 @@ def test_balancing_that_loses_is_left_out(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_correction_that_loses_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    errors = bias_correction._Errors
-    own = errors.correction
-    monkeypatch.setattr(errors, "correction", lambda self: -50 * own(self) - 0.1)
+    own = ChannelErrors.correction
+    monkeypatch.setattr(ChannelErrors, "correction", lambda self: -50 * own(self) - 0.1)
     model, samples = conv_network(tmp_path / "n.onnx"), samples_of(5, 1, 3, 16, 16)
     done = atc_py.quantize(model, tmp_path / "a.onnx", data=samples, equalize=False)
     step = done.steps[0]

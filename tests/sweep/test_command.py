@@ -151,10 +151,21 @@ def test_finished_rows_are_kept_by_what_they_follow_from(
     assert atc(*args, "--json").json["kept"] == 3
     assert atc(*args, "--profile", "--json").json["kept"] == 0
     assert atc(*args, "--json").json["kept"] == 4  # those without --profile are still there
+    pages = [row["report"] for row in rows_of(tmp_path / "out") if row["report"]]
+    assert len(set(pages)) == 3
+    assert len([*(tmp_path / "out" / "reports").iterdir()]) == 3 + 1 + 3  # each has its own page
     damaged = sorted((tmp_path / "out" / "rows").iterdir())
     for each in damaged:
         each.write_bytes(each.read_bytes()[:40])
     assert atc(*args, "--json").json["kept"] == 0
+
+
+def test_pipe_and_device_are_rows_that_cannot_be_read(atc: Atc, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.onnx")
+    (tmp_path / "zero.onnx").symlink_to("/dev/zero")
+    done = atc("sweep", "pipe.onnx", "zero.onnx", "--jobs", 1, "--seconds", 60, "-o", "out")
+    assert done.status == 1
+    assert [row["verdict"] for row in rows_of(tmp_path / "out")] == ["cannot be read"] * 2
 
 
 def test_weights_beside_a_model_count(atc: Atc, tmp_path: Path) -> None:
@@ -289,9 +300,10 @@ def test_failures_have_chinese_words(atc: Atc, zoo: Path) -> None:
     done = atc("sweep", zoo / "conv.onnx", zoo / "inner" / "conv.onnx", "-o", "o", "--lang", "zh")
     assert "两个模型都名为 'conv'" in done.err
     done = atc("sweep", zoo / "norm.onnx", zoo / "junk.onnx", "-o", "n", "--lang", "zh")
-    assert "2 行：" in done.out.replace(": ", "：")
-    assert "1 不可编译" in done.out
-    assert "表格：n/index.html" in done.out
+    assert "2 行" in done.out
+    assert "1 个" in done.out
+    assert "n/index.html" in done.out
+    assert "rows" not in done.out
 
 
 def test_progress_has_rate_and_time_left() -> None:

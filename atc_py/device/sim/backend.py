@@ -68,6 +68,11 @@ class SimBackend:
         """
         return self._own(handle).run(inputs)
 
+    def progress(self, handle: DeviceModel) -> tuple[int, int] | None:
+        """Return how many launches of a run have ended, and of how many; from any thread."""
+        found = self._own(handle)
+        return found.progress if isinstance(found, SimModel) else None
+
     def profile(self, handle: DeviceModel) -> tuple[NodeProfile, ...]:
         """Return the nodes of the last complete run in their order; empty before the first.
 

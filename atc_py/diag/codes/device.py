@@ -36,15 +36,17 @@ DEVICE_FAILED = add_code(
     "device-run-failed",
     ExitCode.DEVICE,
     "The device stopped while it ran the model.",
-    "The message names the kernel; run with --random to see whether the failure depends on the "
-    "data.",
+    "The message says what failed. Run with --random to see whether it depends on the data, and "
+    "with `--device sim` to see whether it depends on the device; then ask the provider of the "
+    "back end.",
 )
 OUTPUT_MISMATCH = add_code(
     7003,
     "output-mismatch",
     ExitCode.DEVICE,
     "An output of the run differs from the expected data by more than the tolerance.",
-    "Try --precision-mode must_keep_origin_dtype to see whether float16 is the cause.",
+    "Convert with --precision-mode must_keep_origin_dtype to see whether float16 is the cause; "
+    "`atc-py compare MODEL` names the first layer that differs.",
 )
 
 NOT_FINITE = add_code(
@@ -61,27 +63,28 @@ REFERENCE_FAILED = add_code(
     7005,
     "reference-run-failed",
     ExitCode.DEVICE,
-    "The original ONNX model could not be run as the reference: neither onnxruntime nor onnx's "
+    "The original ONNX model could not be run as the reference. Neither onnxruntime nor onnx's "
     "own evaluator runs some of its operators, or they reject the data.",
-    "Install onnxruntime, give inputs that fit the model with --input, and check that "
-    "onnxruntime runs the model on its own.",
+    "Install onnxruntime, and give inputs that fit the model with --input. Operators that Ascend "
+    "alone has, which the message names, run in neither: write them with ONNX's.",
 )
 BELOW_TARGET = add_code(
     7006,
     "comparison-below-target",
     ExitCode.DEVICE,
-    "An output of the compiled model differs from the original's by more than --fail-under "
-    "allows, it could not be compared, or --suggest found no set of nodes that reaches the "
-    "target.",
-    "The report names the first failing layer; try another --precision-mode.",
+    "An output of the compiled model does not reach the target. It differs from the original's by "
+    "more than --fail-under allows, it could not be compared, or --suggest found no set of nodes "
+    "that reaches the target.",
+    "The report names the first failing layer. --suggest FILE finds the nodes to keep in float32; "
+    "another --precision-mode keeps more.",
 )
 
 NO_COMPILER = add_code(
     7011,
     "no-cpp-compiler",
     ExitCode.DEVICE,
-    "Comparing kernels with the simulator needs a C++ compiler that builds them for the host, "
-    "and none was found.",
+    "Comparing kernels with the simulator needs a C++ compiler, and none was found. It builds the "
+    "kernels for the host.",
     "Install g++ or clang++, or name one in the environment variable CXX.",
 )
 KERNEL_NOT_BUILT = add_code(
@@ -96,8 +99,8 @@ KERNEL_FAULT = add_code(
     7013,
     "kernel-fault",
     ExitCode.DEVICE,
-    "A kernel does something on the host that would fail on the hardware, such as a misaligned "
-    "copy or a buffer overrun, or it stops the program that runs it.",
+    "A kernel does something on the host that would fail on the hardware. It makes a misaligned "
+    "copy or a buffer overrun, for example, or stops the program that runs it.",
     "Correct the kernel at the file and line that the message names.",
 )
 KERNEL_DIFFERS = add_code(
@@ -105,15 +108,16 @@ KERNEL_DIFFERS = add_code(
     "kernel-differs",
     ExitCode.DEVICE,
     "A kernel run on the host computes other numbers than the simulator.",
-    "Integers, data movement and operations that round once must agree in all bits; everything "
-    "else within 2 units in the last place of float16.",
+    "Correct the kernel's template, or, without --templates, report it: it is a bug. Integers, "
+    "data movement and operations that round once must agree in all bits; everything else within "
+    "2 units in the last place of float16.",
 )
 DEVICE_MEMORY = add_code(
     7020,
     "device-memory",
     ExitCode.DEVICE,
-    "A run needs more memory than --max-memory allows, or than is available: for results, for "
-    "constants as the simulated device holds them, and for the workspace of kernels.",
+    "A run needs more memory than --max-memory allows, or than is available. It needs it for "
+    "results, for constants as the simulated device holds them, and for the workspace of kernels.",
     "Raise --max-memory, run on a machine with more memory, or convert with a smaller input shape.",
 )
 DEVICE_TIMEOUT = add_code(
@@ -128,16 +132,17 @@ FIX_DIFFERS = add_code(
     7030,
     "fix-differs",
     ExitCode.DEVICE,
-    "A rule of `atc-py fix` wrote a form whose results differ from the original's by more than the "
-    "rule's class allows. That is a fault of atc-py; nothing was written.",
+    "A rule of `atc-py fix` wrote a form with other results than its class allows. They differ "
+    "from the original's by more. That is a fault of atc-py; nothing was written.",
     "Leave the rule out with --skip, and report the model.",
 )
 FIX_NOT_SETTLED = add_code(
     7031,
     "fix-not-settled",
     ExitCode.DEVICE,
-    "Rules of `atc-py fix` went on changing the model beyond the rounds, or writing nodes beyond the "
-    "number, that are allowed: they undo each other. That is a fault of atc-py; nothing was written.",
+    "Rules of `atc-py fix` undo each other. They went on changing the model beyond the rounds, or "
+    "writing nodes beyond the number, that are allowed. That is a fault of atc-py; nothing was "
+    "written.",
     "Leave one of the rules that the message names out with --skip, and report the model.",
 )
 
@@ -145,8 +150,8 @@ NO_ONNX_FORM = add_code(
     7040,
     "no-onnx-form",
     ExitCode.DEVICE,
-    "An operator of the compiled graph cannot be written in ONNX's operators, so that the model has "
-    "no exported form and does not run on the device `ort`. Every such node is named.",
+    "An operator of the compiled graph cannot be written in ONNX's operators. The model has no "
+    "exported form, and does not run on the device `ort`. Every such node is named.",
     "Run the model on the device `sim`, which has every operator.",
 )
 NO_ONNXRUNTIME = add_code(

@@ -45,9 +45,10 @@ FILE_UNREADABLE = add_code(
     2002,
     "file-unreadable",
     ExitCode.FILE,
-    "The system refused to read a file, or it is a pipe, a device or a socket where a file is "
-    "needed.",
-    "Check the permissions of the file and of the folders above it.",
+    "The system refused to read a file, or it is not a file at all. Permissions forbid it, or the "
+    "path is that of a pipe, a device or a socket.",
+    "Check the permissions of the file and of the folders above it. Save what comes through a "
+    "pipe as a file, and give that.",
 )
 NOT_ONNX = add_code(
     2003,
@@ -82,9 +83,9 @@ CANNOT_WRITE = add_code(
     2007,
     "cannot-write-output",
     ExitCode.FILE,
-    "An output file could not be written: no space, no permission, or the path is that of a "
-    "folder, a device, a pipe or a standard stream such as /dev/stdout. A file that was there "
-    "before is unchanged, and no partial file is left.",
+    "An output file could not be written. There is no space or no permission, or the path is that "
+    "of a folder, a device, a pipe or a standard stream such as /dev/stdout. A file that was "
+    "there before is unchanged, and no partial file is left.",
     "Free space, or choose another path with -o.",
 )
 BAD_DATA_FILE = add_code(
@@ -128,8 +129,8 @@ DOUBTFUL_SPEC = add_code(
     2013,
     "doubtful-operator-spec",
     ExitCode.FILE,
-    "An operator specification states something that cannot occur, such as an opset at which "
-    "ONNX does not have the operator. It does no harm.",
+    "An operator specification states something that cannot occur. An example is an opset at "
+    "which ONNX does not have the operator. It does no harm.",
     "Delete the entry that the message names, unless the specification follows a list that has it.",
     Severity.WARNING,
 )
@@ -146,14 +147,15 @@ FILE_TOO_LARGE = add_code(
     ExitCode.FILE,
     "A file exceeds the size limit for its kind, or never ends, as a device does. It was not "
     "read further; docs/security.md lists the limits.",
-    "Check that it is the intended file.",
+    "Check that it is the intended file; the message and docs/security.md have the limit for its "
+    "kind.",
 )
 BAD_CONTROL_FILE = add_code(
     2020,
     "bad-precision-file",
     ExitCode.FILE,
-    "A file for --keep-dtype, --customize-dtypes, --modify-mixlist or --op-precision-mode does not "
-    "follow its format.",
+    "A file that sets dtypes or implementations does not follow its format. It was given with "
+    "--keep-dtype, --customize-dtypes, --modify-mixlist or --op-precision-mode.",
     "Correct the line that the message names; `atc-py convert --help` shows which option takes "
     "which format.",
 )
@@ -168,17 +170,18 @@ BAD_AIPP = add_code(
     2022,
     "bad-aipp-config",
     ExitCode.FILE,
-    "A file with an AIPP configuration, or with settings for dynamic AIPP, does not follow its "
-    "grammar, has a field that does not exist or a value outside its range, or describes pictures "
-    "that do not fit the model's input.",
+    "An AIPP configuration cannot be used. The file, or one with settings for dynamic AIPP, does "
+    "not follow its grammar, has a field that does not exist or a value outside its range, or "
+    "describes pictures that do not fit the model's input.",
     "Correct the field at the line and column given; docs/aipp.md lists every field with its rule.",
 )
 DOUBTFUL_AIPP = add_code(
     2023,
     "doubtful-aipp-config",
     ExitCode.FILE,
-    "An AIPP configuration is valid, but most likely does not do what its author means: a field has "
-    "no effect without its switch, entries of the matrix are filled in, or a factor is 0 in float16.",
+    "An AIPP configuration is valid, but most likely does not do what its author means. A field "
+    "has no effect without its switch, entries of the matrix are filled in, or a factor is 0 in "
+    "float16.",
     "Complete or delete the fields that the message names; docs/aipp.md says what each does.",
     Severity.WARNING,
 )
@@ -201,8 +204,8 @@ BAD_MEASUREMENTS = add_code(
     2030,
     "bad-measurements",
     ExitCode.FILE,
-    "A file for --calibrate is not a table of measured kernels: a column is missing, an "
-    "operator, shape, dtype or time is invalid, or there are too few lines for a fit.",
+    "A file for --calibrate is not a table of measured kernels. A column is missing, an operator, "
+    "shape, dtype or time is invalid, or there are too few lines for a fit.",
     "Write CSV with the columns op, shape, dtype and time_us, and output_shape for operators "
     "whose output shape does not follow from the inputs; msprof's names for these columns in its "
     "op_summary are accepted too.",
@@ -228,8 +231,8 @@ NOT_MODEL_TEXT = add_code(
     2050,
     "not-a-model-text",
     ExitCode.FILE,
-    "A file for mode 5 of `atc` is not a model in protobuf's text form, or it has a field that such "
-    "a model does not have.",
+    "A file for mode 5 of `atc` is not a model in protobuf's text form. It may also have a field "
+    "that such a model does not have.",
     "Give a file that ATC wrote with DUMP_GE_GRAPH, such as ge_proto_00000000_graph_1_Build.txt; "
     "correct the line that the message names.",
 )
@@ -238,7 +241,7 @@ BAD_OPERATOR_FILE = add_code(
     2051,
     "bad-operator-file",
     ExitCode.FILE,
-    "A file for --singleop of `atc` is not a list of operators, or an operator in it has operands, "
-    "attributes or formats that the target does not take.",
+    "A file for --singleop of `atc` has no list of operators that the target takes. It is not a "
+    "list, or an operator in it has operands, attributes or formats that the target does not take.",
     "Correct the operator that the message names; docs/om-json.md has the form of the file.",
 )

@@ -34,16 +34,16 @@ WORKER_VERSION = add_code(
     7071,
     "worker-version",
     ExitCode.DEVICE,
-    "A worker of the Dask cluster has another version of atc-py, or none, so that its results could "
-    "differ. No task was given to it.",
+    "A worker of the Dask cluster has another version of atc-py, or none. Its results could "
+    "differ, so no task was given to it.",
     "Install the version of this machine on every worker, and start the workers again.",
 )
 TASK_FAILED = add_code(
     7072,
     "task-failed",
     ExitCode.DEVICE,
-    "A part of the work that had a process of its own crashed, did not end within its time, or took "
-    "more memory than it may.",
+    "A part of the work that had a process of its own failed. It crashed, did not end within its "
+    "time, or took more memory than it may.",
     "Give it more time or memory; if it crashes every time, report the model.",
 )
 DUPLICATE_MODEL = add_code(
@@ -66,7 +66,7 @@ ROW_FAILED = add_code(
     7073,
     "sweep-row-failed",
     ExitCode.DEVICE,
-    "A row of a sweep crashed, did not end within --seconds, took more memory than --max-memory, or "
-    "met a bug. The row says so, and the others are complete.",
+    "A row of a sweep failed. It crashed, did not end within --seconds, took more memory than "
+    "--max-memory, or met a bug. The row says so, and the others are complete.",
     "The message names the row; --retry runs such rows again.",
 )

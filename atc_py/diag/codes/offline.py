@@ -39,16 +39,16 @@ OM_CONTENT = add_code(
     5004,
     "offline-model-content",
     ExitCode.FILE,
-    "The offline model's description contradicts itself or names something that the file does "
-    "not contain.",
+    "The offline model's description contradicts itself. It may also name something that the file "
+    "does not contain.",
     "Convert the ONNX model again; if that does not help, report it as a bug.",
 )
 OM_PLAN = add_code(
     5005,
     "offline-model-memory-plan",
     ExitCode.FILE,
-    "The offline model's memory plan is invalid: tensors that are needed at the same time "
-    "overlap, a tensor is outside the arena or at an impossible offset, or a size does not "
-    "follow from the plan.",
+    "The offline model's memory plan is invalid. Tensors that are needed at the same time "
+    "overlap, a tensor is outside the arena or at an impossible offset, or a size does not follow "
+    "from the plan.",
     "Convert the ONNX model again; if that does not help, report it as a bug.",
 )

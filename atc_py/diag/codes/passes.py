@@ -30,9 +30,9 @@ QUANT_OFFSET = add_code(
     6002,
     "quant-offset-unclear",
     ExitCode.DONE,
-    "A quantized layer needs an offset for its data or its weights, and the model does not give "
-    "one that the layer can use. The layer computes without the offset, so its results will be "
-    "off.",
+    "A quantized layer needs an offset that the model does not give in a form that it can use. It "
+    "is that of its data or its weights. The layer computes without the offset, so its results "
+    "will be off.",
     "Quantize all tensors that the layer combines with the same offset, or with offset 0.",
     Severity.WARNING,
 )
@@ -40,10 +40,10 @@ QUANT_BIAS_WRAPS = add_code(
     6003,
     "quant-bias-wraps",
     ExitCode.DONE,
-    "The bias of an int8 layer overflows int32 when the offset of its data, times the sum of its "
-    "weights, is folded into it. It wraps around, as the layer's sums do, so a result is right "
-    "where the whole sum is within int32. The behavior of ATC and the NPU in this case is not "
-    "published.",
+    "The bias of an int8 layer overflows int32 with the offset of its data folded in. That is the "
+    "offset times the sum of the weights. The bias wraps around, as the layer's sums do, so a "
+    "result is right where the whole sum is within int32. The behavior of ATC and the NPU in this "
+    "case is not published.",
     "Quantize the layer so that its bias is smaller: with larger scales, or its data with offset 0.",
     Severity.WARNING,
 )
@@ -60,8 +60,9 @@ NO_SUCH_IMPLEMENTATION = add_code(
     6011,
     "implementation-mode-without-effect",
     ExitCode.DONE,
-    "--op-precision-mode or --allow-hf32 asks for an implementation of an operator that does not "
-    "exist for it, for its dtype or on this SoC. The entry has no effect.",
+    "An option asks for an implementation that the operator does not have. It does not exist for "
+    "the operator, for its dtype or on this SoC. The option is --op-precision-mode or "
+    "--allow-hf32; the entry has no effect.",
     "No action is needed; docs/precision.md lists the operators that have several implementations.",
     Severity.WARNING,
 )
@@ -69,8 +70,9 @@ KEPT_NARROWER = add_code(
     6012,
     "kept-node-narrowed",
     ExitCode.DONE,
-    "--keep-dtype asks for the model's own dtypes at a node, and no kernel of this SoC has them "
-    "or wider ones. The node computes in a narrower float, as it does with ATC.",
+    "--keep-dtype asks for dtypes at a node that no kernel of this SoC has. They are the model's "
+    "own, and no wider ones are there either. The node computes in a narrower float, as it does "
+    "with ATC.",
     "Remove the node from the --keep-dtype file, or choose a --soc whose cube unit computes in "
     "float32.",
     Severity.WARNING,
@@ -88,8 +90,9 @@ IMPLEMENTATION_NOT_MODELED = add_code(
     6015,
     "implementation-not-modeled",
     ExitCode.DONE,
-    "--op-precision-mode asks for an implementation that ATC has and the simulator does not model: "
-    "it computes the operator in one way. On a device the results may differ in their last bits.",
+    "--op-precision-mode asks for an implementation that the simulator does not model. ATC has "
+    "it; the simulator computes the operator in one way. On a device the results may differ in "
+    "their last bits.",
     "No action is needed; keep the entry for ATC.",
     Severity.NOTE,
 )
@@ -97,10 +100,10 @@ INFINITY_CLIPPED = add_code(
     6013,
     "infinity-clipped",
     ExitCode.DONE,
-    "A constant holds infinities, its node computes in a narrower float, and --is-weight-clip "
-    "clamps it to finite numbers, as ATC does by default: -inf becomes -65504 in float16. A mask of "
-    "-inf still hides single positions, but a row that is hidden as a whole gives finite numbers "
-    "where the model gives NaN.",
+    "Infinities in a constant become finite numbers in a narrower float. --is-weight-clip clamps "
+    "them, as ATC does by default: -inf becomes -65504 in float16. A mask of -inf still hides "
+    "single positions, but a row that is hidden as a whole gives finite numbers where the model "
+    "gives NaN.",
     "Use a large finite number in the model, such as -65504, or compile with --is-weight-clip 0.",
     Severity.WARNING,
 )
@@ -108,8 +111,8 @@ FUSION_NOT_SWITCHED = add_code(
     6020,
     "fusion-not-switched",
     ExitCode.DONE,
-    "A fusion switch file names a pass that atc-py does not have, or switches off one that every "
-    "compilation needs. The entry has no effect.",
+    "A fusion switch file has an entry that switches nothing. It names a pass that atc-py does "
+    "not have, or one that every compilation needs.",
     "No action is needed; `atc-py convert --passes` lists the passes with ATC's names for them.",
     Severity.WARNING,
 )
@@ -117,9 +120,9 @@ SMALL_CHANNEL_WITHOUT_EFFECT = add_code(
     6030,
     "small-channel-without-effect",
     ExitCode.DONE,
-    "--enable-small-channel asks for filters with four channels for each tap, and the SoC has them "
-    "only in a first layer after AIPP, with data in a format that is not modeled, or not at all. "
-    "The option has no effect.",
+    "--enable-small-channel has no effect on this SoC. It asks for filters with four channels for "
+    "each tap, which the SoC has only in a first layer after AIPP, with data in a format that is "
+    "not modeled, or not at all.",
     "No action is needed; docs/layout.md lists the SoCs on which the option has an effect.",
     Severity.WARNING,
 )

@@ -17,7 +17,7 @@ PROGRAM_NOT_STARTED = add_code(
     7060,
     "program-not-started",
     ExitCode.USAGE,
-    "`atc-py exec` could not start the program: there is no file of that name, or the system does "
+    "`atc-py exec` could not start the program. There is no file of that name, or the system does "
     "not execute it.",
     "Give the command as a shell would, such as `atc-py exec -- python evaluate.py`.",
 )
@@ -25,9 +25,9 @@ SESSION_IN_ONNXRUNTIME = add_code(
     7061,
     "session-in-onnxruntime",
     ExitCode.DONE,
-    "A session of a program under `atc-py exec` ran in onnxruntime: the model cannot be compiled, or "
-    "not for these shapes. The message has the codes of the findings; the report has all of them. "
-    "With --strict the program ends here, with the exit status that `convert` would have.",
+    "A session of a program under `atc-py exec` ran in onnxruntime. The model cannot be compiled, "
+    "or not for these shapes. The message has the codes of the findings; the report has all of "
+    "them. With --strict the program ends here, with the exit status that `convert` would have.",
     "Look the codes up; `--fix` compiles the model in a form that the list takes.",
     Severity.WARNING,
 )
@@ -45,9 +45,11 @@ PROGRAM_LACKS_LIBRARIES = add_code(
     7063,
     "program-lacks-libraries",
     ExitCode.USAGE,
-    "The Python that runs the program cannot load atc-py: it is older than 3.10, or lacks a library "
-    "that atc-py needs, or has one that is too old. Its sessions ran in onnxruntime.",
-    "Install atc-py into the program's environment, or run the program in atc-py's.",
+    "The Python that runs the program cannot load atc-py. It is older than 3.10, lacks a library "
+    "that atc-py needs or has one that is too old, or has another atc_py. Its sessions ran in "
+    "onnxruntime.",
+    "Install atc-py into the program's environment, or run the program in atc-py's. Rename a "
+    "package of the program that is called atc_py.",
     Severity.WARNING,
 )
 NO_ONNXRUNTIME_IN_PROGRAM = add_code(

@@ -23,8 +23,8 @@ NO_SAMPLES = add_code(
     1070,
     "no-samples",
     ExitCode.USAGE,
-    "The samples for calibration are an empty folder, a file without rows, or folders with different "
-    "numbers of files for the inputs of a model.",
+    "There are no samples for calibration. Their folder is empty, their file has no rows, or the "
+    "folders of several inputs have different numbers of files.",
     "Give a folder with files that `run` takes, one for each sample, or an .npz with the samples "
     "along the first axis.",
 )
@@ -32,8 +32,8 @@ BAD_SAMPLE = add_code(
     1071,
     "bad-sample",
     ExitCode.USAGE,
-    "A sample for calibration has a dtype or shape that the model's input does not take, or lacks "
-    "an input.",
+    "A sample for calibration does not fit the model's input. Its dtype or shape is another, or "
+    "it lacks an input.",
     "Save the sample as the model takes it; the message names dtype and shape.",
 )
 SAMPLE_NOT_FINITE = add_code(
@@ -88,15 +88,16 @@ LAYER_LEFT_FLOAT = add_code(
     "layer-left-float",
     ExitCode.DONE,
     "A layer that has an int8 form is left in floats, because its numbers have none.",
-    "The message says which number; other samples or another calibrator may change it.",
+    "Nothing needs to be done: the layer runs in float16. To have it on int8, scale up the data "
+    "or the weights that the message names, and divide the result of the layer.",
     Severity.WARNING,
 )
 STEP_LEFT_OUT = add_code(
     3045,
     "step-left-out",
     ExitCode.DONE,
-    "A step that is to lower the error of int8, such as corrected biases, makes the outputs of the "
-    "samples worse. It is left out, or done for a part of the layers.",
+    "A step that is to lower the error of int8 makes the outputs of the samples worse. Corrected "
+    "biases are such a step. It is left out, or done for a part of the layers.",
     "Nothing needs to be done; the report has the gain with all layers and with those that are kept.",
     Severity.NOTE,
 )
@@ -104,8 +105,8 @@ LAYERS_IN_BODIES = add_code(
     3046,
     "layers-in-bodies",
     ExitCode.DONE,
-    "Layers in the branches of If or in the body of Loop or Scan stay in floats: only values of the main graph "
-    "are watched while the samples are run.",
+    "Layers in the branches of If or in the body of Loop or Scan stay in floats. Only values of "
+    "the main graph are watched while the samples are run.",
     "Where the condition of an If is known, export the model with it as a constant: its branch is then "
     "part of the main graph.",
     Severity.NOTE,

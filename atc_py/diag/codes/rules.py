@@ -28,16 +28,17 @@ UNSUPPORTED_FORM = add_code(
     4001,
     "unsupported-form",
     ExitCode.MODEL,
-    "A node uses an operator in a form (rank, mode, optional output, value that is not constant) "
-    "that has no counterpart on the device.",
-    "Follow the help line; exporters can be configured to write an equivalent for most forms.",
+    "A node uses an operator in a form that has no counterpart on the device. It is a rank, a "
+    "mode, an optional output, or a value that is not constant.",
+    "Follow the help line. Most often it is enough to fix the dims with --input-shape, or to "
+    "export the model with the value as a constant.",
 )
 DTYPE_NOT_LISTED = add_code(
     4002,
     "dtype-not-listed",
     ExitCode.MODEL,
-    "A tensor has a dtype that the operator list does not have for the operator, and the "
-    "precision mode cannot convert it to one that is listed.",
+    "A tensor has a dtype that the operator list does not have for the operator. The precision "
+    "mode cannot convert it to one that is listed.",
     "Cast the tensor before the node, export the model with another dtype, or choose another "
     "--precision-mode.",
 )
@@ -60,7 +61,8 @@ SHAPES_DISAGREE = add_code(
     "shapes-disagree",
     ExitCode.MODEL,
     "Tensors or attributes of a node do not match each other as the operator list requires.",
-    "Change one of the two that the message names.",
+    "Change one of the two tensors or attributes that the message names. Where a line `fixed by` "
+    "follows, `atc-py fix` does so.",
 )
 VALUE_NOT_CONSTANT = add_code(
     4006,
@@ -82,14 +84,16 @@ ATTR_NOT_SUPPORTED = add_code(
     "attr-not-supported",
     ExitCode.MODEL,
     "A node sets an attribute that the operator list marks as not supported yet.",
-    "Leave the attribute at its default, or express its effect with other operators.",
+    "Leave the attribute at its default, or express its effect with other operators. Where a line "
+    "`fixed by` follows, `atc-py fix` does so.",
 )
 OPERAND_NOT_SUPPORTED = add_code(
     4009,
     "operand-not-supported",
     ExitCode.MODEL,
     "A node uses an input or output that the operator list marks as not supported yet.",
-    "Omit it, or express its effect with other operators.",
+    "Omit it, or express its effect with other operators. Where a line `fixed by` follows, "
+    "`atc-py fix` does so.",
 )
 ATTR_MISSING = add_code(
     4010,
@@ -110,14 +114,17 @@ ATTR_OUT_OF_RANGE = add_code(
     "attr-out-of-range",
     ExitCode.MODEL,
     "An attribute's value is outside the range that the operator list allows.",
-    "Change the value to one in the given range, or run this node on the host.",
+    "Change the value to one in the given range, or run this node on the host. Where a line "
+    "`fixed by` follows, `atc-py fix` writes the node otherwise.",
 )
 BAD_NODE = add_code(
     4013,
     "bad-node",
     ExitCode.MODEL,
     "A node's attributes, inputs or shapes contradict each other or ONNX's definition.",
-    "Fix the model at the reported node; the exporter produced an invalid node.",
+    "Compare the numbers in the message. Most often an input is smaller than the window of the "
+    "layer, or the model was exported for another input size: give larger dims with "
+    "--input-shape, or export it again.",
 )
 ATTR_NOT_LISTED = add_code(
     4014,
@@ -137,7 +144,7 @@ NO_KERNEL = add_code(
     4020,
     "no-kernel-for-dtype",
     ExitCode.MODEL,
-    "Neither the AI Core nor the AI CPU of this SoC has a kernel for the operator with the "
-    "dtypes that the precision mode requires.",
+    "This SoC has no kernel for the operator with the dtypes that the precision mode requires. "
+    "Neither its AI Core nor its AI CPU has one.",
     "Choose --precision-mode force_fp16, or a SoC whose cube unit computes in float32.",
 )

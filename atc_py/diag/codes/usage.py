@@ -41,9 +41,10 @@ BAD_INPUT_SHAPE = add_code(
     1002,
     "bad-input-shape",
     ExitCode.USAGE,
-    "The text after --input-shape is not `name:1,3,224,224;other:...`, names an input that the "
-    "model does not have, contradicts the model's own rank or fixed dims, or gives dims that the "
-    "model's layers do not accept, such as 321 where a network divides by 32.",
+    "The text after --input-shape cannot be read, or its shapes do not fit the model. It is not "
+    "`name:1,3,224,224;other:...`, names an input that the model does not have, contradicts the "
+    "model's own rank or fixed dims, or gives dims that the model's layers do not accept, such as "
+    "321 where a network divides by 32.",
     "Write one `name:dims` per input, joined by `;`, and quote the whole for the shell. For dims "
     "that do not fit, the message names the nearest ones that do.",
 )
@@ -87,7 +88,7 @@ UNKNOWN_NAME = add_code(
     "unknown-name",
     ExitCode.USAGE,
     "The command names an operator or a diagnostic code that atc-py does not have.",
-    "`atc-py ops list` lists the operators; docs/diagnostics.md lists the codes.",
+    "`atc-py ops list` lists the operators, and `atc-py explain` the codes.",
 )
 OPTIONS_EXCLUDE = add_code(
     1020,
@@ -108,8 +109,8 @@ NOT_IN_MODEL = add_code(
     1022,
     "name-not-in-model",
     ExitCode.USAGE,
-    "An option, or the file that it names, refers to a node, operator, input or output that the "
-    "model or the target does not have.",
+    "An option, or a file that it names, refers to something that is not there. It is a node, "
+    "operator, input or output that the model or the target does not have.",
     "Compare the name with the nearest ones in the message; nodes have the names of the ONNX file.",
 )
 NOT_TRUSTED = add_code(
@@ -125,8 +126,8 @@ ARRAY_OF_OTHER_NAME = add_code(
     1030,
     "array-of-other-name",
     ExitCode.DONE,
-    "An .npz file was given without a name, and the name of its only array differs from that of "
-    "the model's only input or output. The array was used all the same.",
+    "An .npz file was given without a name, and its only array has another name than the input. "
+    "The same holds for an expected output. The array was used all the same.",
     "Check that it is the intended file; to say so, give NAME=FILE or save the array under the "
     "model's name.",
     Severity.WARNING,
@@ -137,16 +138,18 @@ INPUT_NOT_FINITE = add_code(
     ExitCode.DONE,
     "Data given for an input contains NaN or infinities. The model runs on it; the outputs are "
     "most likely NaN or infinite for that reason alone.",
-    "Look at the element that the message names, and at the tool that wrote the file.",
+    "Load the file with numpy.load and look at the element that the message names. Most often the "
+    "preprocessing divided by 0, or wrote an array before it was filled.",
     Severity.WARNING,
 )
 SESSION_UNSUPPORTED = add_code(
     1040,
     "session-unsupported",
     ExitCode.USAGE,
-    "A program asked an `InferenceSession` for something that onnxruntime has and the device does "
-    "not: a library of custom operators, other initializers, a model in onnxruntime's own format, "
-    "memory of another device, or a member that docs/inference-session.md lists as refused.",
+    "A program asked an `InferenceSession` for something that the device does not have. "
+    "onnxruntime has it: a library of custom operators, other initializers, a model in "
+    "onnxruntime's own format, memory of another device, or a member that "
+    "docs/inference-session.md lists as refused.",
     "Leave the option out, or run this model in onnxruntime itself.",
 )
 SESSION_OPTION_WITHOUT_EFFECT = add_code(
@@ -162,8 +165,9 @@ NOT_MODELED = add_code(
     1060,
     "not-modeled",
     ExitCode.USAGE,
-    "A command line of atc asks for something that would change results or files and that atc-py does "
-    "not model: another framework than ONNX, a mode for other devices, a layout of inputs in blocks.",
+    "A command line of atc asks for something that atc-py does not model. It would change results "
+    "or files: another framework than ONNX, a mode for other devices, a layout of inputs in "
+    "blocks.",
     "Do what the message says instead; docs/from-atc.md lists what becomes of each option of atc.",
 )
 OPTION_WITHOUT_EFFECT = add_code(
@@ -188,8 +192,9 @@ NO_SUCH_GEAR = add_code(
     1051,
     "no-such-gear",
     ExitCode.USAGE,
-    "The offline model holds graphs for a list of shapes, its gears, and what was fed or chosen is "
-    "none of them. No gear is rounded up to, as on the device.",
+    "The offline model has several gears, and the shapes that were fed or chosen are none of "
+    "them. A gear is one shape of a list that the model was converted for. No gear is rounded up "
+    "to, as on the device.",
     "Feed the shapes of one of the gears that the message lists, or convert the model again with "
     "the gear that is needed.",
 )
@@ -197,8 +202,8 @@ OPEN_DIMS_NOT_COMPILED = add_code(
     1052,
     "open-dims-not-compiled",
     ExitCode.DONE,
-    "--input-shape leaves dims to each run, with a range such as 1~8 or with -1, and nodes of the "
-    "model need them fixed: convolutions, for instance.",
+    "--input-shape leaves dims to each run, and nodes of the model need them fixed. It leaves "
+    "them with a range such as 1~8, or with -1; convolutions, for instance, need them fixed.",
     "Give the shapes that are needed as gears, with --batch-sizes, --image-sizes or --dims.",
     Severity.NOTE,
 )
@@ -206,8 +211,9 @@ BAD_CONFIG = add_code(
     1080,
     "bad-config-file",
     ExitCode.USAGE,
-    "A configuration file, atc-py.toml or the table [tool.atc-py] of pyproject.toml, is not TOML, "
-    "or names a command, an option or a value that atc-py does not have.",
+    "The configuration file is not TOML, or has an entry that atc-py does not know. The file is "
+    "atc-py.toml, or the table [tool.atc-py] of pyproject.toml; its entries are commands, options "
+    "and their values.",
     "Correct the entry that the message names; `atc-py config COMMAND` lists the options of a "
     "command with the values that hold.",
 )

@@ -46,8 +46,8 @@ BAD_MODEL = add_code(
     3003,
     "invalid-model",
     ExitCode.MODEL,
-    "The model breaks ONNX's own rules: a value without a producer or with two, a cycle, an "
-    "attribute of the wrong type, or shapes that contradict each other.",
+    "The model breaks ONNX's own rules. A value has no producer or two, there is a cycle, an "
+    "attribute has the wrong type, or shapes contradict each other.",
     "Run `onnx.checker.check_model` with full_check, and fix the tool that produced the model.",
 )
 FREE_DIMENSION = add_code(
@@ -62,7 +62,8 @@ UNKNOWN_SHAPE = add_code(
     "unknown-shape",
     ExitCode.MODEL,
     "The shape or dtype of a value inside the model could not be inferred.",
-    "Set the input shapes with --input-shape, or simplify the nodes that compute the shape.",
+    "Set the input shapes with --input-shape. Where nodes compute the shape from data, export the "
+    "model with a constant shape.",
 )
 FOLD_TOO_LARGE = add_code(
     3006,
@@ -76,8 +77,8 @@ OPERATOR_RESTATED = add_code(
     3007,
     "operator-restated",
     ExitCode.MODEL,
-    "An operator is used at a version that the operator list does not have, in a form that has "
-    "the same meaning at a listed version; the node is restated at that version.",
+    "An operator is used at a version that is not listed, and restated at one that is. Its form "
+    "has the same meaning there.",
     "No action is needed. Exporting the model at a listed opset avoids the finding.",
     Severity.WARNING,
 )
@@ -92,16 +93,17 @@ NOT_PUBLISHED = add_code(
     3016,
     "arithmetic-not-published",
     ExitCode.MODEL,
-    "The operator is on the operator list as one made for a single customer, but what it computes is "
-    "not published, or not without contradictions. atc-py compiles no guess.",
+    "The operator is on the operator list, but what it computes is not published. It was made for "
+    "a single customer; sources are missing or contradict each other. atc-py compiles no guess.",
     "Write the node with other operators; `atc-py ops show OPERATOR` says what is not published.",
 )
 LAYER_ON_INT8 = add_code(
     3009,
     "layer-on-int8",
     ExitCode.MODEL,
-    "A layer of a quantized model is rewritten into the form that Ascend's toolkit accepts: data "
-    "from AscendQuant, int8 weights, int32 sums, AscendDequant.",
+    "A layer of a quantized model is rewritten into the form that Ascend's toolkit accepts. Its "
+    "data come from AscendQuant, its weights are int8, its sums int32, and AscendDequant makes "
+    "floats of them.",
     "No action is needed.",
     Severity.WARNING,
 )
@@ -109,8 +111,8 @@ LAYER_ON_FLOATS = add_code(
     3010,
     "quantized-layer-on-floats",
     ExitCode.MODEL,
-    "A layer of a quantized model has no integer form and is computed in floats, for the reason "
-    "that the message gives. Its results differ slightly from those of an integer layer.",
+    "A layer of a quantized model has no integer form and is computed in floats. The message "
+    "gives the reason. Its results differ slightly from those of an integer layer.",
     "To run the layer on int8, quantize its data and weights to 8 bits, the data as a whole.",
     Severity.WARNING,
 )
@@ -149,8 +151,8 @@ NOT_QUANTIZED = add_code(
     3011,
     "nothing-to-rewrite",
     ExitCode.MODEL,
-    "The model has no quantized nodes in the form to be rewritten: it is not quantized at all, "
-    "or it is in the requested form already.",
+    "The model has no quantized nodes in the form to be rewritten. It is not quantized at all, or "
+    "it is in the requested form already.",
     "`atc-py check MODEL` lists the model's operators. To quantize a float model, give "
     "samples: `atc-py quantize MODEL --data SAMPLES`.",
 )
@@ -158,8 +160,8 @@ NO_QDQ_FORM = add_code(
     3012,
     "no-qdq-form",
     ExitCode.MODEL,
-    "A quantized node of the Ascend form expresses something that QuantizeLinear and "
-    "DequantizeLinear cannot: another rounding mode, an offset that is not an integer within "
+    "A quantized node expresses something that QuantizeLinear and DequantizeLinear cannot. It is "
+    "of the Ascend form, and has another rounding mode, an offset that is not an integer within "
     "int8, int16, or computed factors.",
     "Follow the help line, or keep the model in the Ascend form: `check` and `convert` accept it.",
 )
@@ -167,9 +169,9 @@ DEVIATES_ON_CANN = add_code(
     3017,
     "deviates-on-cann",
     ExitCode.MODEL,
-    "The operator list takes the node, and CANN of the generation that --cann names computes "
-    "something else from it than ONNX defines, because its parser drops an attribute or reads an "
-    "input otherwise. Nothing in CANN's own output says so.",
+    "The operator list takes the node, and CANN computes something else from it than ONNX "
+    "defines. The parser of the generation that --cann names drops an attribute or reads an input "
+    "otherwise. Nothing in CANN's own output says so.",
     "Follow the help line, which says what is computed; `--semantics cann` of convert, compare and "
     "run shows what it costs, and `atc-py fix --for cann` writes nodes that both read alike.",
     severity=Severity.WARNING,
@@ -178,8 +180,8 @@ REFUSED_BY_PARSER = add_code(
     3018,
     "refused-by-parser",
     ExitCode.MODEL,
-    "The operator list takes the node, and the ONNX parser of CANN of the generation that --cann "
-    "names refuses it.",
+    "The operator list takes the node, and CANN's ONNX parser refuses it. The parser is that of "
+    "the generation that --cann names.",
     "Follow the help line; `atc-py fix --for cann` writes nodes that the parser takes, where there "
     "are such.",
 )
@@ -187,7 +189,7 @@ NO_CANN_ARITHMETIC = add_code(
     3019,
     "no-cann-arithmetic",
     ExitCode.MODEL,
-    "With --semantics cann, a node computes what CANN makes of it; what CANN makes of this one depends "
-    "on other nodes, on the process or on values that are known at run time only.",
+    "What CANN makes of the node, as --semantics cann asks, cannot be computed. It depends on "
+    "other nodes, on the process or on values that are known at run time only.",
     "Leave --semantics out, which computes what ONNX defines, or rewrite the node.",
 )

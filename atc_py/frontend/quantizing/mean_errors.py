@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from atc_py.frontend.quantizing.float_model import FloatModel
     from atc_py.frontend.quantizing.qdq_nodes import Int8Layer
 
-__all__ = ["ErrorNames", "write_mean_errors"]
+__all__ = ["ErrorNames", "FormBeside", "write_mean_errors"]
 
 _OWN = "atc_py/mean_errors"
 """Start of the names of new values."""
@@ -49,33 +49,48 @@ class ErrorNames(msgspec.Struct, frozen=True):
         return (self.mean, self.squares, self.size)
 
 
+class FormBeside(msgspec.Struct, frozen=True, eq=False):
+    """An int8 form of a layer beside the layer in floats.
+
+    Attributes:
+        key: its name; no other form has it.
+        form: its numbers.
+        factors: what its data are divided by before, in a shape that broadcasts; None for nothing.
+    """
+
+    key: str
+    form: Int8Layer
+    factors: NDArray[Any] | None = None
+
+
 def write_mean_errors(
-    model: FloatModel, output: Path, forms: Sequence[Int8Layer]
+    model: FloatModel, output: Path, forms: Sequence[FormBeside]
 ) -> dict[str, ErrorNames]:
-    """Write the model with int8 forms of layers, and return the names of their errors by layer.
+    """Write the model with int8 forms of layers, and return the names of their errors by key.
 
     Each form reads what the layer in floats reads, so that its error is its own.
 
     Args:
-        model: the float model, of an opset with scales for each channel.
+        model: the float model, of an opset with QuantizeLinear.
         output: the file, in the folder of the model, so that weights beside it are found.
-        forms: the numbers of the layers' int8 forms.
+        forms: the layers' int8 forms.
 
     Raises:
         AtcError: CANNOT_WRITE.
     """
     proto = onnx.load(model.file.path, load_external_data=False)
     opset = model.graph.opsets.get("", 0)
-    own = {form.layer.node.outputs[0]: form for form in forms}
+    own: dict[str, list[FormBeside]] = {}
+    for each in forms:
+        own.setdefault(each.form.layer.node.outputs[0], []).append(each)
     nodes = [*proto.graph.node]
     del proto.graph.node[:]
     found: dict[str, ErrorNames] = {}
     for node in nodes:
         proto.graph.node.append(node)
-        form = own.get(node.output[0]) if node.output else None
-        if form is not None:
+        for beside in own.get(node.output[0], ()) if node.output else ():
             writer = _ErrorWriter(proto.graph, f"{_OWN}/{len(found)}", opset)
-            found[form.layer.name] = writer.write(node, form)
+            found[beside.key] = writer.write(node, beside)
     with atomic_write(output, durable=False) as file:
         file.write(proto.SerializeToString())
     return found
@@ -87,9 +102,11 @@ class _ErrorWriter:
     def __init__(self, graph: onnx.GraphProto, base: str, opset: int) -> None:
         self._graph, self._base, self._opset = graph, base, opset
 
-    def write(self, node: onnx.NodeProto, form: Int8Layer) -> ErrorNames:
+    def write(self, node: onnx.NodeProto, beside: FormBeside) -> ErrorNames:
         """Write the form of `node`; return the names of its error."""
-        error = self._op("Sub", [self._form(node, form), node.output[0]], "error")
+        form = beside.form
+        data = self._data(node, beside)
+        error = self._op("Sub", [self._form(node, form, data), node.output[0]], "error")
         size = self._op("Size", [error], "size")
         rank = len(form.layer.shape)
         axes = [0, *range(2, rank)]
@@ -99,19 +116,26 @@ class _ErrorWriter:
         squares = self._op("Mul", [error, error], "squares")
         return ErrorNames(self._mean(error, axes, "mean"), self._mean(squares, axes, "power"), size)
 
-    def _form(self, node: onnx.NodeProto, form: Int8Layer) -> str:
+    def _data(self, node: onnx.NodeProto, beside: FormBeside) -> str:
+        """Write the data of the form, divided by factors where it has some."""
+        if beside.factors is None:
+            return str(node.input[0])
+        inverse = (1.0 / beside.factors.astype(np.float64)).astype(np.float32)
+        return self._op("Mul", [node.input[0], self._constant("inverse", inverse)], "divided")
+
+    def _form(self, node: onnx.NodeProto, form: Int8Layer, data: str) -> str:
         """Write the int8 form; return the name of its result."""
         scale = self._constant("scale", np.array(form.data.scale, np.float32))
         zero = self._constant("offset", np.array(form.data.offset, np.int8))
-        codes = self._op("QuantizeLinear", [node.input[0], scale, zero], "codes")
-        data = self._op("DequantizeLinear", [codes, scale, zero], "data")
+        codes = self._op("QuantizeLinear", [data, scale, zero], "codes")
+        real = self._op("DequantizeLinear", [codes, scale, zero], "data")
         # Weights are dequantized here, once, and not in each run.
         axis = form.layer.axis if np.ndim(form.scale) else None
         weights = self._constant("weights", dequantized_weights(form.codes, form.scale, axis))
         made = onnx.NodeProto()
         made.CopyFrom(node)
         made.name = f"{self._base}/layer"
-        made.input[0], made.input[1] = data, weights
+        made.input[0], made.input[1] = real, weights
         made.output[0] = f"{self._base}/result"
         self._graph.node.append(made)
         return str(made.output[0])

@@ -8,7 +8,7 @@ An author writes:
 - `before`: the command that ends with the code. Of several lines, the output of the last is shown.
 - `fixed`: files that are written before the other side: the fix, where it is in a file.
 - `after`: the command that ends without the code.
-- `fault`: a fault that the tests inject before the first side, where no input causes it.
+- `fault`: a fault that the tests inject for both sides, where no input causes it.
 
 `prints` is what the two commands print in each language; `make docs` writes it.
 """
@@ -38,7 +38,7 @@ class CodeExample(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         fixed: contents of the files that are written before `after`, by name.
         first: lines that prepare both sides.
         note: in each language, how the example comes about.
-        fault: the name of a fault that is injected into `before`.
+        fault: the name of a fault that is injected for both sides.
         prints: what the last line of each side prints, by side and language.
     """
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from atc_py.diag.language import spoken
 from atc_py.report.tables import Table
 from atc_py.results.layer import number_json
 from atc_py.results.sample_spread import QUANTILES
@@ -27,7 +28,7 @@ def spreads_table(done: LayerComparison) -> Table:
         row
         for name, at in done.outputs.items()
         if at in done.spreads
-        for row in _rows(f"output {name}", done.spreads[at])
+        for row in _rows(spoken(f"output {name}"), done.spreads[at])
     ]
     outputs = {*done.outputs.values()}
     others = [(at, each) for at, each in done.spreads.items() if at not in outputs]
@@ -40,7 +41,7 @@ def spreads_table(done: LayerComparison) -> Table:
     title = (
         f"Over {done.samples} samples: as bad as this or worse in 1, 5, 25 and 50 % of them{about}"
     )
-    return Table(title, columns, tuple(rows))
+    return Table(title, columns, tuple(rows), said=(len(columns) - 1,))
 
 
 def spread_json(spread: SampleSpread | None) -> dict[str, object] | None:
@@ -72,7 +73,7 @@ def _rows(name: str, spread: SampleSpread) -> list[tuple[str, ...]]:
     return [
         (
             name,
-            figure,
+            spoken(figure),
             *(_text(figure, each) for each in (found.mean, found.worst, *found.quantiles)),
             found.sample,
         )

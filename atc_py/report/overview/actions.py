@@ -25,7 +25,7 @@ _GROUPS = 3
 _NAMED = 3
 COMPARING = frozenset({
     "--input", "--samples", "--seed", "--device", "--reference", "--aipp-settings",
-    "--suggest-trials",
+    "--suggest-samples", "--suggest-trials",
 })  # fmt: skip
 """Options that a conversion does not take, and a comparison does."""
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from atc_py import __version__
+from atc_py.diag import LANGUAGES
+from atc_py.diag.language import speaking
 from atc_py.report.model.semantics import semantics_tables
 from atc_py.report.overview.actions import actions_json
 from atc_py.report.overview.findings import BothChecks, check_json
@@ -72,6 +74,12 @@ def overview_document(
         checks: its check, in both languages.
         at: its position among the models of the check.
     """
+    with speaking(LANGUAGES[0]):  # texts are given in English, with their Chinese beside them
+        return _document(done, checks, at)
+
+
+def _document(done: Overview, checks: BothChecks | None, at: int) -> dict[str, object]:
+    """Return the document of one model, made while this process speaks English."""
     check = None if checks is None else check_json(checks, at)
     wins, state = _wins(done), _state(done, check)
     return {

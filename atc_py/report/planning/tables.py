@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from atc_py.diag.language import spoken, spoken_parts
 from atc_py.report.escape import visible
 from atc_py.report.tables import Table, plain_lines
 from atc_py.results.layer_comparison import least_text
@@ -20,7 +21,7 @@ _MICRO = 1e6
 
 def plan_lines(plan: DtypePlan) -> list[str]:
     """Return the whole report in plain text."""
-    lines = [*map(visible, verdict_lines(plan))]
+    lines = [spoken_parts(visible(line)) for line in verdict_lines(plan)]
     for table in plan_tables(plan):
         if table.rows:
             lines += ["", *plain_lines(table)]
@@ -80,7 +81,7 @@ def _compared_table(plan: DtypePlan) -> Table:
         "all float32": plan.float32,
         "fewest in float32": plan.suggested,
     }
-    rows = [(name, *_numbers(point)) for name, point in points.items() if point is not None]
+    rows = [(spoken(name), *_numbers(point)) for name, point in points.items() if point is not None]
     columns = ("", "time>", "cosine>", "SNR dB>", "top-1>", "error of allowed>", "casts>", "target")
     return Table("Estimated time and measured error", columns, tuple(rows))
 
@@ -91,7 +92,7 @@ def _curve(plan: DtypePlan) -> Table:
     rows = tuple((*_numbers(point), point_text(point)) for point in shown)
     title = "Error against time: no assignment that was tried is better in both"
     columns = ("time>", "cosine>", "SNR dB>", "top-1>", "error of allowed>", "casts>", "target", "")
-    return Table(title, columns, rows)
+    return Table(title, columns, rows, said=(7,))
 
 
 def _nodes(plan: DtypePlan) -> Table:
@@ -109,7 +110,7 @@ def _nodes(plan: DtypePlan) -> Table:
         for each in changed[:_SHOWN]
     ]
     if len(changed) > _SHOWN:
-        rows.append((f"and {len(changed) - _SHOWN} more", "", "", "", "", ""))
+        rows.append((spoken(f"and {len(changed) - _SHOWN} more"), "", "", "", "", ""))
     rows += [(name, "", "", "int8", "", "") for name in plan.chosen.int8]
     columns = ("line", "operator", "nodes>", "dtype", "error in float16>", "float16 saves>")
     return Table("Lines that are not in float16", columns, tuple(rows))
@@ -124,9 +125,9 @@ def _numbers(point: PlanPoint) -> tuple[str, ...]:
         "-" if lost or math.isnan(point.cosine) else f"{point.cosine:.7f}",
         "-" if lost or math.isnan(point.snr) else f"{point.snr:.2f}",
         f"{min(top1):.2%}" if top1 else "-",
-        "values lost" if lost else f"{point.share:.3g}",
+        spoken("values lost") if lost else f"{point.share:.3g}",
         str(point.casts),
-        "reached" if point.reached else "missed",
+        spoken("reached" if point.reached else "missed"),
     )
 
 

@@ -63,8 +63,8 @@ def time_text(span: TimeRange) -> str:
     return f"{format_time(span.expected)} (between {low} and {high})"
 
 
-def profile_tables(done: Profile, *, whole: bool = False) -> list[Table]:
-    """Return everything that the text form shows; with `whole`, every kernel."""
+def profile_tables(done: Profile, *, every: bool = False) -> list[Table]:
+    """Return everything that the text form shows; with `every`, every kernel."""
     tables = [] if done.calibration is None else calibration_tables(done.calibration)
     tables += semantics_tables(done.semantics)
     if len(done.socs) > 1:
@@ -85,7 +85,7 @@ def profile_tables(done: Profile, *, whole: bool = False) -> list[Table]:
                 tuple(operator_rows(cost)),
                 said=(4,),
             ),
-            _kernel_table(cost, whole=whole),
+            _kernel_table(cost, every=every),
         ]
     return tables
 
@@ -188,12 +188,12 @@ def operator_rows(cost: NetworkCost) -> list[tuple[str, ...]]:
     return rows
 
 
-def _kernel_table(cost: NetworkCost, *, whole: bool) -> Table:
+def _kernel_table(cost: NetworkCost, *, every: bool) -> Table:
     """Return the kernels that take longest, or all of them."""
     whole = cost.time.expected
     ranked = sorted(range(len(cost.kernels)), key=lambda at: (-cost.kernels[at].cost.expected, at))
     rows = []
-    for at in ranked[: None if whole else SHOWN]:
+    for at in ranked[: None if every else SHOWN]:
         kernel = cost.kernels[at]
         span = kernel.cost
         rows.append((

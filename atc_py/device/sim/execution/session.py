@@ -66,6 +66,7 @@ class SimModel:
         self.description: OmModel = model.description
         self._program = build_program(model, merged=merged)
         self._costs: list[Cost] = []
+        self._running: list[Cost] = []
         self._calls: dict[int, tuple[Call, Launch | None]] = {}
         self._carriers: dict[int, NDArray[Any]] = {}
         self._slots: dict[int, NDArray[np.uint8]] = {}
@@ -106,6 +107,11 @@ class SimModel:
             }
 
     @property
+    def progress(self) -> tuple[int, int]:
+        """Launches of the present run, or else of the last one, that have ended, and all of them."""
+        return len(self._running), len(self._program.steps)
+
+    @property
     def profile(self) -> tuple[NodeProfile, ...]:
         """Costs of each node in the last complete run, in their order; empty before the first."""
         return profile_of(self._program.steps, self._costs)
@@ -135,7 +141,7 @@ class SimModel:
         Steps that do the same in every run are launched right here: in networks of small kernels
         whatever is asked in between is felt.
         """
-        costs: list[Cost] = []
+        self._running = costs = []
         ready = self._ready if observe is None else {}
         for step in self._program.steps:
             known = ready.get(step.index)

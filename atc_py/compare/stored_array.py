@@ -1,0 +1,53 @@
+"""Arrays in files, which processes can share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from atc_py.diag import Place
+from atc_py.diag.codes import CANNOT_WRITE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+__all__ = ["StoredArray", "stored_array"]
+
+
+@dataclass(frozen=True)
+class StoredArray:
+    """An array in a file of its own.
+
+    Attributes:
+        path: the file.
+        dtype: of the elements.
+        shape: the dims.
+    """
+
+    path: Path
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+
+    def read(self) -> NDArray[Any]:
+        """Return the array."""
+        return np.fromfile(self.path, self.dtype).reshape(self.shape)
+
+
+def stored_array(array: NDArray[Any], path: Path) -> StoredArray:
+    """Write an array to a file.
+
+    Raises:
+        AtcError: CANNOT_WRITE.
+    """
+    try:
+        array.tofile(path)
+    except OSError as error:
+        raise CANNOT_WRITE.error(
+            f"no room for the original's outputs: {error.strerror or error}",
+            place=Place(str(path)),
+        ) from error
+    return StoredArray(path, array.dtype, array.shape)

@@ -1,0 +1,137 @@
+"""Trials that are made ahead, in processes of an executor, before a search asks for them.
+
+A search asks for one trial after the other, and what it asks for next depends on the answer. It
+says which trials it will ask for if none of the next ones succeeds; these run at the same time, and
+those that it then does not ask for are dropped. So it finds the same whatever ran them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from atc_py.compare.observed import DEVICES
+from atc_py.compare.original import open_original
+from atc_py.compare.paired_run import Pair
+from atc_py.cost.network import network_time
+from atc_py.diag import AtcError
+from atc_py.options.compile_options import AUTO
+from atc_py.package.reader import open_model
+from atc_py.system.temp_folders import work_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from atc_py.compare.output_recording import StoredSamples
+    from atc_py.compare.trials import Compilation
+    from atc_py.diag import Diagnostic
+    from atc_py.jobs.task_executor import TaskExecutor
+    from atc_py.package.schema import OmModel
+    from atc_py.results.layer_comparison import LayerComparison
+
+__all__ = ["TrialAnswer", "TrialTask", "TrialsAhead", "run_trial"]
+
+Lines = tuple[tuple[str, ...], tuple[str, ...]]
+"""Lines of a --keep-dtype and of a --customize-dtypes file."""
+
+
+@dataclass(frozen=True)
+class TrialTask:
+    """A model to compile and to compare.
+
+    Attributes:
+        compilation: how it is compiled.
+        lines: of the option files.
+        samples: what judges it.
+        device: what runs it.
+        faster_than: seconds; a model that takes as long, by the estimate, does not run. None for all.
+    """
+
+    compilation: Compilation
+    lines: Lines
+    samples: StoredSamples
+    device: str
+    faster_than: float | None
+
+
+@dataclass(frozen=True)
+class TrialAnswer:
+    """The answer to a trial.
+
+    Attributes:
+        model: the compiled model; None where it does not compile.
+        seconds: its estimated time.
+        done: the comparison of its outputs; None where it did not run.
+        diagnostics: why it does not compile.
+    """
+
+    model: OmModel | None
+    seconds: float
+    done: LayerComparison | None
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def run_trial(task: TrialTask) -> TrialAnswer:
+    """Compile, time and compare; the samples are read from files.
+
+    Raises:
+        AtcError: what running raises.
+    """
+    own = task.compilation
+    with work_folder() as folder:
+        om = folder / "trial.om"
+        try:
+            own.write_with(om, task.lines, folder)
+        except AtcError as error:
+            return TrialAnswer(None, 0.0, None, error.diagnostics)
+        with open_model(om) as package:
+            seconds = network_time(package.description).expected
+            if task.faster_than is not None and seconds >= task.faster_than:
+                return TrialAnswer(package.description, seconds, None)
+            reference = open_original(
+                own.model, folder, own.precision.get("quant_bias", AUTO), own.reference
+            )
+            reference.bound = (own.precision.get("fix") or {}).get("bind", {})
+            pair = Pair(reference, package, device=task.device)
+            done = pair.compared(task.samples.opened(reference), outputs_only=True)
+        return TrialAnswer(package.description, seconds, done)
+
+
+class TrialsAhead:
+    """Answers that were made ahead, by the lines of their option files."""
+
+    def __init__(
+        self,
+        executor: TaskExecutor,
+        compilation: Compilation,
+        samples: StoredSamples,
+        device: str = DEVICES[0],
+    ) -> None:
+        self._executor, self._compilation = executor, compilation
+        self._samples, self._device = samples, device
+        self._answers: dict[Lines, TrialAnswer] = {}
+
+    @property
+    def jobs(self) -> int:
+        """Trials that run at once."""
+        return self._executor.jobs
+
+    def make(self, wanted: Iterable[Lines], faster_than: float | None = None) -> None:
+        """Make trials that are not there yet, as many as run at once.
+
+        A trial that fails is left to the search, which meets the failure itself.
+        """
+        fresh = [lines for lines in dict.fromkeys(wanted) if lines not in self._answers]
+        if len(fresh) < 2:  # noqa: PLR2004  (one alone gains nothing)
+            return
+        tasks = [
+            TrialTask(self._compilation, lines, self._samples, self._device, faster_than)
+            for lines in fresh[: self.jobs]
+        ]
+        for outcome in self._executor.map_unordered(run_trial, tasks):
+            if outcome.value is not None:
+                self._answers[outcome.task.lines] = outcome.value
+
+    def take(self, lines: Lines) -> TrialAnswer | None:
+        """Return an answer that was made ahead, once; None where there is none."""
+        return self._answers.pop(lines, None)
