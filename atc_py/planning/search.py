@@ -25,7 +25,7 @@ from atc_py.planning.trial_runs import rank
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from atc_py.compare.trials import Trial, Trials
     from atc_py.planning.choices import Choices
@@ -159,28 +159,67 @@ class PlanSearch:
                 low = middle + 1
 
     def _curve(self) -> list[Assignment]:
-        """Return the cheapest assignments for growing prices of error, the quickest first."""
+        """Return assignments from quick to exact: for growing prices, and for forced lines.
+
+        Prices give the convex hull of the curve. Points between come from lines of a large error that
+        are kept out of float16, few or many, with the cheapest dtypes for all others.
+        """
+        whole = self._first_seconds()
+        prices = (
+            whole * _SPAN[0] * (_SPAN[1] / _SPAN[0]) ** (step / (_PRICES - 1))
+            for step in range(_PRICES)
+        )
+        found = {self._cheapest(price, frozenset()) for price in prices}
+        order = sorted(self.shares, key=lambda line: -self.shares[line][NARROW])
+        count = 1
+        while count < len(order):
+            found.add(self._cheapest(0.0, frozenset(order[:count])))
+            count += max(count // 2, 1)
+        return self._unbeaten(found)
+
+    def _cheapest(self, price: float, forced: Collection[str]) -> Assignment:
+        """Return the cheapest assignment at a price of error, with `forced` lines not in float16."""
         assert self.times is not None  # noqa: S101  (made before)
-        times, whole = self.times, self._first_seconds()
+        seconds = self.times.seconds
         pairs = {
-            pair: price
-            for pair, price in times.casts.items()
+            pair: cost
+            for pair, cost in self.times.casts.items()
             if all(line in self._choices.labels or line == PORTS for line in pair)
         }
-        found: dict[Assignment, float] = {}
-        for step in range(_PRICES):
-            price = whole * _SPAN[0] * (_SPAN[1] / _SPAN[0]) ** (step / (_PRICES - 1))
-            prices = {
-                line: {
-                    label: times.seconds[label].get(line, 0.0) + price * self.shares[line][label]
-                    for label in labels
-                }
-                for line, labels in self._choices.labels.items()
+        prices = {
+            line: {
+                label: seconds[label].get(line, 0.0) + price * self.shares[line][label]
+                for label in labels
+                if label != NARROW or line not in forced
             }
-            labels = cheapest_labels(prices | {PORTS: {BROAD: 0.0}}, pairs, self._choices.dtypes)
-            del labels[PORTS]
-            found.setdefault(_assigned(labels), price)
-        return sorted(found, key=found.__getitem__)
+            for line, labels in self._choices.labels.items()
+        }
+        labels = cheapest_labels(prices | {PORTS: {BROAD: 0.0}}, pairs, self._choices.dtypes)
+        del labels[PORTS]
+        return _assigned(labels)
+
+    def _unbeaten(self, found: Iterable[Assignment]) -> list[Assignment]:
+        """Return the assignments that no other one is expected to beat, the quickest first."""
+        ordered = sorted(found, key=lambda each: (len(each.dtypes), sorted(each.dtypes.items())))
+        expected = sorted((*self._expected(each), at, each) for at, each in enumerate(ordered))
+        best: list[tuple[float, float, int, Assignment]] = []
+        for each in expected:
+            if not best or each[1] < best[-1][1]:
+                best.append(each)
+        return [each for *_, each in best]
+
+    def _expected(self, assignment: Assignment) -> tuple[float, float]:
+        """Return the modeled seconds and share of the allowed error."""
+        assert self.times is not None  # noqa: S101  (made before)
+        times, lines = self.times, self._choices.labels
+        seconds = sum(times.seconds[assignment.dtype(each)].get(each, 0.0) for each in lines)
+        apart = (
+            cost
+            for (a, b), cost in times.casts.items()
+            if assignment.dtype(a) != assignment.dtype(b)
+        )
+        share = sum(self.shares[each][assignment.dtype(each)] for each in lines)
+        return seconds + sum(apart), share
 
     def _first_seconds(self) -> float:
         """Return the time of the model as the mode chooses its dtypes."""

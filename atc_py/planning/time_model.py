@@ -13,6 +13,7 @@ from atc_py.compare.candidates import line_of
 from atc_py.cost.estimate import estimate
 from atc_py.cost.operation import KernelEngine, LaunchGroup, Operation, Source, Tensor, Transfer
 from atc_py.cost.reading import launches_of
+from atc_py.package.stored_types import TRANS_DATA
 from atc_py.planning.assignment import PORTS
 from atc_py.target import find_operator, find_soc
 from atc_py.tensor.dtypes import DType
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["TimeModel", "cast_count", "seconds_by_line"]
 
 _CAST = "Cast"
+
+_NEVER = 1.0
+"""Seconds for a node in another dtype than the one that it is fused into: they would stand apart."""
 
 
 class TimeModel:
@@ -39,10 +43,26 @@ class TimeModel:
         """Read the compiled models by the dtype of their lines; `narrow` names that of the mode."""
         self.seconds = {dtype: seconds_by_line(model) for dtype, model in models.items()}
         self.casts = _casts_between(models[narrow])
+        for pair in _fused_pairs(models, narrow):
+            self.casts[pair] = _NEVER
 
     def saved(self, line: str, dtype: str, other: str) -> float:
         """Return the seconds that `dtype` saves on a line, compared with another one."""
         return self.seconds[other].get(line, 0.0) - self.seconds[dtype].get(line, 0.0)
+
+
+def _fused_pairs(models: Mapping[str, OmModel], narrow: str) -> set[tuple[str, str]]:
+    """Return lines that are fused in the `narrow` model and alone in others, with their readers."""
+    known = {line_of(node) for node in models[narrow].nodes}
+    found = set()
+    for model in models.values():
+        makers = {at: line_of(node) for node in model.nodes for at in node.outputs}
+        for node in model.nodes:
+            reader = line_of(node)
+            for maker in (makers.get(at) for at in node.inputs):
+                if maker is not None and maker not in known and reader in known and reader:
+                    found.add((maker, reader))
+    return found
 
 
 def cast_count(model: OmModel) -> int:
@@ -51,12 +71,19 @@ def cast_count(model: OmModel) -> int:
 
 
 def seconds_by_line(model: OmModel) -> dict[str, float]:
-    """Return the expected seconds of the kernels of each line; casts and moves belong to none."""
+    """Return the expected seconds of the kernels of each line; casts belong to none."""
     soc = find_soc(model.soc)
     found: dict[str, float] = {}
+    makers = {at: line_of(node) for node in model.nodes for at in node.outputs}
+    readers = {at: line_of(node) for node in model.nodes for at in node.inputs}
     for placed in launches_of(model):
-        lines = (line_of(model.nodes[at]) for at in placed.nodes)
-        line = next((each for each in lines if each is not None), None)
+        nodes = [model.nodes[at] for at in placed.nodes]
+        line = next((line_of(each) for each in nodes if line_of(each) is not None), None)
+        if line is None and nodes[-1].op != _CAST:
+            # A change of storage is for the sake of the operator that is stored in blocks.
+            result = nodes[-1].outputs[0]
+            is_blocked = model.tensors[result].storage is not None
+            line = readers.get(result) if is_blocked else makers.get(nodes[0].inputs[0])
         if line is not None:
             found[line] = found.get(line, 0.0) + estimate(placed.launch, soc).expected
     return found
@@ -91,12 +118,20 @@ def _casts_between(model: OmModel) -> dict[tuple[str, str], float]:
 
 
 def _cast_seconds(model: OmModel, tensor: int) -> float:
-    """Return the seconds of a Cast of a tensor to float32."""
-    row = find_operator(_CAST)
+    """Return the seconds of a Cast of a tensor to float32, and of the change of blocks to rows."""
+    shape = tuple(1 if dim is None else dim for dim in model.tensors[tensor].shape)
+    narrow, broad = Tensor(shape, DType.FLOAT16), Tensor(shape, DType.FLOAT32)
+    seconds = _kernel_seconds(model, _CAST, narrow, broad)
+    if model.tensors[tensor].storage is not None:
+        seconds += _kernel_seconds(model, TRANS_DATA, narrow, narrow)
+    return seconds
+
+
+def _kernel_seconds(model: OmModel, op: str, before: Tensor, after: Tensor) -> float:
+    """Return the seconds of a kernel with one operand and one result."""
+    row = find_operator(op)
     if row is None:
         return 0.0
-    shape = tuple(1 if dim is None else dim for dim in model.tensors[tensor].shape)
-    before, after = Tensor(shape, DType.FLOAT16), Tensor(shape, DType.FLOAT32)
     launch = LaunchGroup(
         (Operation(row, (before,), (after,)),),
         KernelEngine.AICORE,

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 I8, U8, I16, I32 = np.int8, np.uint8, np.int16, np.int32
 
 
-def data(s: Sketch, shape: tuple[int, ...] = (1, 2, 4, 4), scale: Any = 0.5, zero: int = 0) -> str:
+def data(
+    s: Sketch, shape: tuple[int | str, ...] = (1, 2, 4, 4), scale: Any = 0.5, zero: int = 0
+) -> str:
     """Return quantized data."""
     return s.qdq(s.input("x", shape), scale, zero)
 
