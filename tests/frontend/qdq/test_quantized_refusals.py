@@ -163,7 +163,8 @@ def test_groups_that_do_not_divide_open_channels_are_refused(tmp_path: Path) -> 
     """Where channels are known the types contradict each other, and no model is converted."""
     s = Sketch()
     w = s.dq(s.weight(np.ones((2, 1, 3, 3)), I8), 0.5)
-    s.output(s.op("ConvTranspose", data(s, (1, "c", 4, 4)), w, group=4))
+    x = s.qdq(s.input("x", (1, "c", 4, 4)), 0.5)
+    s.output(s.op("ConvTranspose", x, w, group=4))
     onnx.save(s.model(), tmp_path / "n.onnx")
     done = atc_py.quantize_model(tmp_path / "n.onnx", tmp_path / "o.onnx")
     (node,) = done.nodes
