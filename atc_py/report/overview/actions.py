@@ -25,7 +25,7 @@ _GROUPS = 3
 _NAMED = 3
 COMPARING = frozenset({
     "--input", "--samples", "--seed", "--device", "--reference", "--aipp-settings",
-    "--suggest-samples", "--suggest-trials",
+    "--suggest-samples", "--suggest-trials", "--jobs",
 })  # fmt: skip
 """Options that a conversion does not take, and a comparison does."""
 
@@ -36,7 +36,7 @@ CONVERTING = frozenset({
 """Options that a conversion takes, and a comparison does not."""
 
 REPORTING = frozenset({"--fail-under", "--factors", "--calibrate", "--gear", "--batch", "--image"})
-"""Options that neither takes, or that it is in_both anew."""
+"""Options that neither takes, or that are given anew."""
 
 _GEARS = frozenset({"--batch-sizes", "--image-sizes", "--dims", "--input-shape"})
 """Options that list gears."""
