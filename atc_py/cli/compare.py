@@ -70,7 +70,6 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     output: str | None,
     targets: tuple[str, ...],
     suggest: str | None,
-    suggest_trials: int,
     as_json: bool,
     verbose: bool,
     **settings: Any,
@@ -99,8 +98,7 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     with progress(quiet=form == "json", lines=keep is not None) as on_stage:
         done = atc_py.compare_model(
             model, input_shape=input_shape, targets=least, suggest=None if keep is None else least,
-            suggest_trials=suggest_trials, histograms=form == "html", compiled=compiled,
-            on_stage=on_stage, **settings,
+            histograms=form == "html", compiled=compiled, on_stage=on_stage, **settings,
         )  # fmt: skip
     written = comparing_options.suggestion_line(done, keep)
     findings = [*missed_targets(done, least), *missed_by_all(done)]
@@ -126,7 +124,8 @@ def _compare_gears(  # noqa: PLR0913  (the gears, and where the report goes)
     from atc_py.compare.targets import missed_targets
     from atc_py.report.layers.gears import gears_document, gears_text
 
-    del settings["suggest_samples"], settings["jobs"]
+    for name in ("suggest_trials", "suggest_samples", "jobs"):
+        del settings[name]
     if not isinstance(settings["samples"], int):
         raise click.UsageError("--samples with files is for one shape: give it with --input-shape")
     if form not in _GEAR_FORMATS or keep is not None:

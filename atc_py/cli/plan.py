@@ -95,7 +95,6 @@ def plan(  # noqa: PLR0913  (one parameter an option)
     import atc_py
     from atc_py.compare.targets import read_targets
     from atc_py.options.output_paths import report_output
-    from atc_py.report.planning.formats import render_plan
 
     form = options.report_format(form, as_json=as_json)
     least = read_targets(targets, "--target")
@@ -106,6 +105,20 @@ def plan(  # noqa: PLR0913  (one parameter an option)
             model, target=least, bfloat16=not no_bfloat16, int8=mixed,
             on_stage=on_stage, **settings,
         )  # fmt: skip
+    context.exit(_finish(done, form, (path, write, mixed), as_json=as_json))
+
+
+def _finish(
+    done: DtypePlan,
+    form: str,
+    paths: tuple[Path | None, Path | None, Path | None],
+    *,
+    as_json: bool,
+) -> int:
+    """Write and print what was found; return the exit status."""
+    from atc_py.report.planning.formats import render_plan
+
+    path, write, mixed = paths
     files = [] if write is None else _write_files(done, write)
     files += [("MODEL", mixed)] if mixed is not None and done.chosen.int8 else []
     findings = _missed(done)
@@ -116,8 +129,7 @@ def plan(  # noqa: PLR0913  (one parameter an option)
         _show(text, form)
     if form == "text" or (path is not None and not as_json):
         _close(done, files, path, findings)
-    if findings:
-        context.exit(findings[0].code.exit)
+    return findings[0].code.exit if findings else 0
 
 
 def _show(text: str, form: str) -> None:
