@@ -15,7 +15,7 @@ from unittest import mock
 from atc_py.export import registry as forms
 from atc_py.fix import registry as rules
 from atc_py.passes.fusion.fuse_gelu import FuseGeluPass
-from atc_py.quantizing import bias_correction
+from atc_py.quantizing.channel_errors import ChannelErrors
 from tests.hostile.sealed_models import members_of, sealed
 
 if TYPE_CHECKING:
@@ -40,16 +40,26 @@ class _Absent:
 
 
 @contextmanager
-def _without(package: str) -> Iterator[None]:
+def _in_place(package: str, module: Any) -> Iterator[None]:
+    """Let a module, or nothing, be there in place of a package.
+
+    What others import in the block stays: extension modules cannot be loaded twice.
+    """
+    own = {name for name in sys.modules if name.partition(".")[0] == package}
+    kept = {name: sys.modules.pop(name) for name in own}
+    if module is not None:
+        sys.modules[package] = module
+    try:
+        with mock.patch.object(sys, "meta_path", [_Absent(package), *sys.meta_path]):
+            yield
+    finally:
+        sys.modules.pop(package, None)
+        sys.modules.update(kept)
+
+
+def _without(package: str) -> AbstractContextManager[object]:
     """Let a package be absent, as in an environment in which it is not installed."""
-    loaded = {
-        name: module for name, module in sys.modules.items() if name.partition(".")[0] != package
-    }
-    with (
-        mock.patch.dict(sys.modules, loaded, clear=True),
-        mock.patch.object(sys, "meta_path", [_Absent(package), *sys.meta_path]),
-    ):
-        yield
+    return _in_place(package, None)
 
 
 @contextmanager
@@ -175,16 +185,14 @@ class _LostClient(_Client):
 
 def _dask(client: type[_Client]) -> AbstractContextManager[object]:
     """Let the package distributed be there, with that client alone."""
-    return mock.patch.dict(sys.modules, {"distributed": SimpleNamespace(Client=client)})
+    return _in_place("distributed", SimpleNamespace(Client=client))
 
 
 @contextmanager
 def _wrong_correction() -> Iterator[None]:
     """Let biases be corrected by a multiple of their errors, away from them."""
-    own = bias_correction._Errors.correction
-    wrong = mock.patch.object(
-        bias_correction._Errors, "correction", lambda self: -50 * own(self) - 0.1
-    )
+    own = ChannelErrors.correction
+    wrong = mock.patch.object(ChannelErrors, "correction", lambda self: -50 * own(self) - 0.1)
     with wrong:
         yield
 

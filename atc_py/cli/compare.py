@@ -16,6 +16,7 @@ from atc_py.cli.console import (
     progress,
 )
 from atc_py.cli.gear_options import compared_gears
+from atc_py.diag import ExitCode
 from atc_py.diag.language import spoken
 from atc_py.options.compile_options import PrecisionMode
 
@@ -76,10 +77,10 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     """Compile MODEL, an ONNX file, and compare each layer with the original.
 
     With lists of gears that is done for the shapes of each gear. The original runs as it is, in
-    onnxruntime or onnx's evaluator. A layer of floats or of quantized codes fails if its relative distance is
-    over 0.05 or values are lost to NaN or infinity, one of other integers if over 1 % differ. An
-    error is introduced at a layer if it is more than twice the largest error among the layer's
-    inputs; an error of the original itself is taken out and reported.
+    onnxruntime or onnx's evaluator. A layer of floats or of quantized codes fails if its relative
+    distance is over 0.05 or values are lost to NaN or infinity, one of other integers if over 1 %
+    differ. An error is introduced at a layer if it is more than twice the largest error among the
+    layer's inputs; an error of the original itself is taken out and reported.
 
     Exit status: 0 done, 1 the model breaks a rule, 2 the command was called wrongly, 3 a file
     cannot be read or written, 4 one of the two did not run, an output misses --fail-under, or
@@ -105,8 +106,7 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     _report(done, text, form, path, as_json=as_json, verbose=verbose)
     if not as_json:
         _close(written if form == "text" or path is not None else "", (*done.warnings, *findings))
-    if findings:
-        context.exit(findings[0].code.exit)
+    context.exit(findings[0].code.exit if findings else ExitCode.DONE)
 
 
 def _compare_gears(  # noqa: PLR0913  (the gears, and where the report goes)

@@ -72,7 +72,7 @@ class _Commands(SpokenGroup):
         if cmd_name in _SUMMARIES and cmd_name not in self.commands:
             # What answers failures is there before a command uses up files or memory.
             importlib.import_module("atc_py.cli.failures")
-            from atc_py.cli.options import quieting
+            from atc_py.cli.language_options import quieting
 
             module = importlib.import_module(f"atc_py.cli.{cmd_name}")
             command = getattr(module, "program" if cmd_name == "exec" else cmd_name)
@@ -125,7 +125,7 @@ def _with_language(command: click.Command) -> click.Command:
 
     `atc` reads its line itself.
     """
-    from atc_py.cli.options import speaking
+    from atc_py.cli.language_options import speaking
 
     command.context_class = SpokenContext
     if isinstance(command, click.Group):

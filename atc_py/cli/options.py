@@ -1,4 +1,7 @@
-"""Options that several commands share: one spelling, one help text."""
+"""Options that several commands share: one spelling, one help text.
+
+More than 400 lines: each entry is short, and a reader looks for all of them in one place.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from atc_py.diag import LANGUAGES
+from atc_py.cli.language_options import LANG
 from atc_py.diag.codes import BAD_OPTION
-from atc_py.diag.language import language
 from atc_py.options.bound_values import bound_values, value_ranges
 from atc_py.options.compile_options import (
     AUTO,
@@ -44,12 +46,10 @@ __all__ = [
     "fix_rules",
     "precision_controls",
     "precision_mode",
-    "quieting",
     "refuse_compiling",
     "report_format",
     "report_option",
     "rule_choice",
-    "speaking",
 ]
 
 SOC = click.option(
@@ -98,47 +98,6 @@ FACTORS = click.option(
     metavar="FILE",
     help="Estimate with saved factors.",
 )
-
-LANG = click.option(
-    "--lang",
-    type=click.Choice(LANGUAGES),
-    default=language,
-    show_default="as ATC_PY_LANG and the locale say, else en",
-    help="Language of the text.",
-)
-
-
-def speaking(command: click.Command) -> None:
-    """Add --lang, which `main` reads, before the last options of a command, --json and --help."""
-    option = click.Option(
-        ["--lang"],
-        type=click.Choice(LANGUAGES),
-        expose_value=False,
-        help="Language of the text; by default as ATC_PY_LANG and the locale say, else en.",
-    )
-    as_json = [at for at, each in enumerate(command.params) if each.name == "as_json"]
-    command.params.insert(as_json[0] if as_json else len(command.params), option)
-
-
-def _silence(context: click.Context, _option: click.Parameter, is_quiet: bool) -> None:
-    """Leave out lines and tables in the rest of the command."""
-    from atc_py.cli.console import silenced
-
-    if is_quiet and not context.resilient_parsing:
-        context.with_resource(silenced())
-
-
-def quieting(command: click.Command) -> None:
-    """Add -q before the last options of a command, after its own -v."""
-    option = click.Option(
-        ["-q", "--quiet"],
-        is_flag=True,
-        expose_value=False,
-        callback=_silence,
-        help="Print nothing but errors, and documents such as JSON if asked for.",
-    )
-    last = [at for at, each in enumerate(command.params) if each.name in {"as_json", "lang"}]
-    command.params.insert(min(last, default=len(command.params)), option)
 
 
 def _hold_to_memory(context: click.Context, _option: click.Parameter, size: str | None) -> None:

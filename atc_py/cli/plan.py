@@ -126,14 +126,19 @@ def _finish(
     if path is not None:
         _write(text, path)
     if path is None or as_json:
-        if form == "text":
-            for line in text.splitlines():
-                print_line(line)
-        else:
-            print_bytes(text.encode("utf-8"))
+        _show(text, form)
     if form == "text" or (path is not None and not as_json):
         _close(done, files, path, findings)
     return findings[0].code.exit if findings else 0
+
+
+def _show(text: str, form: str) -> None:
+    """Print the report: lines, which -q leaves out, or a document."""
+    if form != "text":
+        print_bytes(text.encode("utf-8"))
+        return
+    for line in text.splitlines():
+        print_line(line)
 
 
 def _write_files(done: DtypePlan, folder: Path) -> list[tuple[str, Path]]:

@@ -8,6 +8,7 @@ from atc_py.options.choices import PrecisionSettings
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterable
 
     from atc_py.options.choices import RuleChoice
 
@@ -21,11 +22,19 @@ class _CompilingChoice(PrecisionSettings, total=False):
         fix: as in `ConvertChoice`, and so are the others.
         aipp: inputs that it is for take pictures; the original gets what AIPP makes of them.
         input_format: what the axes of inputs are.
+        out_nodes: results that become the outputs.
+        disable_pass: optional passes that do not run; the next four are as there, too.
     """
 
     fix: RuleChoice | None
     aipp: str | os.PathLike[str] | None
     input_format: str
+    out_nodes: str
+    disable_pass: Iterable[str]
+    fusion_switch_file: str | os.PathLike[str] | None
+    disable_reuse_memory: bool
+    enable_small_channel: bool
+    verify: bool
 
 
 COMPILING = frozenset(_CompilingChoice.__annotations__)

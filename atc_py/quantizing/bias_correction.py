@@ -8,7 +8,7 @@ from atc_py.frontend.quantizing.mean_errors import FormBeside
 from atc_py.frontend.quantizing.qdq_nodes import takes_bias
 from atc_py.frontend.quantizing.switched import SwitchedForm
 from atc_py.quantizing.channel_errors import channel_errors, corrected_bias
-from atc_py.quantizing.judging import JUDGED, JudgedSamples, StepJudge, judged_outputs
+from atc_py.quantizing.judging import JUDGED, StepJudge, StepSamples, judged_outputs
 from atc_py.quantizing.prepare import FirstSamples
 from atc_py.quantizing.sample_choice import first_feeds
 from atc_py.results.step_gain import StepGain
@@ -49,7 +49,7 @@ def with_corrected_biases(
     forms = [each for each in own.values() if takes_bias(model.graph, each.layer)]
     if not forms:
         return found
-    seen = JudgedSamples(judged_outputs(model))
+    seen = StepSamples(judged_outputs(model))
     errors = channel_errors(
         model,
         found.folder / "mean_errors.onnx",

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from atc_py.frontend.quantizing.float_model import FloatModel
     from atc_py.frontend.quantizing.layers import FloatLayer
     from atc_py.frontend.quantizing.mean_errors import FormBeside
-    from atc_py.quantizing.judging import JudgedSamples
+    from atc_py.quantizing.judging import StepSamples
     from atc_py.running.samples import Samples
 
 __all__ = ["ChannelErrors", "channel_errors", "corrected_bias"]
@@ -71,7 +71,7 @@ def channel_errors(  # noqa: PLR0913  (a run and its observers)
     samples: Samples,
     executor: str,
     *,
-    seen: JudgedSamples | None = None,
+    seen: StepSamples | None = None,
     on_stage: Callable[[str], None] | None = None,
 ) -> dict[str, ChannelErrors]:
     """Return the errors of int8 forms, by key.

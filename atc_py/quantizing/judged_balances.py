@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from atc_py.frontend.quantizing.float_model import FloatModel
     from atc_py.frontend.quantizing.layers import FloatLayer
     from atc_py.quantizing.balancing import Balance, ChannelStatistics
-    from atc_py.quantizing.judging import JudgedSamples, KeptParts
+    from atc_py.quantizing.judging import KeptParts, StepSamples
     from atc_py.quantizing.settings import QuantizeSettings
 
 __all__ = ["EQUALIZE", "SMOOTH", "judged_balances"]
@@ -46,7 +46,7 @@ def judged_balances(
     model: FloatModel,
     candidates: Sequence[Balance],
     statistics: Mapping[str, ChannelStatistics],
-    samples: JudgedSamples,
+    samples: StepSamples,
     settings: QuantizeSettings,
     skipped: Collection[str],
 ) -> tuple[list[Balance], tuple[StepGain, ...]]:
@@ -115,7 +115,7 @@ def _with_biases(
     model: FloatModel,
     base: FloatModel,
     forms: Sequence[SwitchedForm],
-    samples: JudgedSamples,
+    samples: StepSamples,
     executor: str,
 ) -> list[SwitchedForm]:
     """Return forms with corrected biases, as the model will have them: they lose less in the mean.

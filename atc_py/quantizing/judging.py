@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "JUDGED",
-    "JudgedSamples",
     "KeptParts",
     "StepJudge",
+    "StepSamples",
     "chosen_parts",
     "judged_outputs",
 ]
@@ -43,7 +43,7 @@ JUDGED = 4
 """Samples on which steps are judged."""
 
 
-class JudgedSamples:
+class StepSamples:
     """The first samples, and what the float model makes of them.
 
     Attributes:
@@ -92,7 +92,7 @@ class StepJudge:
         path: Path,
         forms: Sequence[SwitchedForm],
         count: int,
-        samples: JudgedSamples,
+        samples: StepSamples,
         executor: str,
     ) -> None:
         """Write the model to `path` and start it.

@@ -20,7 +20,7 @@ from atc_py.quantizing.balancing import (
     chosen_balance,
 )
 from atc_py.quantizing.judged_balances import judged_balances
-from atc_py.quantizing.judging import JUDGED, JudgedSamples, judged_outputs
+from atc_py.quantizing.judging import JUDGED, StepSamples, judged_outputs
 from atc_py.quantizing.observe import run_samples
 from atc_py.quantizing.sample_choice import first_feeds
 from atc_py.system.structs import replace
@@ -111,7 +111,7 @@ def prepare(
     _refuse_strengths(model, asked, sites)
     if not sites:
         return Prepared(model, folded, ())
-    seen = JudgedSamples(judged_outputs(model))
+    seen = StepSamples(judged_outputs(model))
     statistics = _statistics(model, sites, samples, settings, on_stage, seen)
 
     found = _candidates(model, statistics, asked)
@@ -276,7 +276,7 @@ def _statistics(
     samples: Samples,
     settings: QuantizeSettings,
     on_stage: Callable[[str], None] | None,
-    seen: JudgedSamples,
+    seen: StepSamples,
 ) -> dict[str, ChannelStatistics]:
     """Return what the channels of each site's tensor hold in the first samples.
 

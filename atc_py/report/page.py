@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_TEMPLATE
+from atc_py.diag.language import language, spoken_parts
 from atc_py.report.escape import visible
 from atc_py.system.resources import templates_dir
 
@@ -44,6 +45,8 @@ def render_page(name: str, *, base: str = "", scripts: Sequence[str] = (), **con
         lstrip_blocks=True,
         finalize=_shown_names,
     )
+    environment.filters["said"] = lambda text: spoken_parts(str(text))
+    environment.globals["page_language"] = "zh-CN" if language() == "zh" else "en"
     try:
         style = _source(folder / f"{name}.css")
         style = _source(folder / f"{base}.css") + style if base else style

@@ -240,8 +240,8 @@ class Model:
         """
         if self.gears is not None:
             return None if self._last is None else self._last.progress()
-        told = getattr(self._backend, "progress", None)
-        return None if told is None else told(self._handle)
+        ask = getattr(self._backend, "progress", None)
+        return None if ask is None else ask(self._handle)
 
     def profile(self) -> Sequence[NodeProfile]:
         """Return the time of each node in the last run."""

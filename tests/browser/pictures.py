@@ -29,6 +29,7 @@ __all__ = ["PICTURES", "Picture", "style_digest", "taken_with"]
 
 DOCS = ROOT / "docs"
 WIDTH, SHOWN = 1280, 1000
+COLORS = 256
 
 
 class Picture(NamedTuple):
@@ -114,13 +115,15 @@ def main() -> None:
 
 
 def _save(data: bytes, path: Path, height: int) -> None:
-    """Write a picture, cut, with the digest of the style."""
+    """Write a picture, cut and in few colors, with the digest of the style."""
     with Image.open(io.BytesIO(data)) as taken:
         cut = taken.convert("RGB").crop((0, 0, taken.width, min(height, taken.height)))
         small = cut.resize((SHOWN, round(cut.height * SHOWN / cut.width)), Image.Resampling.LANCZOS)
         facts = PngImagePlugin.PngInfo()
         facts.add_text("style", style_digest())
-        small.save(path, optimize=True, pnginfo=facts)
+        small.quantize(COLORS, kmeans=6, dither=Image.Dither.NONE).save(
+            path, optimize=True, pnginfo=facts
+        )
 
 
 if __name__ == "__main__":

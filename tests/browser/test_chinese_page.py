@@ -22,7 +22,7 @@ STAYS = {
     *WORD.findall(
         "AI Core CPU CANN ATC ONNX SoC SNR NaN Inf SHA Pass GiB MiB KiB TiB UTC English Enter Esc "
         "cosine snr top inf sim ort onnxruntime perm opset qdq QDQ QOperator force_fp16 fix pipe "
-        "float64 float32 float16 int64 int32 int8 dtype aicore aicpu TransData Reshape beta alpha"
+        "Cube Vector kernel float64 float32 float16 int64 int32 int8 dtype aicore aicpu TransData Reshape beta alpha"
     )
 } | {row.name for row in operators()}
 """Names of things, units, keys and options, which read the same in both languages."""

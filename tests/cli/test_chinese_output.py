@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from typing import TYPE_CHECKING
 
@@ -172,6 +173,22 @@ def test_reports_in_files_are_chinese(capsys: pytest.CaptureFixture[str], folder
         text = (folder / name).read_text(encoding="utf-8")
         assert re.search(r"[\u4e00-\u9fff]", text), name
         assert english(text) == [], name
+
+
+@pytest.mark.usefixtures("folder")
+def test_pages_are_chinese(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    """Pages that have no switch of their own are written in the language of the command."""
+    quantize = ("quantize", "conv.onnx", "--data", "images.npy", "-o", "int8.onnx")
+    printed(capsys, "--lang", "zh", *quantize, "--report", "int8.html")
+    plan = ("plan", "m3.onnx", "--target", "cosine=0.99", "--format", "html", "-o", "plan.html")
+    printed(capsys, "--lang", "zh", *plan)
+    for name in ("int8.html", "plan.html"):
+        page = (folder / name).read_text(encoding="utf-8")
+        assert '<html lang="zh-CN">' in page
+        body = re.sub(r"<(script|style)\b.*?</\1>", "", page, flags=re.DOTALL)
+        shown = re.sub(r"<[^>]*>", "\n", body)
+        assert re.search(r"[\u4e00-\u9fff]", shown)
+        assert english(html.unescape(shown)) == [], name
 
 
 def test_help_of_every_command_is_chinese(capsys: pytest.CaptureFixture[str]) -> None:

@@ -93,7 +93,7 @@ def test_operators_can_be_looked_up(atc: Atc) -> None:
 
 def test_wrong_call_names_the_help_of_its_command(atc: Atc) -> None:
     for arguments, name in (
-        (("compare", "a.onnx", "--fail-under"), "COMMAND"),
+        (("compare", "a.onnx", "--fail-under"), "compare"),
         (("ops", "list", "--none"), "ops list"),
         (("info", "a.om", "--precision", "--layout"), "info"),
     ):

@@ -47,6 +47,7 @@ GOOD: dict[str, Line] = {
     "ops list": ("ops", "list", "--group", "nn"),
     "ops show": ("ops", "show", "Conv"),
     "ops validate": ("ops", "validate"),
+    "plan": ("plan", "small.onnx", "--target", "cosine=0.9"),
     "profile": ("profile", "small.onnx"),
     "profile --calibrate": ("profile", "--calibrate", "cal.csv"),
     "quantize": ("quantize", "int8.onnx"),
@@ -78,6 +79,11 @@ FAILING: dict[str, tuple[tuple[int, Line], ...]] = {
     "ops lists": (),
     "ops show": ((2, ("Cnov",)),),
     "ops validate": ((3, ("bad.yaml",)), (3, ("gone",))),
+    "plan": (
+        (1, ("bad.onnx", "--target", "cosine=0.9")),
+        (2, ("small.onnx",)),
+        (3, ("gone.onnx", "--target", "cosine=0.9")),
+    ),
     "profile": ((1, ("bad.onnx",)), (2, ()), (3, ("gone.onnx",))),
     "quantize": (
         (3, ("gone.onnx",)),

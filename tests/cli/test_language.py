@@ -118,6 +118,16 @@ def test_atc_gets_its_line_without_the_language(capsys: pytest.CaptureFixture[st
     assert "错误[" in printed
 
 
+def test_configuration_chooses_the_language(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "atc-py.toml").write_text('[convert]\nlang = "zh"\n[fix]\nlang = "zh"\n')
+    assert ABSENT in called(capsys, "convert", "absent")
+    assert ABSENT in called(capsys, "fix", "absent")
+    assert ABSENT not in called(capsys, "convert", "absent", "--lang", "en")
+    assert ABSENT not in called(capsys, "profile", "absent")
+
+
 def test_language_may_stand_before_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert ABSENT in called(capsys, "--lang", "zh", "convert", "absent")
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
 import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from atc_py.cli.compare import compare
-from atc_py.cli.convert import convert
-from atc_py.cli.profile import profile
-from atc_py.cli.report import report
+from atc_py.cli.main import cli
 from atc_py.report.overview import actions
 from tests.cli.conftest import small_model
 from tests.cli.test_profile_command import TABLE
@@ -23,8 +21,6 @@ from tests.report.page_document import document_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    import click
 
     from tests.cli.conftest import Result
 
@@ -37,13 +33,22 @@ EXCEPTIONS = {
     "--passes": "lists the passes and stops; no model is looked at",
     "--format": "the page is HTML",
     "--verbose": "the page shows everything",
-    "--quiet": "the page is what is asked for",
     "--trace": "writes a file for another program; the page has the timeline",
     "--save-factors": "writes a file for later commands",
 }
 """Options of the three commands that `report` does not take, and why."""
 
 AIPP = "aipp_op { aipp_mode: static input_format: RGB888_U8 src_image_size_w: 16 src_image_size_h: 16 }"
+
+
+def whole(name: str) -> click.Command:
+    """Return a command with the options that all commands have."""
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None
+    return command
+
+
+convert, compare, profile, report = map(whole, ("convert", "compare", "profile", "report"))
 
 OWN = {"--output", "--lang", "--no-compare", "--max-memory", "--json", "--suggest"}
 """Options of `report` that no command for the same model repeats."""
@@ -55,7 +60,7 @@ def spelled(command: click.Command) -> set[str]:
         next(each for each in parameter.opts if each.startswith("--"))
         for parameter in command.params
         if parameter.opts[0].startswith("-")
-    }
+    } | {"--quiet"}  # a command gets it when it is called
 
 
 def test_report_takes_the_options_of_the_commands_it_stands_for() -> None:

@@ -142,7 +142,7 @@ def test_output_that_cannot_be_compared_misses_every_target(tmp_path: Path) -> N
     texts = {name: render_layers(name, done) for name in FORMATS}
     assert "not compared: shape [2, 1] here" in texts["text"]
     (output,) = document_of(texts["html"])["models"][0]["precision"]["outputs"]
-    assert output["reason"].startswith("shape [2, 1] here")
+    assert output["reason"][0].startswith("shape [2, 1] here")
     for name in ("text", "html"):
         assert "missed by y" in texts[name]
     found = json.loads(texts["json"])

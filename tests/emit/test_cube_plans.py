@@ -69,7 +69,7 @@ def _check(plan: Plan, itemsize: int, soc: Soc) -> None:
     }  # fmt: skip
     for storage, kib in sizes.items():
         assert plan.used(storage) <= kib * 1024, storage
-    tiling = plan.tiling
+    tiling: Any = plan.tiling
     square = square_of(itemsize)
     assert not any(
         side % square for side in (tiling.tile_m, tiling.tile_n, tiling.tile_k, tiling.l1_k)
@@ -87,7 +87,7 @@ def test_products_fit_every_soc(
     m: int, k: int, n: int, column: tuple[DType, DType, DType], soc: Soc
 ) -> None:
     plan = _plan("MatMulV2", ((m, k), (k, n), n, (m, n)), column, {}, soc)
-    tiling = plan.tiling
+    tiling: Any = plan.tiling
     if column[0] is DType.INT8 and soc.vector_cores > soc.aicores:
         assert (tiling.total, plan.used("ub") <= soc.ub_kib * 1024) == (m * n, True)
         return
@@ -104,7 +104,7 @@ def test_plan_of_a_convolution_is_worked_out_by_hand() -> None:
     """
     shapes = ((1, 64, 56, 56), (64, 64, 3, 3), 64, (1, 64, 56, 56))
     attributes: dict[str, AttrValue] = {"strides": (1, 1, 1, 1), "pads": (1, 1, 1, 1)}
-    tiling = _plan("Conv2D", shapes, (DType.FLOAT16,) * 3, attributes, find_soc("sim")).tiling
+    tiling: Any = _plan("Conv2D", shapes, (DType.FLOAT16,) * 3, attributes, find_soc("sim")).tiling
     assert (tiling.batch, tiling.m, tiling.n, tiling.k) == (1, 64, 3136, 576)
     assert (tiling.tile_rows, tiling.tile_columns) == (4, 56)
     assert (tiling.tile_m, tiling.tile_n, tiling.tile_k, tiling.l1_k) == (64, 224, 64, 576)
@@ -146,7 +146,7 @@ def test_convolutions_fit_every_soc(
         attributes["input_size"] = shapes[3]
     op = "Conv2DTransposeD" if transposed else "Conv2D"
     plan = _plan(op, shapes, column, attributes, soc)
-    tiling = plan.tiling
+    tiling: Any = plan.tiling
     if soc.vector_cores > soc.aicores:
         assert (tiling.total, plan.used("ub") <= soc.ub_kib * 1024) == (filters * prod(y), True)
         return

@@ -25,7 +25,7 @@ _GROUPS = 3
 _NAMED = 3
 COMPARING = frozenset({
     "--input", "--samples", "--seed", "--device", "--reference", "--aipp-settings",
-    "--suggest-samples", "--suggest-trials",
+    "--jobs", "--suggest-samples", "--suggest-trials",
 })  # fmt: skip
 """Options that a conversion does not take, and a comparison does."""
 
@@ -36,7 +36,7 @@ CONVERTING = frozenset({
 """Options that a conversion takes, and a comparison does not."""
 
 REPORTING = frozenset({"--fail-under", "--factors", "--calibrate", "--gear", "--batch", "--image"})
-"""Options that neither takes, or that it is in_both anew."""
+"""Options that neither takes, or whose values are given anew."""
 
 _GEARS = frozenset({"--batch-sizes", "--image-sizes", "--dims", "--input-shape"})
 """Options that list gears."""
@@ -200,7 +200,7 @@ def _first_failing(compared: LayerComparison, first: Layer) -> dict[str, object]
     return _action(
         both(
             f"Look at the first failing layer, {name}: {faults[0]}; {where[0]}.",
-            f"查看首个失败层 {name}：{faults[1]}；{where[1]}。",
+            f"查看第一个不合格的层 {name}：{faults[1]}；{where[1]}。",
         ),
         "",
         f"c{first.index}",

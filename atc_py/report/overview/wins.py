@@ -36,7 +36,7 @@ _CONVERSIONS = {"Cast", "TransData"}
 """Kernels between two others that only convert what the first gives."""
 
 _BOUNDS = {
-    "memory": "内存带宽", "launch": "启动开销", "cube": "矩阵单元", "vector": "向量单元",
+    "memory": "内存带宽", "launch": "启动开销", "cube": " Cube ", "vector": " Vector ",
     "onchip": "片上搬运", "on-chip": "片上搬运", "aicpu": "AI CPU",
 }  # fmt: skip
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from atc_py.diag.language import spoken
 from atc_py.report.page import render_page
 from atc_py.report.planning.tables import plan_tables, point_text, verdict_lines
 
@@ -32,7 +33,7 @@ def plan_html(plan: DtypePlan) -> str:
         model=str(plan.model),
         verdict=verdict_lines(plan),
         reached=plan.reached,
-        tables=[each.visible() for each in plan_tables(plan) if each.rows],
+        tables=[each.spoken().visible() for each in plan_tables(plan) if each.rows],
         curve=marks,
         axes=axes,
         size=(f"{WIDTH:.0f}", f"{HEIGHT:.0f}"),
@@ -77,6 +78,6 @@ def _title(plan: DtypePlan, point: PlanPoint) -> str:
         "all float32": plan.float32,
         "fewest in float32": plan.suggested,
     }
-    names = ", ".join(name for name, each in named.items() if each == point)
-    text = f"{point.seconds * _MICRO:.2f} us, {point.snr:.1f} dB: {point_text(point)}"
+    text = f"{point.seconds * _MICRO:.2f} us, {point.snr:.1f} dB: {spoken(point_text(point))}"
+    names = ", ".join(spoken(name) for name, each in named.items() if each == point)
     return f"{names}: {text}" if names else text

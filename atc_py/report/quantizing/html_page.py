@@ -54,10 +54,10 @@ def quantization_html(done: FloatQuantization) -> str:
             *gains_rows(done),
         ],
         findings=done.warnings,
-        tables=[each.visible() for each in tables],
+        tables=[each.spoken().visible() for each in tables],
         curve=[] if searched is None else _curve(searched),
         curve_size=(f"{_CURVE_WIDTH:.0f}", f"{_CURVE_HEIGHT:.0f}"),
-        layers=layers_table(done).visible(),
+        layers=layers_table(done).spoken().visible(),
         histograms=[
             drawn
             for drawn in (_histogram(each, costs.get(each.name)) for each in done.layers)

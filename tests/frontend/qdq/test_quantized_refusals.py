@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import onnx
 import pytest
 from onnx import TensorProto, helper
 
+import atc_py
 from atc_py.source import Outcome
 from tests.frontend.qdq.quantized_models import Sketch, operators
 
@@ -20,7 +22,9 @@ if TYPE_CHECKING:
 I8, U8, I16, I32 = np.int8, np.uint8, np.int16, np.int32
 
 
-def data(s: Sketch, shape: tuple[int, ...] = (1, 2, 4, 4), scale: Any = 0.5, zero: int = 0) -> str:
+def data(
+    s: Sketch, shape: tuple[int | str, ...] = (1, 2, 4, 4), scale: Any = 0.5, zero: int = 0
+) -> str:
     """Return quantized data."""
     return s.qdq(s.input("x", shape), scale, zero)
 
@@ -78,11 +82,6 @@ def huge_product(s: Sketch) -> str:
     return s.op("Conv", s.qdq(s.input("x", (1, 2, 4, 4)), 256.0), filters(s, 256.0))
 
 
-def groups(s: Sketch) -> str:
-    w = s.dq(s.weight(np.ones((2, 1, 3, 3)), I8), 0.5)
-    return s.op("ConvTranspose", data(s), w, group=4)
-
-
 def volumes(s: Sketch) -> str:
     w = s.dq(s.weight(np.ones((2, 2, 3, 3, 3)), I8), 0.5)
     return s.op("Conv", data(s, (1, 2, 4, 4, 4)), w)
@@ -125,7 +124,6 @@ CASES: dict[str, tuple[Callable[[Sketch], str], str]] = {
     "large sums": (large_sums, "its bias leaves int32: 2.14749e+09"),
     "tiny product": (tiny_product, "is 1.42e-14, its results are beyond float16"),
     "huge product": (huge_product, "is 6.55e+04, its results are beyond float16"),
-    "groups": (groups, "its groups do not divide its channels"),
     "volumes": (volumes, "it is a 3-D convolution"),
     "one side": (one_side, "one of its operands is not quantized as a whole"),
     "rows of left weights": (rows_of_left_weights, "its data is quantized per channel"),
@@ -159,6 +157,20 @@ def test_layers_in_floats_have_the_numbers_of_the_file(tmp_path: Path) -> None:
     ours, theirs = s.run(tmp_path, {"x": x})
     for name, expected in theirs.items():
         np.testing.assert_allclose(ours[name], expected, rtol=2e-3)
+
+
+def test_groups_that_do_not_divide_open_channels_are_refused(tmp_path: Path) -> None:
+    """Where channels are known the types contradict each other, and no model is converted."""
+    s = Sketch()
+    w = s.dq(s.weight(np.ones((2, 1, 3, 3)), I8), 0.5)
+    x = s.qdq(s.input("x", (1, "c", 4, 4)), 0.5)
+    s.output(s.op("ConvTranspose", x, w, group=4))
+    onnx.save(s.model(), tmp_path / "n.onnx")
+    done = atc_py.quantize_model(tmp_path / "n.onnx", tmp_path / "o.onnx")
+    (node,) = done.nodes
+    assert node.outcome is Outcome.FLOAT
+    assert node.reason is not None
+    assert "its groups do not divide its channels" in node.reason.en
 
 
 def test_layers_that_are_folded_are_not_reported(tmp_path: Path) -> None:
