@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from atc_py.compare.input_roles import input_roles
 from atc_py.compare.observed import DEVICES
 from atc_py.compare.original import open_original
-from atc_py.compare.output_recording import RecordedSamples
+from atc_py.compare.output_recording import TrialSamples
 from atc_py.compare.own_errors import ExactValues, find_suspects, own_errors_of, with_own_errors
 from atc_py.compare.paired_run import Pair
 from atc_py.compare.recording import HELD_BYTES, Recording
@@ -168,12 +168,12 @@ class ComparisonSession:
         for feeds in self._feeds(evenly(self.count, most)):
             yield self._originals(feeds)
 
-    def judged(self, judging: int | None = None) -> RecordedSamples:
+    def judged(self, judging: int | None = None) -> TrialSamples:
         """Run the original on at most `judging` samples, None for all, and keep its outputs."""
         folder = Path(mkdtemp(dir=self._folder))
         positions = evenly(self.count, self.count if judging is None else judging)
         feeds = partial(self._feeds, positions)
-        return RecordedSamples(self._reference, feeds, self._originals, folder)
+        return TrialSamples(self._reference, feeds, self._originals, folder)
 
     def trials(self, judging: int | None = None) -> Trials:
         """Return trials that are judged by at most `judging` samples; None for all."""

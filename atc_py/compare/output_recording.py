@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Feeds = Mapping[str, NDArray[Any]]
 
-__all__ = ["RecordedOutputs", "RecordedSamples", "StoredSamples"]
+__all__ = ["RecordedOutputs", "StoredSamples", "TrialSamples"]
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class StoredSamples:
             yield feeds, OutputRun(run, reference, feeds)
 
 
-class RecordedSamples:
+class TrialSamples:
     """Samples with the original's outputs, which are written to files.
 
     Each pass over them reads the samples again.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from atc_py.compare.output_recording import RecordedSamples
+    from atc_py.compare.output_recording import TrialSamples
     from atc_py.compare.paired_run import Feeds, Original
     from atc_py.compare.reference import ReferenceModel
     from atc_py.compare.trials_ahead import Lines, TrialsAhead
@@ -124,7 +124,7 @@ class Trials:
         samples: Sequence[tuple[Feeds, Original]],
         folder: Path,
         device: str = DEVICES[0],
-        judged: RecordedSamples | None = None,
+        judged: TrialSamples | None = None,
     ) -> None:
         """Prepare trials.
 
@@ -157,7 +157,7 @@ class Trials:
         """Return the lines of the option files with `lines` kept beside the user's own."""
         return (*self.own, *lines), self._compilation.custom_lines()
 
-    def judged_by(self, judged: RecordedSamples) -> Trials:
+    def judged_by(self, judged: TrialSamples) -> Trials:
         """Return trials of the same model that other samples judge."""
         parts = self._compilation, self._reference, self._samples, self._folder
         return Trials(*parts, self._device, judged)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from atc_py.compare.output_recording import RecordedSamples
+    from atc_py.compare.output_recording import TrialSamples
     from atc_py.compare.reference import ReferenceModel
     from atc_py.compare.trials import Compilation, Trial
     from atc_py.compare.trials_ahead import Lines, TrialAnswer, TrialsAhead
@@ -107,7 +107,7 @@ class TrialRuns:
         self,
         compilation: Compilation,
         reference: ReferenceModel,
-        judged: RecordedSamples,
+        judged: TrialSamples,
         targets: Mapping[str, float],
         folder: Path,
     ) -> None:
