@@ -5,8 +5,13 @@ Which SoCs have none is from the operator information of CANN 8.1.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import onnx
+import onnx.parser
 import pytest
 
+import atc_py
 from atc_py.ir.parser import parse_graph
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import PassContext
@@ -19,6 +24,9 @@ from atc_py.passes.manager import run_passes
 from atc_py.target import find_soc
 from tests.passes.test_fuse_masked_softmax import MASKED
 from tests.passes.test_fused_normalizations import RMS_NORM
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SWISH = """
 graph @g phase lowered {
@@ -96,7 +104,7 @@ def test_pattern_stays_where_the_fused_operator_has_no_kernel(soc: str, op: str)
     ("soc", "mode", "fused"),
     [
         ("Ascend310P3", "force_fp16", True),
-        ("Ascend310P3", "allow_fp32_to_fp16", True),
+        ("Ascend310P3", "allow_fp32_to_fp16", False),
         ("Ascend310P3", "must_keep_origin_dtype", False),
         ("Ascend310", "must_keep_origin_dtype", False),
         ("Ascend910A", "must_keep_origin_dtype", True),
@@ -107,8 +115,34 @@ def test_masked_softmax_needs_the_result_that_the_mode_keeps(
     soc: str, mode: str, *, fused: bool
 ) -> None:
     """On Ascend310 and 310P the kernel gives float16 for float32 scores as well."""
+    # A node would have scores of float32 and a result of float16 where a mode leaves float32.
     graph = parse_graph(MASKED)
     assert bool(FuseMaskedSoftmaxPass().run(graph, context_of(soc, mode))) is fused
+
+
+@pytest.mark.parametrize(("mode", "keep"), [("allow_fp32_to_fp16", ""), ("force_fp16", "OpType::")])
+@pytest.mark.parametrize("soc", SOCS)
+def test_masked_softmax_in_float32_converts_on_every_soc(
+    soc: str, mode: str, keep: str, tmp_path: Path
+) -> None:
+    """Conversion runs the compiled model once, which finds types that no kernel gives."""
+    text = """<ir_version: 8, opset_import: ["" : 13]>
+        masked (float[2,3,5,8] x, bool[2,1,5,8] mask) => (float[2,3,5,8] y)
+        <float fill = {-10000.0}, float scale = {0.5}> {
+            scaled = Mul (x, scale)
+            chosen = Where (mask, fill, scaled)
+            y = Softmax <axis = -1> (chosen)
+        }"""
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "model.onnx")
+    kept = tmp_path / "keep.txt"
+    kept.write_text("".join(f"{keep}{op}\n" for op in ("Mul", "Where", "Softmax") if keep))
+    atc_py.convert(
+        tmp_path / "model.onnx",
+        tmp_path / "model.om",
+        soc=soc,
+        precision_mode=mode,
+        keep_dtype=kept if keep else None,
+    )
 
 
 @pytest.mark.parametrize("op", RULES)

@@ -41,6 +41,7 @@ class FuseMaskedSoftmaxPass(RewritePass):
         match.require_type_of(scores, softmax)
         match.require_kernel(_FUSED, softmax)
         _require_taken(match, scores)
+        _require_same_result(match, scores)
         require_low_fill(match, mask, scores.type.dtype)
         match.require_known_dims(scores, mask.condition)
         x, scale = _unscaled(match, scores)
@@ -64,6 +65,20 @@ def _require_taken(match: Match, scores: Value) -> None:
     taken = [] if row is None else [column.inputs[0].value for column in row.columns]
     found = scores.type.dtype.value
     match.require(found in taken, f"scores must be {', '.join(taken)}, found {found}")
+
+
+def _require_same_result(match: Match, scores: Value) -> None:
+    """Require no kernel that takes the scores' dtype and gives another, unless all becomes float16.
+
+    That of Ascend310P takes scores of float32 and gives float16 (its operator information), where
+    the softmax that it would replace gives float32.
+    """
+    dtype = scores.type.dtype
+    given = {each.outputs[0] for each in match.columns_of(_FUSED) if each.inputs[0] is dtype}
+    match.require(
+        match.forces_float16() or given <= {dtype},
+        f"{_FUSED} of {dtype.value} gives {', '.join(sorted(each.value for each in given))}",
+    )
 
 
 def _masked(match: Match, node: Node) -> tuple[Value, Mask]:

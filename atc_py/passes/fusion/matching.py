@@ -221,6 +221,11 @@ class Match:
             kept = any(column.outputs[0] in {dtype, DType.FLOAT32} for column in columns)
             self.require(kept, f"{op} gives no {dtype.value} on {soc}, which the mode keeps", last)
 
+    def forces_float16(self) -> bool:
+        """Return True if the mode computes all nodes of the match in float16, whatever they were."""
+        forced = self._context.precision_mode is PrecisionMode.FORCE_FP16
+        return forced and not any(self._context.controls.keeps(node) for node in self.nodes)
+
     def become(
         self,
         last: Node,
