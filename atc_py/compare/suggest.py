@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 from atc_py.compare.candidates import find_candidates, line_of, makes_narrow, ranked_lines
 from atc_py.compare.targets import reaches, targets_text
 from atc_py.diag import AtcError
-from atc_py.diag.codes import BAD_NODE, NO_KERNEL
+from atc_py.diag.codes import NO_KERNEL
 from atc_py.results.layer_comparison import Excluded, KeptNode, Suggestion
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ LEAST_TRIALS = 4
 NO_FLOAT32 = "no float32 kernel on this SoC"
 """Reason for which a node is not a candidate."""
 
-_REFUSALS = frozenset({NO_KERNEL, BAD_NODE})
-"""Codes of nodes that cannot be in float32: without a kernel, or not as fused with their neighbors."""
+_REFUSALS = frozenset({NO_KERNEL})
+"""Codes of nodes that cannot be in float32."""
 
 _SINGLE_ROUNDS = 4
 """Rounds that add one node; each one after them adds twice as many as the one before."""

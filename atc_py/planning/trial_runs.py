@@ -10,7 +10,7 @@ import msgspec
 from atc_py.compare.paired_run import Pair
 from atc_py.cost.network import network_time
 from atc_py.diag import AtcError
-from atc_py.diag.codes import BAD_CONTROL_FILE, BAD_NODE, NO_KERNEL
+from atc_py.diag.codes import BAD_CONTROL_FILE, NO_KERNEL
 from atc_py.package.reader import open_model
 from atc_py.planning.error_share import share_of_comparison
 from atc_py.planning.time_model import cast_count
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["TrialRuns", "TriedAssignment", "rank"]
 
 
-_REFUSALS = frozenset({NO_KERNEL, BAD_CONTROL_FILE, BAD_NODE})
+_REFUSALS = frozenset({NO_KERNEL, BAD_CONTROL_FILE})
 """Codes of assignments that do not compile, although the model does."""
 
 
