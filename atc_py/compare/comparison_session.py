@@ -22,7 +22,7 @@ from atc_py.compare.reference import ReferenceRun
 from atc_py.compare.sample_source import DrawnSamples, evenly, given_source
 from atc_py.compare.suggest import search
 from atc_py.compare.targets import reaches
-from atc_py.compare.trials import Compilation, Trial, Trials
+from atc_py.compare.trials import Trial, Trials
 from atc_py.compare.trials_ahead import TrialsAhead
 from atc_py.diag import Sink
 from atc_py.diag.codes import BAD_OPTION
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from atc_py.compare.compilation import Compilation
     from atc_py.compare.own_errors import Suspect
     from atc_py.compare.paired_run import Feeds, Original
     from atc_py.compare.reference import ReferenceModel

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from atc_py.compare.comparison_session import ComparisonSession
+from atc_py.compare.compilation import Compilation
 from atc_py.compare.observed import DEVICES
 from atc_py.compare.suggest import LEAST_TRIALS
 from atc_py.compare.targets import check_targets
-from atc_py.compare.trials import Compilation
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.options.choices import (
     ConvertChoice,

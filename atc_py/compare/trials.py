@@ -4,90 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from atc_py.compare.observed import DEVICES
 from atc_py.compare.paired_run import Pair
 from atc_py.diag import AtcError
 from atc_py.package.reader import open_model
-from atc_py.pipeline.convert import convert
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Sequence
+    from pathlib import Path
 
+    from atc_py.compare.compilation import Compilation, Lines
     from atc_py.compare.output_recording import TrialSamples
     from atc_py.compare.paired_run import Feeds, Original
     from atc_py.compare.reference import ReferenceModel
-    from atc_py.compare.trials_ahead import Lines, TrialsAhead
-    from atc_py.options.choices import ConvertChoice
+    from atc_py.compare.trials_ahead import TrialsAhead
     from atc_py.package.schema import OmModel
     from atc_py.results.layer_comparison import LayerComparison
 
-__all__ = ["Compilation", "Trial", "Trials"]
-
-
-@dataclass(frozen=True, slots=True)
-class Compilation:
-    """Options of a compilation, except the nodes to keep.
-
-    Attributes:
-        model: the ONNX file.
-        soc: as in `convert`.
-        input_shape: as in `convert`.
-        op_specs: as in `convert`.
-        precision: as in `convert`.
-        reference: the file that runs in place of the model; None for the model itself.
-    """
-
-    model: Path
-    soc: str
-    input_shape: str | Mapping[str, Sequence[int]]
-    op_specs: str | os.PathLike[str] | None
-    precision: ConvertChoice
-    reference: Path | None = None
-
-    def write(
-        self,
-        output: Path,
-        keep: Path | None = None,
-        on_stage: Callable[[str], None] | None = None,
-        custom: Path | None = None,
-    ) -> None:
-        """Compile to `output`, with `keep` and `custom` in place of the user's own files.
-
-        They are a --keep-dtype and a --customize-dtypes file.
-        """
-        precision = self.precision.copy()
-        if keep is not None:
-            precision["keep_dtype"] = keep
-        if custom is not None:
-            precision["customize_dtypes"] = custom
-        convert(
-            self.model, output, soc=self.soc, input_shape=self.input_shape,
-            op_specs=self.op_specs, on_stage=on_stage, **precision,
-        )  # fmt: skip
-
-    def write_with(self, output: Path, lines: Lines, folder: Path) -> None:
-        """Compile to `output` with lines of a --keep-dtype and a --customize-dtypes file.
-
-        The files are written to `folder`, and take the place of the user's own.
-        """
-        paths: list[Path | None] = []
-        for rows, name in zip(lines, ("keep.txt", "custom.txt"), strict=True):
-            path = folder / name
-            path.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
-            paths.append(path if rows else None)
-        self.write(output, paths[0], custom=paths[1])
-
-    def kept_lines(self) -> tuple[str, ...]:
-        """Return the lines of the user's own --keep-dtype file."""
-        return _lines(self.precision.get("keep_dtype"))
-
-    def custom_lines(self) -> tuple[str, ...]:
-        """Return the lines of the user's own --customize-dtypes file."""
-        return _lines(self.precision.get("customize_dtypes"))
+__all__ = ["Trial", "Trials"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +125,3 @@ class Trials:
             found = done or judged
             assert found is not None  # noqa: S101  (one of the two was made)
             return Trial(frozenset(lines), package.description, found, judged or found)
-
-
-def _lines(path: str | os.PathLike[str] | None) -> tuple[str, ...]:
-    """Return the lines of a file; none of none."""
-    return () if path is None else tuple(Path(path).read_text(encoding="utf-8-sig").splitlines())

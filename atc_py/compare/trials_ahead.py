@@ -22,17 +22,14 @@ from atc_py.system.temp_folders import work_folder
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from atc_py.compare.compilation import Compilation, Lines
     from atc_py.compare.output_recording import StoredSamples
-    from atc_py.compare.trials import Compilation
     from atc_py.diag import Diagnostic
     from atc_py.jobs.task_executor import TaskExecutor
     from atc_py.package.schema import OmModel
     from atc_py.results.layer_comparison import LayerComparison
 
 __all__ = ["TrialAnswer", "TrialTask", "TrialsAhead", "run_trial"]
-
-Lines = tuple[tuple[str, ...], tuple[str, ...]]
-"""Lines of a --keep-dtype and of a --customize-dtypes file."""
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from atc_py.compare.comparison_session import ComparisonSession
+from atc_py.compare.compilation import Compilation
 from atc_py.compare.model import open_compiled
 from atc_py.compare.targets import check_targets
-from atc_py.compare.trials import Compilation, Trial
+from atc_py.compare.trials import Trial
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.options.choices import optional_path, reject_unknown, shapes_and_ranges
 from atc_py.options.compare_choices import COMPILING, PlanChoice
@@ -18,7 +19,8 @@ from atc_py.options.ranges import refuse_ranges
 from atc_py.planning.assignment import ALL_NARROW
 from atc_py.planning.choices import Choices
 from atc_py.planning.error_model import ErrorModel
-from atc_py.planning.int8 import Int8Models, try_int8
+from atc_py.planning.int8 import try_int8
+from atc_py.planning.int8_models import Int8Models
 from atc_py.planning.record import plan_record, verify
 from atc_py.planning.search import PlanSearch
 from atc_py.planning.trial_runs import TrialRuns, rank

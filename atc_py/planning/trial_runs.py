@@ -20,13 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+    from atc_py.compare.compilation import Compilation, Lines
     from atc_py.compare.output_recording import TrialSamples
     from atc_py.compare.reference import ReferenceModel
-    from atc_py.compare.trials import Compilation, Trial
-    from atc_py.compare.trials_ahead import Lines, TrialAnswer, TrialsAhead
+    from atc_py.compare.trials import Trial
+    from atc_py.compare.trials_ahead import TrialAnswer, TrialsAhead
     from atc_py.package.schema import OmModel
     from atc_py.planning.assignment import Assignment
-    from atc_py.planning.int8 import Int8Models
+    from atc_py.planning.int8_models import Int8Models
     from atc_py.results.layer_comparison import LayerComparison
 
 __all__ = ["TrialRuns", "TriedAssignment", "rank"]

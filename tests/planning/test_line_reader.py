@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -36,7 +36,7 @@ def test_plan_of_a_line_reader_reads_the_same_text(tmp_path: Path) -> None:
     assert plan.reached
     assert plan.chosen.seconds <= plan.float32.seconds
     files = {"keep_dtype": plan.keep_text, "customize_dtypes": plan.custom_text}
-    options = {}
+    options: dict[str, Any] = {}
     for name, text in files.items():
         if text:
             options[name] = tmp_path / f"{name}.txt"

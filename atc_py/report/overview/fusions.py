@@ -40,18 +40,26 @@ def _passes(report: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the passes with what they found."""
     for section in ("graph_fusion", "ub_fusion"):
         found = record_of(report, "fusion_result", section)
-        yield from found.items() if isinstance(found, dict) else ()
+        for name, effect in found.items() if isinstance(found, dict) else ():
+            if isinstance(effect, dict):  # an offline model may say anything here
+                yield name, effect
+
+
+def _miss_of(effect: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the nearest miss of a pass; an empty dict where there is none."""
+    miss = effect.get("nearest_miss")
+    return miss if isinstance(miss, dict) else {}
 
 
 def near_misses(report: Mapping[str, Any]) -> Iterator[NearMiss]:
     """Yield the nearest miss of each pass that has one, as `convert --why-not` tells it."""
     for name, effect in _passes(report):
-        miss = record_of(effect, "nearest_miss")
-        if miss and miss.get("node"):
-            reason, depth = str(miss.get("reason", "")), int(miss.get("depth", 0))
+        miss = _miss_of(effect)
+        if miss.get("node"):
+            reason, depth = str(miss.get("reason", "")), miss.get("depth", 0)
             joins = name.startswith("merge-")  # what follows joins the launch of the anchor
             node = miss["node"] if joins else miss.get("anchor") or miss["node"]
-            yield NearMiss(name, str(node), reason, depth)
+            yield NearMiss(name, str(node), reason, depth if isinstance(depth, int) else 0)
 
 
 def reason_words(reason: str) -> Both:
@@ -67,13 +75,14 @@ def fusions_json(report: Mapping[str, Any]) -> list[list[object]]:
     """
     rows: list[list[object]] = []
     for name, effect in _passes(report):
-        miss = record_of(effect, "nearest_miss")
+        miss = _miss_of(effect)
         if not miss and not effect.get("match_times"):
             continue
+        names = effect.get("atc_names")
         why = reason_words(str(miss.get("reason", ""))) if miss else ""
         rows.append([
             name_text(name),
-            name_text(", ".join(map(str, effect.get("atc_names", ())))),
+            name_text(", ".join(map(str, names if isinstance(names, list) else ()))),
             effect.get("match_times", 0),
             effect.get("effect_times", 0),
             name_text(str(miss.get("node", ""))) if miss else "",
