@@ -34,6 +34,7 @@ def test_plan_of_a_line_reader_reads_the_same_text(tmp_path: Path) -> None:
         trials=24,
     )
     assert plan.reached
+    assert plan.float32 is not None
     assert plan.chosen.seconds <= plan.float32.seconds
     files = {"keep_dtype": plan.keep_text, "customize_dtypes": plan.custom_text}
     options: dict[str, Any] = {}
