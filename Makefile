@@ -90,9 +90,10 @@ kernels: $(VENV)/.dev ## Build the kernels of all operators and networks; hold t
 	$(PYTEST) -m sweep tests/emit
 	$(BIN)/python -m tests.kernels_of_networks $(KERNELS)
 
-text-lines: $(VENV)/.dev ## Quantize an OCR line reader; read 200 lines on int8 and as in floats
+text-lines: $(VENV)/.dev ## Quantize an OCR line reader and plan its dtypes; read lines as in floats
 	$(BIN)/python -m tests.quantizing.text_lines
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -m "" tests/quantizing/test_text_lines.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -m "" tests/quantizing/test_text_lines.py \
+	  tests/planning/test_line_reader.py
 
 kill-sweep: $(VENV)/.dev ## Stop conversions at 50 instants by each of three signals; look at what is left
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.faults.kill_sweep $(INSTANTS)

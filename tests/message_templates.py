@@ -104,6 +104,39 @@ def _called(module: _Module, call: ast.Call) -> Iterator[_Function]:
         yield from other.functions.get(call.func.id, ()) if other else ()
 
 
+@functools.cache
+def _calls() -> tuple[tuple[_Module, ast.Call], ...]:
+    """Return all calls, with their modules."""
+    return tuple(
+        (module, node)
+        for module in _modules()
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Call)
+    )
+
+
+@functools.cache
+def _calls_of_functions() -> tuple[tuple[_Module, ast.Call, tuple[_Function, ...]], ...]:
+    """Return the calls that may mean functions of the package, with these."""
+    found = (
+        (module, node, tuple(_called(module, node)))
+        for module, node in _calls()
+        if not _is_carrier(node)
+    )
+    return tuple(row for row in found if row[2])
+
+
+def _is_carrier(call: ast.Call) -> bool:
+    """Return True for a call that makes a diagnostic of its arguments."""
+    return isinstance(call.func, ast.Attribute) and call.func.attr in _CARRIERS
+
+
+def _message_and_help(call: ast.Call) -> Iterator[ast.expr]:
+    """Yield the message and the hint that a call makes a diagnostic of."""
+    yield from call.args[:1]
+    yield from (each.value for each in call.keywords if each.arg in _KEYWORDS)
+
+
 class _Search:
     """The search for the texts that flow into diagnostics, module by module."""
 
@@ -118,32 +151,27 @@ class _Search:
     def run(self) -> dict[str, str]:
         """Return each template with the module that has it, as long as calls add some."""
         before = -1
-        calls = [
-            (module, node)
-            for module in _modules()
-            for node in ast.walk(module.tree)
-            if isinstance(node, ast.Call)
-        ]
+        for module, node in _calls():
+            if _is_carrier(node):
+                for each in _message_and_help(node):
+                    self._follow(module, each)
         while before != len(self._seen) + len(self._names):
             before = len(self._seen) + len(self._names)
-            for module, node in calls:
-                for each in self._carried(module, node):
-                    self._follow(module, each)
+            for module, node, functions in _calls_of_functions():
+                for function in functions:
+                    for each in self._carried(node, function):
+                        self._follow(module, each)
         return self.found
 
-    def _carried(self, module: _Module, call: ast.Call) -> Iterator[ast.expr]:
-        """Yield the arguments of a call that end in a diagnostic."""
-        name = getattr(call.func, "attr", None) or getattr(call.func, "id", "")
-        if name in _CARRIERS and isinstance(call.func, ast.Attribute):
-            yield from call.args[:1]
-            yield from (each.value for each in call.keywords if each.arg in _KEYWORDS)
+    def _carried(self, call: ast.Call, function: _Function) -> Iterator[ast.expr]:
+        """Yield the arguments of a call that end in a diagnostic, if it calls `function`."""
+        wanted = self._sinks.get(id(function))
+        if not wanted:
             return
-        for function in _called(module, call):
-            wanted = self._sinks.get(id(function), set())
-            for parameter, value in zip(_parameters(function), call.args, strict=False):
-                if parameter in wanted:
-                    yield value
-            yield from (each.value for each in call.keywords if each.arg in wanted)
+        for parameter, value in zip(_parameters(function), call.args, strict=False):
+            if parameter in wanted:
+                yield value
+        yield from (each.value for each in call.keywords if each.arg in wanted)
 
     def _follow(self, module: _Module, node: ast.expr) -> None:
         """Collect the templates that an expression may be."""

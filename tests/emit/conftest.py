@@ -25,11 +25,19 @@ F16 = DType.FLOAT16
 SHARE = 3
 """Of the cases of a test that builds kernels, one in so many is tried always; `make kernels` tries the rest."""
 
+OF_FILES = 2
+"""Of the tests without cases in a file, one in so many."""
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave two thirds of the cases of a family's test to the sweep."""
-    mark_others(with_parameters(items), Path(__file__).parent / "families", SHARE)
+    """Leave two thirds of the cases of a family's tests to the sweep, and half of those without cases."""
+    families = Path(__file__).parent / "families"
+    own = [item for item in items if families in item.path.parents]
+    varied = with_parameters(own)
+    cases = {item.nodeid for item in varied}
+    mark_others(varied, families, SHARE)
+    mark_others([item for item in own if item.nodeid not in cases], families, OF_FILES)
 
 
 class AddNode(Protocol):

@@ -1,4 +1,4 @@
-"""Tests of lowering compare many forms with onnxruntime; `make test` tries a third of those of a test."""
+"""Tests of lowering compare many forms with onnxruntime; `make test` tries a quarter of those of a test."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import pytest
 
 from tests.sampling import mark_others, with_parameters
 
-SHARE = 3
+SHARE = 4
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave two thirds of the cases of a test to the sweep."""
+    """Leave three quarters of the cases of a test to the sweep."""
     mark_others(with_parameters(items), Path(__file__).parent, SHARE)
