@@ -188,6 +188,7 @@ def test_formats_show_plan_and_curve(form: str, tmp_path: Path) -> None:
         assert found["reached"] is plan.reached
         assert len(found["curve"]) == len(plan.curve)
     if form == "html":
+        assert text.count("<thead>") == text.count("<table>") > 1
         assert "Error against time" in text
     assert "float16" in plan._repr_html_()
 
