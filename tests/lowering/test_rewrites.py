@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module
+from pkgutil import walk_packages
 from typing import TYPE_CHECKING
 
 import pytest
 
+from atc_py import lowering, passes
 from atc_py.spec.rewrites import REWRITES, performers, performs
 from tests.spec.every_list import each_spec
 
@@ -15,8 +17,9 @@ if TYPE_CHECKING:
 
     from atc_py.spec import OpSpec
 
-for _module in ("lowering.lower", "lowering.restated", "passes.manager"):
-    import_module(f"atc_py.{_module}")  # registers what it performs
+for _room in (lowering, passes):
+    for _module in walk_packages(_room.__path__, f"{_room.__name__}."):
+        import_module(_module.name)  # registers what it performs; conversion imports by need
 
 UNNAMED = {"cast-through", "restate"}
 """Rewrites that no rule names: carried dtypes and restated opsets ask for them."""
