@@ -43,10 +43,10 @@ if TYPE_CHECKING:
     from atc_py.compare.own_errors import Suspect
     from atc_py.compare.paired_run import Feeds, Original
     from atc_py.compare.reference import ReferenceModel
-    from atc_py.compare.sample_source import SampleSource
     from atc_py.package.reader import OfflineModel
     from atc_py.results.layer import OwnError
     from atc_py.results.layer_comparison import LayerComparison, Suggestion
+    from atc_py.running.samples import Samples
 
     Array = npt.NDArray[np.generic]
     PathText = str | os.PathLike[str]
@@ -155,7 +155,7 @@ class ComparisonSession:
         return self._reference
 
     @property
-    def source(self) -> SampleSource:
+    def source(self) -> Samples:
         """The samples, by name."""
         return self._source
 
@@ -282,7 +282,7 @@ class ComparisonSession:
             else:
                 yield pictures.drawn(feeds, self._given, self._seed + at)
 
-    def _opened(self, samples: GivenChoice) -> SampleSource:
+    def _opened(self, samples: GivenChoice) -> Samples:
         """Return the samples.
 
         Raises:

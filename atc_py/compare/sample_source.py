@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from atc_py.compare.inputs import fitting_feeds
 from atc_py.diag import Sink
@@ -23,27 +23,9 @@ if TYPE_CHECKING:
     Feeds = Mapping[str, NDArray[Any]]
     PathText = str | os.PathLike[str]
 
-__all__ = ["DrawnSamples", "GivenSamples", "SampleSource", "evenly", "given_source"]
+__all__ = ["DrawnSamples", "GivenSamples", "evenly", "given_source"]
 
 _OPTION = "--samples"
-
-
-class SampleSource(Protocol):
-    """Samples that can be gone through several times, the same each time.
-
-    Attributes:
-        count: how many there are.
-    """
-
-    count: int
-
-    def __iter__(self) -> Iterator[tuple[str, Feeds]]:
-        """Yield the name and the arrays of each sample.
-
-        Raises:
-            AtcError: a sample cannot be read, or fits no input.
-        """
-        ...
 
 
 class DrawnSamples:

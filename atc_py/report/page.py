@@ -16,10 +16,10 @@ from atc_py.report.escape import visible
 from atc_py.system.resources import templates_dir
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-__all__ = ["render_page"]
+__all__ = ["page_script", "render_page", "script_part"]
 
 
 def render_page(name: str, *, base: str = "", scripts: Sequence[str] = (), **context: Any) -> str:
@@ -63,6 +63,30 @@ def render_page(name: str, *, base: str = "", scripts: Sequence[str] = (), **con
         raise BAD_TEMPLATE.error(
             f"template {template!r} {what}",
             place=Place(str(folder / template), line=getattr(error, "lineno", None)),
+            help="reinstall atc-py to restore its templates",
+        ) from error
+
+
+def page_script(paths: Iterable[Path]) -> str:
+    """Return files of a page's script as one script with names of its own.
+
+    Raises:
+        AtcError: BAD_TEMPLATE where one is missing.
+    """
+    return f'(() => {{\n"use strict";\n{"".join(map(script_part, paths))}}})();\n'
+
+
+def script_part(path: Path) -> str:
+    """Return the text of a part of a page's script.
+
+    Raises:
+        AtcError: BAD_TEMPLATE where it is missing.
+    """
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise BAD_TEMPLATE.error(
+            f"a part of the page's script is missing: {error}",
             help="reinstall atc-py to restore its templates",
         ) from error
 

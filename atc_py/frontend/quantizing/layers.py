@@ -14,15 +14,14 @@ from onnx import TensorProto
 from atc_py.diag import Words
 from atc_py.frontend.quantizing.additions import additions_after
 from atc_py.frontend.quantizing.reasons import (
-    COMPUTED_BIAS,
     COMPUTED_WEIGHTS,
     CONSTANT_DATA,
     NOT_FLOAT32,
     STACKED_WEIGHTS,
     TRANSPOSED_DATA,
-    VOLUMES,
 )
 from atc_py.frontend.reading.attributes import numeric_attributes
+from atc_py.frontend.rewriting.qdq.reasons import COMPUTED_BIAS, VOLUMES
 from atc_py.frontend.typing.known_type import known_type
 
 if TYPE_CHECKING:

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from atc_py.diag.codes import BAD_TEMPLATE
 from atc_py.report.check.json_document import check_document
 from atc_py.report.overview.document import overview_document, page_json
 from atc_py.report.overview.findings import BothChecks
 from atc_py.report.overview.words import name_text
-from atc_py.report.page import render_page
+from atc_py.report.page import page_script, render_page, script_part
 from atc_py.system.resources import templates_dir
 
 if TYPE_CHECKING:
@@ -69,15 +68,8 @@ def document_html(models: Sequence[Mapping[str, object]], language: str = "en") 
         AtcError: BAD_TEMPLATE where a template is missing or does not render.
     """
     folder = templates_dir() / "report" / "overview"
-    try:
-        parts = [(folder / name).read_text(encoding="utf-8") for name in SCRIPTS]
-        library = (folder / "vendor" / "dagre.min.js").read_text(encoding="utf-8")
-    except OSError as error:
-        raise BAD_TEMPLATE.error(
-            f"a part of the page's script is missing: {error}",
-            help="reinstall atc-py to restore its templates",
-        ) from error
-    script = f'(() => {{\n"use strict";\n{"".join(parts)}}})();\n'
+    script = page_script(folder / name for name in SCRIPTS)
+    library = script_part(folder / "vendor" / "dagre.min.js")
     return render_page(
         "overview/page",
         scripts=(library, script),

@@ -10,9 +10,8 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from atc_py import __version__
-from atc_py.diag.codes import BAD_TEMPLATE
 from atc_py.report.overview.words import both, name_text
-from atc_py.report.page import render_page
+from atc_py.report.page import page_script, render_page
 from atc_py.report.sweep.rows import worst_output
 from atc_py.results.sweep import FAILED, SweepVerdict
 from atc_py.system.resources import templates_dir
@@ -41,15 +40,8 @@ def sweep_html(rows: Sequence[SweepRow], language: str = "en") -> bytes:
         AtcError: BAD_TEMPLATE where a template is missing or does not render.
     """
     folder = templates_dir() / "report"
-    try:
-        parts = [(folder / "overview" / name).read_text(encoding="utf-8") for name in _SHARED]
-        parts.append((folder / "sweep" / _PAGE).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise BAD_TEMPLATE.error(
-            f"a part of the page's script is missing: {error}",
-            help="reinstall atc-py to restore its templates",
-        ) from error
-    script = f'(() => {{\n"use strict";\n{"".join(parts)}}})();\n'
+    shared = [folder / "overview" / name for name in _SHARED]
+    script = page_script([*shared, folder / "sweep" / _PAGE])
     page = render_page(
         "sweep/page",
         base="overview/page",
