@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from atc_py.cli import options
-from atc_py.cli.console import print_diagnostics, print_json, print_line, progress
+from atc_py.cli.console import (
+    print_diagnostics,
+    print_json,
+    print_line,
+    print_tables,
+    progress,
+)
 from atc_py.diag import COLON, COMMA, Words
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.diag.language import language, spoken
@@ -263,6 +269,7 @@ def _close(done: SweepRun, folder: Path, *, as_json: bool) -> int:
     """Print the verdicts, the rows that failed, and where the table is; return the exit status."""
     from atc_py.diag import ExitCode
     from atc_py.report.escape import visible
+    from atc_py.report.sweep.reasons import reasons_table
     from atc_py.results.sweep import SweepVerdict
 
     rows = [row for row, _ in done.rows]
@@ -286,6 +293,8 @@ def _close(done: SweepRun, folder: Path, *, as_json: bool) -> int:
                 f", {kept} of them from an earlier run", f"，其中 {kept} 行来自之前的运行"
             )
         print_line((head + COLON + verdicts).in_language(language()))
+        reasons = reasons_table(rows)
+        print_tables([] if reasons is None else [reasons], narrow=True)
         print_line(f"{done.seconds:.1f} s")
         print_line(visible(spoken(f"table: {table}")))
     if done.failed:

@@ -13,6 +13,7 @@ import pytest
 from atc_py.diag import AtcError
 from atc_py.report.sweep.html_page import sweep_html
 from atc_py.report.sweep.parquet import require_pyarrow, sweep_parquet
+from atc_py.report.sweep.reasons import reason_counts, reasons_table
 from atc_py.report.sweep.rows import COLUMNS, row_cells, sweep_lines
 from atc_py.results.sweep import Combination, SweepOutput, SweepRow, SweepVerdict
 
@@ -65,7 +66,7 @@ def test_page_has_the_rows_and_needs_nothing_else() -> None:
     assert page.count("<script") == 2  # the document and one script
     document = document_of(page)
     assert (document["lang"], document["models"], document["compiles"]) == ("zh", 2, 1)
-    assert document["reasons"] == [["ATC3001", 1]]
+    assert document["reasons"] == [["ATC3001", "ATC3001 unknown-operator", 1]]
     first, second = document["rows"]
     assert first["report"] == "reports/a%20b%23.html"
     assert first["output"] == "y"
@@ -98,3 +99,43 @@ def test_missing_pyarrow_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(AtcError, match="ATC1092"):
         require_pyarrow()
+
+
+def refused(model: str, soc: str, *codes: str) -> SweepRow:
+    """Return a row that has findings of some codes."""
+    return SweepRow(
+        combination=Combination(model, soc, "force_fp16", "base"),
+        path=f"{model}.onnx",
+        verdict=SweepVerdict.REFUSED,
+        reasons=dict.fromkeys(codes, 3),
+        message=f"{codes[0]} in {model}",
+    )
+
+
+def test_reasons_count_rows_and_models_and_show_the_first_message() -> None:
+    rows = [
+        ROWS[0],
+        refused("a", "sim", "ATC4001", "ATC3001"),
+        refused("b", "sim", "ATC3001"),
+        refused("b", "Ascend310P3", "ATC3001"),
+    ]
+    counts = [(each.code, each.rows, each.models) for each in reason_counts(rows)]
+    assert counts == [("ATC3001", 3, 2), ("ATC4001", 1, 1)]
+    table = reasons_table(rows)
+    assert table is not None
+    assert table.title == "Reasons"
+    assert table.rows[0] == ("ATC3001 unknown-operator", "3", "2", "b: ATC3001 in b")
+    assert table.rows[1][1:] == ("1", "1", "a: ATC4001 in a")
+    assert reasons_table(ROWS[:1]) is None
+
+
+def test_table_of_reasons_has_the_most_frequent_codes() -> None:
+    rows = [
+        refused(f"m{at}", "sim", *(f"X{code:02}" for code in range(at, 12))) for at in range(12)
+    ]
+    table = reasons_table(rows)
+    assert table is not None
+    assert table.title == "Reasons: the 10 most frequent of 12 codes"
+    assert [each[:2] for each in table.rows] == [
+        (f"X{at:02}", str(at + 1)) for at in range(11, 1, -1)
+    ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -12,6 +11,7 @@ from markupsafe import Markup
 from atc_py import __version__
 from atc_py.report.overview.words import both, name_text
 from atc_py.report.page import page_script, render_page
+from atc_py.report.sweep.reasons import code_text, reason_counts
 from atc_py.report.sweep.rows import worst_output
 from atc_py.results.sweep import FAILED, SweepVerdict
 from atc_py.system.resources import templates_dir
@@ -60,15 +60,9 @@ def _document(rows: Sequence[SweepRow], language: str) -> dict[str, object]:
         "models": len({row.combination.model for row in rows}),
         "compiles": sum(row.verdict is SweepVerdict.COMPILES for row in rows),
         "failed": sum(row.verdict in FAILED for row in rows),
-        "reasons": _reasons(rows),
+        "reasons": [(each.code, code_text(each.code), each.rows) for each in reason_counts(rows)],
         "rows": [_row(row) for row in rows],
     }
-
-
-def _reasons(rows: Sequence[SweepRow]) -> list[tuple[str, int]]:
-    """Return the codes with the number of rows that have them, most frequent first."""
-    found = Counter(code for row in rows for code in row.reasons)
-    return sorted(found.items(), key=lambda each: (-each[1], each[0]))
 
 
 def _row(row: SweepRow) -> dict[str, object]:

@@ -55,10 +55,10 @@ class SweepApp {
     $("tiles").replaceChildren(tile(models, "n_models"), tile(rows.length, "n_rows"), tile(compiles, "n_compiles"), tile(refused, "n_refused"), tile(failed, "n_failed"));
     const parts = [["good", compiles], ["warn", refused], ["bad", failed]].filter(([, count]) => count);
     $("bar").replaceChildren(...parts.map(([level, count]) => el("span", { class: level, style: `flex: ${count}` })));
-    const chip = ([code, count]) => el("button", {
+    const chip = ([code, text, count]) => el("button", {
       type: "button", "aria-pressed": String(this.chosen.code === code),
       onclick: () => { this.chosen.code = this.chosen.code === code ? "" : code; this.renderSummary(); this.renderTable(); },
-    }, `${code} · ${count}`);
+    }, `${text} · ${count}`);
     $("reasons").replaceChildren(...(reasons.length ? [el("h3", {}, t("reasons")), el("div", { class: "chips" }, reasons.map(chip))] : []));
   }
 

@@ -1,0 +1,82 @@
+"""Reasons of the rows of a sweep, counted by code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.diag import LANGUAGES
+from atc_py.diag.codes import find_code
+from atc_py.diag.language import language
+from atc_py.report.escape import visible
+from atc_py.report.tables import Table
+from atc_py.results.sweep import SweepRow
+from atc_py.system.structs import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+__all__ = ["ReasonCount", "code_text", "reason_counts", "reasons_table"]
+
+_MOST = 10
+"""Codes that are printed; the page has all of them."""
+
+
+class ReasonCount(Result, frozen=True):
+    """One code, and the rows that have it.
+
+    Attributes:
+        code: its number.
+        rows: how many rows have it.
+        models: how many models these rows are about.
+        example: the first row whose message it is; None where it is never the first of a row.
+    """
+
+    code: str
+    rows: int
+    models: int
+    example: SweepRow | None
+
+
+def reason_counts(rows: Sequence[SweepRow]) -> list[ReasonCount]:
+    """Return the codes with the rows that have them, most frequent first."""
+    having: dict[str, list[SweepRow]] = {}
+    first: dict[str, SweepRow] = {}
+    for row in rows:
+        for at, code in enumerate(row.reasons):
+            having.setdefault(code, []).append(row)
+            if not at:
+                first.setdefault(code, row)
+    counts = [
+        ReasonCount(code, len(own), len({row.combination.model for row in own}), first.get(code))
+        for code, own in having.items()
+    ]
+    return sorted(counts, key=lambda each: (-each.rows, each.code))
+
+
+def code_text(code: str) -> str:
+    """Return `ATC3001 unknown-operator`: the number of a code with its name."""
+    known = find_code(code)
+    return code if known is None else f"{code} {known.name}"
+
+
+def reasons_table(rows: Sequence[SweepRow]) -> Table | None:
+    """Return the most frequent codes, each with a row that has it; None where no row has any."""
+    counts = reason_counts(rows)
+    if not counts:
+        return None
+    more = len(counts) - _MOST
+    title = "Reasons" if more <= 0 else f"Reasons: the {_MOST} most frequent of {len(counts)} codes"
+    cells = tuple(
+        (code_text(each.code), str(each.rows), str(each.models), _example(each.example))
+        for each in counts[:_MOST]
+    )
+    return Table(title, ("code", "rows>", "models>", "for instance"), cells)
+
+
+def _example(row: SweepRow | None) -> str:
+    """Return a row's model and message."""
+    if row is None:
+        return ""
+    message = row.message if language() == LANGUAGES[0] else row.message_zh or row.message
+    return visible(f"{row.combination.model}: {message}")
