@@ -112,19 +112,22 @@ site: $(VENV)/.docs ## Build docs/ as a site with a search, in out/site; a broke
 	$(BIN)/python docs/site.py out/site-pages
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file out/mkdocs.yml
 
+# Figures are those of the kernels of OpenBLAS for AVX2, as tests/blas_kernels.py says.
+FIGURES := OPENBLAS_CORETYPE=Haswell $(BIN)/python
+
 conformance: $(VENV)/.dev ## Run ONNX's conformance cases and write the two pages about them again
-	$(BIN)/python -m tests.conformance.page --write
-	$(BIN)/python -m tests.conformance.fixed_page --write
+	$(FIGURES) -m tests.conformance.page --write
+	$(FIGURES) -m tests.conformance.fixed_page --write
 
 networks: $(VENV)/.dev ## Compile and run the shared networks for each SoC; write docs/networks.md again
-	$(BIN)/python -m tests.networks.page --write
+	$(FIGURES) -m tests.networks.page --write
 
 trained: $(VENV)/.dev ## Download trained models, compile and run them; write their two pages again
-	$(BIN)/python -m tests.trained.page --write
-	$(BIN)/python -m tests.trained.fixed_page --write
+	$(FIGURES) -m tests.trained.page --write
+	$(FIGURES) -m tests.trained.fixed_page --write
 
 deviations: $(VENV)/.dev ## Compare what CANN computes of whole networks; write docs/deviations-in-networks.md again
-	$(BIN)/python -m tests.deviations.networks_page --write
+	$(FIGURES) -m tests.deviations.networks_page --write
 
 # PyTorch is large, so it has an environment of its own; the files land beside the wheels.
 TORCH_VENV ?= $(HOME)/.cache/atc-py/torch
@@ -135,7 +138,7 @@ $(TORCH_VENV)/.installed: $(VENV)/bin/python
 
 exports: $(VENV)/.dev $(TORCH_VENV)/.installed ## Export networks with PyTorch; write docs/fixed-models.md again
 	$(TORCH_VENV)/bin/python tests/trained/export.py
-	$(BIN)/python -m tests.trained.fixed_page --write
+	$(FIGURES) -m tests.trained.fixed_page --write
 
 netron: $(VENV)/.dev ## Export the shared and quantized networks; open each with Netron's own loader, under Node
 	$(BIN)/python -m tests.export.netron

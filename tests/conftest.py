@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests import sampling
+from tests import blas_kernels, sampling
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -20,6 +20,7 @@ def pytest_configure(config: pytest.Config) -> None:
     else:
         os.environ[sampling.WHOLE] = "1"
     sampling.load_profile()
+    blas_kernels.choose_kernels()
     _keep_bytecode()
     patch = pytest.MonkeyPatch()
     config.add_cleanup(patch.undo)

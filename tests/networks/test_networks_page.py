@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.blas_kernels import error_factor
 from tests.networks.page import MODELS, MODES, PAGE, QUANTIZED, SOCS, row_of, rows_of_quantized
 from tests.sampling import alternating
 
@@ -20,11 +21,12 @@ def stated(title: str) -> dict[str, dict[str, str]]:
 
 
 def assert_same(found: str, stated_: str) -> None:
-    """Compare two cells; errors may differ in how a machine adds products up."""
+    """Compare two cells; errors are those of the page if products are added up in its order."""
     ours, theirs = found.split(", "), stated_.split(", ")
     assert ours[:2] + ours[3:] == theirs[:2] + theirs[3:]
     if len(ours) > 1:
-        assert float(ours[2]) == pytest.approx(float(theirs[2]), rel=0.1)
+        low, high = float(theirs[2]) / error_factor(), float(theirs[2]) * error_factor()
+        assert low <= float(ours[2]) <= high
 
 
 @pytest.mark.parametrize("mode", MODES)
