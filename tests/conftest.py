@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from functools import cache
 from importlib import metadata
@@ -21,12 +22,19 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ[sampling.WHOLE] = "1"
     sampling.load_profile()
     blas_kernels.choose_kernels()
+    _heed_interrupts()
     _keep_bytecode()
     patch = pytest.MonkeyPatch()
     config.add_cleanup(patch.undo)
     _read_packages_once(patch)
     # No file of a test must survive a power failure, and some disks take milliseconds.
     patch.setattr(os, "fsync", lambda _descriptor: None)
+
+
+def _heed_interrupts() -> None:
+    """Let programs that tests start be interrupted, also where a shell runs the tests in the background."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _keep_bytecode() -> None:
