@@ -111,6 +111,7 @@ docs: $(VENV)/.dev ## Write the pages that are derived from the code again
 site: $(VENV)/.docs ## Build docs/ as a site with a search, in out/site; a broken link fails
 	$(BIN)/python docs/site.py out/site-pages
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file out/mkdocs.yml
+	@echo "to read it with its search: $(PYTHON) -m http.server --directory out/site"
 
 # Figures are those of the kernels of OpenBLAS for AVX2, as tests/blas_kernels.py says.
 FIGURES := OPENBLAS_CORETYPE=Haswell $(BIN)/python
