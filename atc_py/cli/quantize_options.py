@@ -108,8 +108,14 @@ _OPTIONS: tuple[Callable[[FC], FC], ...] = (
         "most stay in floats until it is reached.",
     ),
     click.option(
-        "--measure", type=click.IntRange(min=0), default=16, show_default=True, metavar="N",
-        help="Measure errors on at most N of the samples; 0 measures nothing.",
+        "--measure", type=click.IntRange(min=0), default=None, metavar="N",
+        help="Measure errors on at most N of the samples, at even distances; 0 measures nothing. By default "
+        "16, or all with --target, which they judge.",
+    ),
+    click.option(
+        "--jobs", type=click.IntRange(min=1), default=None, metavar="N",
+        help="Processes that try layers for --target at the same time; by default as many as cores, where "
+        "that is quicker. The result is the same.",
     ),
     click.option(
         "--time-soc", default="", metavar="SOC",
@@ -142,6 +148,7 @@ CALIBRATING = frozenset(
         "correct_bias",
         "target",
         "measure",
+        "jobs",
         "time_soc",
         "report",
     }

@@ -19,7 +19,7 @@ from atc_py.compare.own_errors import ExactValues, find_suspects, own_errors_of,
 from atc_py.compare.paired_run import Pair
 from atc_py.compare.recording import HELD_BYTES, Recording
 from atc_py.compare.reference import ReferenceRun
-from atc_py.compare.sample_source import DrawnSamples, evenly, given_source
+from atc_py.compare.sample_source import DrawnSamples, given_source
 from atc_py.compare.suggest import search
 from atc_py.compare.targets import reaches
 from atc_py.compare.trials import Trial, Trials
@@ -31,6 +31,7 @@ from atc_py.results.cann_nodes import read_semantics
 from atc_py.results.picture_inputs import AIPP
 from atc_py.running.feeds import odd_feeds, read_feeds
 from atc_py.running.model import ports_of
+from atc_py.running.samples import evenly
 
 if TYPE_CHECKING:
     import os

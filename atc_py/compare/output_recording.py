@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from atc_py.compare.reference import ReferenceRun
-from atc_py.compare.stored_array import stored_array
+from atc_py.running.stored_array import stored_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from atc_py.compare.reference import ReferenceModel
-    from atc_py.compare.stored_array import StoredArray
+    from atc_py.running.stored_array import StoredArray
 
     Feeds = Mapping[str, NDArray[Any]]
 

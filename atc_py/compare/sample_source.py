@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Feeds = Mapping[str, NDArray[Any]]
     PathText = str | os.PathLike[str]
 
-__all__ = ["DrawnSamples", "GivenSamples", "evenly", "given_source"]
+__all__ = ["DrawnSamples", "GivenSamples", "given_source"]
 
 _OPTION = "--samples"
 
@@ -90,8 +90,3 @@ def given_source(
         return GivenSamples(open_samples(texts, ports, Sink(), _OPTION), ports)
     arrays = [each for each in samples if not isinstance(each, str | os.PathLike)]
     return GivenSamples(ArraySamples(arrays), ports)
-
-
-def evenly(count: int, most: int) -> range:
-    """Return the positions of at most so many samples, at even distances."""
-    return range(0, count, max(-(-count // max(most, 1)), 1))

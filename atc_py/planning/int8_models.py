@@ -93,7 +93,7 @@ class Int8Models:
         Raises:
             AtcError: what the executor raises.
         """
-        trials = TrialModel(self._found, [*feeds], self._found.settings.executor)
+        trials = TrialModel(self._found, feeds, self._found.settings.executor)
         try:
             _, ratios = cost_order(trials, tell)
         finally:

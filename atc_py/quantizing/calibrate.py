@@ -17,7 +17,7 @@ from atc_py.quantizing.numbers import LayerNumbers
 from atc_py.quantizing.observe import observe
 from atc_py.quantizing.original_places import in_original, original_places
 from atc_py.quantizing.prepare import prepare
-from atc_py.quantizing.sample_choice import chosen_samples
+from atc_py.quantizing.sample_choice import ChosenSamples
 from atc_py.quantizing.selection import skipped_layers
 from atc_py.system.temp_folders import work_folder
 
@@ -75,7 +75,7 @@ def calibrate(
             resources=ExitStack(),
         )
         if settings.calibrator == AUTO and settings.config is None:
-            feeds = chosen_samples(prepared.model, samples, AUTO_SAMPLES)
+            feeds = [*ChosenSamples(prepared.model, samples, AUTO_SAMPLES)]
             made = with_best_ranges(made, numbers, feeds, on_stage or _no_progress)
         if settings.correct_bias:
             made = with_corrected_biases(made, samples, on_stage)

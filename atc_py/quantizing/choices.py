@@ -60,7 +60,10 @@ class QuantizeChoice(TypedDict, total=False):
             quantized, and how; it precedes `calibrator`, `percentile` and `symmetric`.
         target: least `cosine`, `snr` (dB) or `top1` of every output, by name: layers that cost the
             most stay in floats until they are reached.
-        measure: most samples on which errors are measured; 0 to measure nothing.
+        measure: most samples on which errors are measured; 0 to measure nothing. By default 16, or
+            with `target` all: they judge it.
+        jobs: processes that try layers for a target at the same time; by default as many as cores,
+            where that is quicker. The result is the same.
         time_soc: the SoC whose times are estimated, without which none are.
     """
 
@@ -87,7 +90,8 @@ class QuantizeChoice(TypedDict, total=False):
     resume: str | os.PathLike[str] | None
     config: str | os.PathLike[str] | None
     target: Mapping[str, float]
-    measure: int
+    measure: int | None
+    jobs: int | None
     time_soc: str
 
 
@@ -168,11 +172,15 @@ def proof_settings(choice: QuantizeChoice) -> ProofSettings:
     Raises:
         AtcError: BAD_OPTION for a target or a count outside its limits, and an unknown SoC.
     """
-    default = ProofSettings()
-    count, soc = choice.get("measure", default.samples), choice.get("time_soc", "")
+    count, jobs, soc = choice.get("measure"), choice.get("jobs"), choice.get("time_soc", "")
     target = checked_target(choice.get("target", {}))
-    if count < bool(target):
+    if count is None:
+        count = None if target else ProofSettings().samples
+    elif count < bool(target):
         raise BAD_OPTION.error(
             f"measure must be a count{', 1 or more with a target' if target else ''}, found {count}"
         )
-    return ProofSettings(target=target, samples=count, soc=find_soc(soc).name if soc else "")
+    if jobs is not None and jobs < 1:
+        raise BAD_OPTION.error(f"jobs must be 1 or more, found {jobs}")
+    soc = find_soc(soc).name if soc else ""
+    return ProofSettings(target=target, samples=count, soc=soc, jobs=jobs)

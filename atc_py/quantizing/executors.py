@@ -58,7 +58,7 @@ class Executor(Protocol):
 
 
 def start_executor(
-    choice: str, model: Path, names: Sequence[str], inputs: Sequence[str]
+    choice: str, model: Path, names: Sequence[str], inputs: Sequence[str], mark: str = ""
 ) -> Executor:
     """Return an engine with a model on it.
 
@@ -67,6 +67,8 @@ def start_executor(
         model: a file that atc-py wrote, in a folder for temporary files.
         names: values that are wanted.
         inputs: names of the model's inputs.
+        mark: part of the names of files that the engine writes beside the model, so that several
+            processes can run it.
 
     Raises:
         AtcError: BAD_OPTION; NO_ONNXRUNTIME; REFERENCE_FAILED where onnxruntime refuses the model.
@@ -84,8 +86,8 @@ def start_executor(
     fed = [name for name in names if name in inputs]
     made = [name for name in names if name not in inputs]
     if choice == "sim" or (choice == "auto" and not installed):
-        return _Simulated(model, made, fed)
-    return _Onnxruntime(model, made, fed)
+        return _Simulated(model, made, fed, mark)
+    return _Onnxruntime(model, made, fed, mark)
 
 
 class _Onnxruntime:
@@ -93,11 +95,11 @@ class _Onnxruntime:
 
     name = "ort"
 
-    def __init__(self, model: Path, made: Sequence[str], fed: Sequence[str]) -> None:
+    def __init__(self, model: Path, made: Sequence[str], fed: Sequence[str], mark: str) -> None:
         import onnxruntime
 
         self._names, self._fed, self._path = list(made), tuple(fed), model
-        watched = model.with_name(f"{model.stem}.watched.onnx")
+        watched = model.with_name(f"{model.stem}{mark}.watched.onnx")
         write_watched(model, watched, made)
         options = onnxruntime.SessionOptions()
         options.log_severity_level = _ERRORS
@@ -133,9 +135,9 @@ class _Simulated:
 
     name = "sim"
 
-    def __init__(self, model: Path, made: Sequence[str], fed: Sequence[str]) -> None:
+    def __init__(self, model: Path, made: Sequence[str], fed: Sequence[str], mark: str) -> None:
         self._made, self._fed = tuple(made), tuple(fed)
-        self._watched = model.with_name(f"{model.stem}.watched.onnx")
+        self._watched = model.with_name(f"{model.stem}{mark}.watched.onnx")
         write_watched(model, self._watched, made)
         self._models: dict[tuple[Any, ...], Model] = {}
 

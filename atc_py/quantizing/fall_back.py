@@ -5,23 +5,29 @@ add up, nearly, so layers go back to floats in the order of their costs until th
 the number is found by bisection. Then each of them, the cheapest first, is put on int8 once more
 and stays there if the target is still reached, so that a layer in the middle of the order does not
 stay in floats for nothing.
+
+With processes, sets that the search will ask for unless one before them changes its course are tried
+ahead; it finds the same.
 """
 
 from __future__ import annotations
 
+from collections import deque
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from atc_py.quantizing.targets import reaches_target
 from atc_py.results.quantization_proof import FallBack, FallBackPoint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from atc_py.jobs.task_executor import TaskExecutor
     from atc_py.quantizing.trial_model import TrialModel
 
-__all__ = ["cost_order", "fall_back"]
+__all__ = ["RANKING_SAMPLES", "cost_order", "fall_back"]
 
-_RANKING_SAMPLES = 2
+RANKING_SAMPLES = 2
 """Samples on which single layers are tried, one run of the model for each."""
 
 _CURVE = 6
@@ -29,18 +35,30 @@ _CURVE = 6
 
 
 def cost_order(
-    trials: TrialModel, tell: Callable[[str], None]
+    trials: TrialModel, tell: Callable[[str], None], tasks: TaskExecutor | None = None
 ) -> tuple[tuple[str, ...], dict[str, float]]:
     """Return the layers, those that cost the most first, and the least ratio of outputs of each, in dB.
+
+    Args:
+        trials: the model.
+        tell: called with the progress.
+        tasks: tries layers at the same time; None to try one after another.
 
     Raises:
         AtcError: what the executor raises.
     """
+
+    def told(number: int) -> None:
+        tell(f"target: layer {number} of {len(trials.layers)} alone on int8")
+
+    if tasks is not None:
+        trials.make_ahead(tasks, ([name] for name in trials.layers), RANKING_SAMPLES, told)
     noise: dict[str, float] = {}
     ratios: dict[str, float] = {}
-    for at, name in enumerate(trials.layers):
-        tell(f"target: layer {at + 1} of {len(trials.layers)} alone on int8")
-        found = trials.errors({name}, _RANKING_SAMPLES)
+    for number, name in enumerate(trials.layers, 1):
+        if tasks is None:
+            told(number)
+        found = trials.errors({name}, RANKING_SAMPLES)
         noise[name] = sum(each.noise for each in found.values())
         ratios[name] = min((each.figures().snr for each in found.values()), default=0.0)
     return tuple(sorted(noise, key=lambda name: -noise[name])), ratios
@@ -51,6 +69,7 @@ def fall_back(
     target: Mapping[str, float],
     order: Sequence[str],
     tell: Callable[[str], None],
+    tasks: TaskExecutor | None = None,
 ) -> FallBack:
     """Return the search; its last layers on int8 are all that are not among `floats`.
 
@@ -59,11 +78,12 @@ def fall_back(
         target: least figures of every output.
         order: layers, those that cost the most first.
         tell: called with the progress.
+        tasks: tries sets of layers at the same time; None to try one after another.
 
     Raises:
         AtcError: what the executor raises.
     """
-    search = _Search(trials, target, order, tell)
+    search = _Search(trials, target, order, tell, tasks)
     floats = [] if search.try_floats(()).reached else search.fewest_first()
     search.draw_curve()
     # Shares of rows do not rise with every layer in floats: bisection may pass over what reaches.
@@ -95,9 +115,25 @@ class _Search:
         target: Mapping[str, float],
         order: Sequence[str],
         tell: Callable[[str], None],
+        tasks: TaskExecutor | None,
     ) -> None:
         self.points: dict[frozenset[str], FallBackPoint] = {}
         self._trials, self._target, self._order, self._tell = trials, target, order, tell
+        self._tasks = tasks
+
+    def try_ahead(self, sets: Iterable[Iterable[str]]) -> None:
+        """Try the first of some sets of layers in floats at the same time, as many as run at once."""
+        if self._tasks is None:
+            return
+        unknown = (each for each in map(frozenset, sets) if each not in self.points)
+        chosen = [*islice(unknown, self._tasks.jobs)]
+        if len(chosen) > 1:
+            self._tell(f"target: {len(chosen)} sets of layers at the same time")
+            self._trials.make_ahead(self._tasks, map(self._on_int8, chosen))
+
+    def _on_int8(self, floats: frozenset[str]) -> list[str]:
+        """Return the layers that are not in floats."""
+        return [name for name in self._order if name not in floats]
 
     def try_floats(self, floats: Iterable[str]) -> FallBackPoint:
         """Return the model with layers in floats and all others on int8."""
@@ -105,7 +141,7 @@ class _Search:
         if chosen not in self.points:
             names = tuple(name for name in self._order if name in chosen)
             self._tell(f"target: {len(names)} of {len(self._order)} layers in floats")
-            outputs = self._trials.figures([name for name in self._order if name not in chosen])
+            outputs = self._trials.figures(self._on_int8(chosen))
             self.points[chosen] = FallBackPoint(
                 int8=len(self._order) - len(names),
                 floats=names,
@@ -119,6 +155,7 @@ class _Search:
         low, high = 1, len(self._order)
         while low < high:
             middle = (low + high) // 2
+            self.try_ahead(self._order[:count] for count in _middles(low, high))
             if self.try_floats(self._order[:middle]).reached:
                 high = middle
             else:
@@ -128,7 +165,10 @@ class _Search:
     def thinned(self, floats: Sequence[str]) -> list[str]:
         """Return `floats` without the layers that can be on int8, the cheapest of them first."""
         left = list(floats)
-        for name in reversed(floats):
+        for at, name in enumerate(reversed(floats)):
+            self.try_ahead(
+                [each for each in left if each != later] for later in [*reversed(floats)][at:]
+            )
             rest = [each for each in left if each != name]
             if self.try_floats(rest).reached:
                 left = rest
@@ -136,13 +176,22 @@ class _Search:
 
     def draw_curve(self) -> None:
         """Try numbers of layers in floats that double, for the curve."""
-        count = 1
-        for _ in range(_CURVE):
-            if count >= len(self._order):
-                break
+        counts = [1 << at for at in range(_CURVE) if 1 << at < len(self._order)]
+        for at, count in enumerate(counts):
+            self.try_ahead(self._order[:each] for each in counts[at:])
             self.try_floats(self._order[:count])
-            count *= 2
 
     def curve(self) -> tuple[FallBackPoint, ...]:
         """Return all points, those with the most layers on int8 first."""
         return tuple(sorted(self.points.values(), key=lambda each: -each.int8))
+
+
+def _middles(low: int, high: int) -> Iterator[int]:
+    """Yield the middle of a range, then those of its halves, and so on."""
+    waiting = deque([(low, high)])
+    while waiting:
+        first, last = waiting.popleft()
+        if first < last:
+            middle = (first + last) // 2
+            yield middle
+            waiting += [(first, middle), (middle + 1, last)]

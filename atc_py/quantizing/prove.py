@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -13,18 +14,19 @@ from atc_py.calibration.pieces import pieces_of
 from atc_py.calibration.scales import activation_scale
 from atc_py.calibration.value_range import ValueRange
 from atc_py.diag import Words
-from atc_py.quantizing.fall_back import cost_order, fall_back
-from atc_py.quantizing.sample_choice import chosen_samples
+from atc_py.quantizing.fall_back import RANKING_SAMPLES, cost_order, fall_back
+from atc_py.quantizing.sample_choice import ChosenSamples
 from atc_py.quantizing.speeds import estimated_speed, with_times
 from atc_py.quantizing.trial_model import TrialModel, form_errors
 from atc_py.results.output_error import ErrorFigures
 from atc_py.results.quantization_proof import LayerCost, QuantizationProof, ValueShares
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from atc_py.calibration.histogram import Histogram
     from atc_py.calibration.scales import ActivationScale
+    from atc_py.jobs.task_executor import TaskExecutor
     from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
     from atc_py.results.output_error import ErrorSums
     from atc_py.running.samples import Samples
@@ -36,6 +38,12 @@ FALLEN_BACK = Words(
 )
 """Why a layer stays in floats after a search."""
 
+_SETS = 12
+"""Sets of layers that a search tries on all samples, about."""
+
+_WORTHWHILE = 4.0
+"""Seconds of trials from which on processes are started for them; each takes about one to start."""
+
 _BINS = 96
 """Bins of a histogram in a report."""
 
@@ -45,13 +53,17 @@ class ProofSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         target: least figures of every output; empty for none.
-        samples: most samples on which errors are measured; 0 to measure nothing.
+        samples: most samples on which errors are measured and that judge a target; 0 to measure
+            nothing, None for all.
         soc: the SoC whose times are estimated; "" for no times.
+        jobs: processes that try layers for a target; None for as many as cores, if memory allows
+            and trials take long enough.
     """
 
     target: Mapping[str, float] = msgspec.field(default_factory=dict)
-    samples: int = 16
+    samples: int | None = 16
     soc: str = ""
+    jobs: int | None = None
 
 
 def proved(
@@ -66,7 +78,7 @@ def proved(
         AtcError: what samples and the executor raise.
     """
     tell = on_stage or _no_progress
-    feeds = chosen_samples(found.model, samples, settings.samples)
+    feeds = ChosenSamples(found.model, samples, settings.samples)
     executor = found.settings.executor
     tell("measure layers")
     own = form_errors(
@@ -76,8 +88,9 @@ def proved(
     try:
         searched, ratios = None, dict[str, float]()
         if settings.target:
-            order, ratios = cost_order(trials, tell)
-            searched = fall_back(trials, settings.target, order, tell)
+            with _processes(trials, feeds.count, settings.jobs) as tasks:
+                order, ratios = cost_order(trials, tell, tasks)
+                searched = fall_back(trials, settings.target, order, tell, tasks)
         floats = () if searched is None else searched.floats
         kept = [each for each in found.layers if each.name not in floats]
         outputs = trials.figures([each.name for each in kept])
@@ -87,12 +100,25 @@ def proved(
     speed = None
     if settings.soc:
         tell("estimate times")
-        shapes = {name: array.shape for name, array in feeds[0].items()}
+        shapes = {name: array.shape for name, array in feeds.first().items()}
         speed = estimated_speed(chosen, shapes, settings.soc)
         if searched is not None:
             searched = with_times(found, searched, shapes, settings.soc)
     costs = tuple(_layer_cost(each, own[each.name][0], ratios) for each in found.layers)
-    return chosen, QuantizationProof(len(feeds), outputs, costs, searched, speed=speed)
+    return chosen, QuantizationProof(feeds.count, outputs, costs, searched, speed=speed)
+
+
+@contextmanager
+def _processes(trials: TrialModel, samples: int, jobs: int | None) -> Iterator[TaskExecutor | None]:
+    """Give what tries layers in several processes; None where that is not to be, or gains nothing."""
+    runs = RANKING_SAMPLES * len(trials.layers) + _SETS * samples
+    if jobs == 1 or (jobs is None and runs * trials.seconds < _WORTHWHILE):
+        yield None
+        return
+    from atc_py.jobs.executor import open_executor
+
+    with open_executor(jobs) as executor:
+        yield executor if executor.jobs > 1 else None
 
 
 def _layer_cost(layer: CalibratedLayer, error: ErrorSums, ratios: Mapping[str, float]) -> LayerCost:

@@ -157,7 +157,7 @@ def _calibrated(
         calibrate(model, samples, request.settings, tell) as found,
         original_places(found.original, found.folder),
     ):
-        if not wanted.samples:
+        if wanted.samples == 0:
             yield found, samples.count, None
             return
         chosen, proof = proved(found, samples, wanted, tell)

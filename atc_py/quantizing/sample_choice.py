@@ -1,4 +1,4 @@
-"""A few of the samples, for what would take too long on all of them."""
+"""Some of the samples, for what would take too long on all of them."""
 
 from __future__ import annotations
 
@@ -6,33 +6,50 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from atc_py.quantizing.observe import ports_of_model
-from atc_py.running.samples import checked
+from atc_py.running.samples import checked, evenly
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
     from atc_py.frontend.quantizing.float_model import FloatModel
     from atc_py.running.samples import Samples
 
-__all__ = ["chosen_samples", "first_feeds"]
+    Feeds = Mapping[str, NDArray[Any]]
+
+__all__ = ["ChosenSamples", "first_feeds"]
 
 
-def chosen_samples(
-    model: FloatModel, samples: Samples, most: int
-) -> list[Mapping[str, NDArray[Any]]]:
-    """Return at most so many samples, at even distances.
+class ChosenSamples:
+    """Some of the samples, at even distances; one at a time is in memory.
 
-    Raises:
-        AtcError: what samples raise.
+    Attributes:
+        count: how many there are.
     """
-    ports = ports_of_model(model)
-    step = max(-(-samples.count // most), 1)
-    return [feeds for at, (_, feeds) in enumerate(checked(samples, ports)) if at % step == 0]
+
+    def __init__(self, model: FloatModel, samples: Samples, most: int | None) -> None:
+        """Choose at most so many samples; None for all."""
+        self._ports, self._samples = ports_of_model(model), samples
+        self._positions = evenly(samples.count, samples.count if most is None else most)
+        self.count = len(self._positions)
+
+    def __iter__(self) -> Iterator[Feeds]:
+        """Yield the arrays of each sample.
+
+        Raises:
+            AtcError: what samples raise.
+        """
+        for at, (_, feeds) in enumerate(checked(self._samples, self._ports)):
+            if at in self._positions:
+                yield feeds
+
+    def first(self) -> Feeds:
+        """Return the arrays of the first sample."""
+        return next(iter(self))
 
 
-def first_feeds(model: FloatModel, samples: Samples, most: int) -> list[Mapping[str, NDArray[Any]]]:
+def first_feeds(model: FloatModel, samples: Samples, most: int) -> list[Feeds]:
     """Return the first samples, at most so many.
 
     Raises:

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from atc_py.frontend.quantizing.measured import SWITCHES, write_measured
+from atc_py.frontend.quantizing.measured import write_measured
 from atc_py.quantizing.executors import start_executor
+from atc_py.quantizing.switched_trials import (
+    RunningModel,
+    SwitchedModel,
+    SwitchedTrial,
+    run_trial,
+)
+from atc_py.quantizing.trial_samples import stored_sample
 from atc_py.results.output_error import ErrorSums
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from atc_py.frontend.quantizing.qdq_nodes import Int8Layer
+    from atc_py.jobs.task_executor import TaskExecutor
     from atc_py.quantizing.calibrated import Calibrated
     from atc_py.results.output_error import ErrorFigures
 
@@ -27,25 +36,39 @@ __all__ = ["TrialModel", "form_errors"]
 class TrialModel:
     """A calibrated model whose layers can be switched between floats and int8.
 
-    The outputs in floats are held for the samples that it was made for.
+    The samples that judge it, and its outputs in floats, are in files.
+
+    Attributes:
+        layers: names of the layers.
+        seconds: mean time of a run in floats.
     """
 
-    def __init__(self, found: Calibrated, samples: Sequence[Feeds], executor: str) -> None:
-        """Start the model.
+    def __init__(self, found: Calibrated, samples: Iterable[Feeds], executor: str) -> None:
+        """Start the model, and run it in floats.
 
         Raises:
-            AtcError: what the executor raises.
+            AtcError: what the samples and the executor raise; CANNOT_WRITE where the folder for
+                temporary files takes no more.
         """
         model = found.qdq_model
-        path = found.folder / "switched.onnx"
+        folder = Path(mkdtemp(dir=found.folder))
+        path = found.folder / f"{folder.name}.onnx"
         forms = {name: (form,) for name, form in found.forms().items()}
         write_measured(model, path, forms, switched=True)
         self.layers = tuple(forms)
-        self._samples = samples
-        inputs = [each.name for each in model.file.inputs]
-        outputs = [name for name in model.graph.outputs if name not in inputs]
-        self._executor = start_executor(executor, path, outputs, inputs)
-        self._wanted = [self._run(each, ()) for each in samples]
+        inputs = tuple(each.name for each in model.file.inputs)
+        outputs = tuple(name for name in model.graph.outputs if name not in inputs)
+        self._model = SwitchedModel(path, self.layers, inputs, outputs, executor)
+        self._running = RunningModel(self._model)
+        self._ready: dict[tuple[frozenset[str], int], dict[str, ErrorSums]] = {}
+        stored, self.seconds = [], 0.0
+        for at, feeds in enumerate(samples):
+            began = time.monotonic()
+            wanted = self._running.outputs(feeds, ())
+            self.seconds += time.monotonic() - began
+            stored.append(stored_sample(feeds, wanted, folder / f"sample{at}"))
+        self._samples = tuple(stored)
+        self.seconds /= max(len(stored), 1)
 
     def errors(self, on: Collection[str], count: int | None = None) -> dict[str, ErrorSums]:
         """Return the errors of the outputs with the layers `on` on int8, on the first `count` samples.
@@ -53,13 +76,38 @@ class TrialModel:
         Raises:
             AtcError: what the executor raises.
         """
-        found: dict[str, ErrorSums] = {}
-        pairs = zip(self._samples[:count], self._wanted[:count], strict=True)
-        for feeds, wanted in pairs:
-            for name, array in self._run(feeds, on).items():
-                if wanted[name].dtype.kind == "f":
-                    found.setdefault(name, ErrorSums()).add(array, wanted[name])
-        return found
+        samples = self._samples[:count]
+        ready = self._ready.pop((frozenset(on), len(samples)), None)
+        return self._running.errors(on, samples) if ready is None else ready
+
+    def make_ahead(
+        self,
+        tasks: TaskExecutor,
+        sets: Iterable[Collection[str]],
+        count: int | None = None,
+        done: Callable[[int], object] = int,
+    ) -> None:
+        """Make trials at the same time, which `errors` then takes, unless the first is made already.
+
+        One that fails is left to `errors`, which meets the failure itself.
+
+        Args:
+            tasks: runs them.
+            sets: the layers on int8 of each trial.
+            count: as in `errors`.
+            done: called with the number of trials that are done.
+        """
+        samples = self._samples[:count]
+        keys = [*dict.fromkeys((frozenset(each), len(samples)) for each in sets)]
+        if keys and keys[0] in self._ready:
+            return
+        wanted = [
+            SwitchedTrial(self._model, key[0], samples) for key in keys if key not in self._ready
+        ]
+        for number, outcome in enumerate(tasks.map_unordered(run_trial, wanted), 1):
+            if outcome.value is not None:
+                self._ready[outcome.task.on, len(samples)] = outcome.value
+            done(number)
 
     def figures(self, on: Collection[str]) -> dict[str, ErrorFigures]:
         """Return the figures of `errors` on all samples."""
@@ -67,18 +115,13 @@ class TrialModel:
 
     def close(self) -> None:
         """Release the model."""
-        self._executor.close()
-
-    def _run(self, feeds: Feeds, on: Collection[str]) -> dict[str, NDArray[Any]]:
-        """Return the outputs with the layers `on` on int8."""
-        switches = np.array([name in on for name in self.layers], np.bool_)
-        return self._executor.run({**feeds, SWITCHES: switches})
+        self._running.close()
 
 
 def form_errors(
     found: Calibrated,
     forms: Mapping[str, Sequence[Int8Layer]],
-    samples: Sequence[Feeds],
+    samples: Iterable[Feeds],
     executor: str,
 ) -> dict[str, tuple[ErrorSums, ...]]:
     """Return the error that each int8 form of a layer makes at its result, for data as in floats.

@@ -25,7 +25,15 @@ if TYPE_CHECKING:
 
     Feeds = Mapping[str, NDArray[Any]]
 
-__all__ = ["ArraySamples", "RandomSamples", "SampleFeeds", "Samples", "checked", "open_samples"]
+__all__ = [
+    "ArraySamples",
+    "RandomSamples",
+    "SampleFeeds",
+    "Samples",
+    "checked",
+    "evenly",
+    "open_samples",
+]
 
 
 class SampleFeeds(NamedTuple):
@@ -137,6 +145,11 @@ def checked(samples: Samples, ports: Sequence[Port]) -> Iterator[SampleFeeds]:
         for port in ports:
             _check(label, port, own[port.name])
         yield SampleFeeds(label, own)
+
+
+def evenly(count: int, most: int) -> range:
+    """Return the positions of at most so many samples, at even distances."""
+    return range(0, count, max(-(-count // max(most, 1)), 1))
 
 
 def _native(array: NDArray[Any]) -> NDArray[Any]:

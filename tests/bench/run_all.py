@@ -30,6 +30,7 @@ from tests.bench.planning import planning
 from tests.bench.quantizing import quantizing
 from tests.bench.reporting import reporting
 from tests.bench.sweeping import sweeping
+from tests.bench.target_search import target_search
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,6 +57,7 @@ def main() -> None:
     growing()
     emitting()
     quantizing()
+    target_search()
     sweeping()
 
 

@@ -14,13 +14,13 @@ import pytest
 
 import atc_py
 from atc_py.compare.measure import Measure
-from atc_py.compare.sample_source import evenly
 from atc_py.compare.sketch import EXACT, QuantileSketch
 from atc_py.compare.spreads import Spread
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_OPTION, BAD_SAMPLE, NO_SAMPLES, SAMPLE_NOT_FINITE
 from atc_py.report.layers.formats import render_layers
 from atc_py.results.sample_spread import QUANTILES
+from atc_py.running.samples import evenly
 from atc_py.tensor.dtypes import DType
 from tests.compare.broken_networks import built, node
 

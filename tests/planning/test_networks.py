@@ -41,9 +41,7 @@ def seconds_of(model: Path, folder: Path, **files: str) -> tuple[float, dict[str
 
 @pytest.mark.parametrize("decibels", [6, 12])
 @pytest.mark.parametrize("name", sampled(QUICK, (name for name in NAMES if name not in QUICK)))
-def test_plan_is_never_slower_than_the_suggestion(
-    name: str, decibels: int, tmp_path: Path
-) -> None:
+def test_plan_is_never_slower_than_the_suggestion(name: str, decibels: int, tmp_path: Path) -> None:
     """Check the plan of a target so far above all float16, or of 40 dB where that loses values."""
     model = MODELS / name / "model.onnx"
     with np.load(MODELS / name / "inputs.npz") as given:
@@ -53,7 +51,10 @@ def test_plan_is_never_slower_than_the_suggestion(
     target = {"snr": max(math.ceil(least + decibels), 40.0) if math.isfinite(least) else 40.0}
     given_ = {"samples": samples, "soc": SOC}
     compared: Any = atc_py.compare_model(
-        model, suggest=target, suggest_trials=TRIALS, **given_  # type: ignore[arg-type]
+        model,
+        suggest=target,
+        suggest_trials=TRIALS,
+        **given_,  # type: ignore[arg-type]
     )
     found = compared.suggestion
     plan = atc_py.plan_model(model, target=target, trials=2 * TRIALS, **given_)  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ import pytest
 import atc_py
 from atc_py.diag import AtcError
 from atc_py.quantizing.calibrate import calibrate
-from atc_py.quantizing.sample_choice import chosen_samples
+from atc_py.quantizing.sample_choice import ChosenSamples
 from atc_py.quantizing.settings import QuantizeSettings
 from atc_py.quantizing.trial_model import form_errors
 from atc_py.report.quantizing.formats import check_ending, render_quantization
@@ -88,7 +88,7 @@ def test_auto_errs_at_most_as_min_max_at_the_layers(tmp_path: Path) -> None:
             calibrator=name, correct_bias=False, equalize=False, smooth=False
         )
         with calibrate(model, samples, settings) as found:
-            feeds = chosen_samples(found.model, samples, 4)
+            feeds = ChosenSamples(found.model, samples, 4)
             forms = {each: (form,) for each, form in found.forms().items()}
             errors = form_errors(found, forms, feeds, "ort")
             sums[name] = sum(each[0].noise for each in errors.values())

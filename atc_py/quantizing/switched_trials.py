@@ -1,0 +1,124 @@
+"""Trials of a switched model: which layers are on int8, on which samples; in any process."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from atc_py.frontend.quantizing.measured import SWITCHES
+from atc_py.quantizing.executors import start_executor
+from atc_py.results.output_error import ErrorSums
+from atc_py.system.one_thread import limited_threads
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from atc_py.quantizing.executors import Executor
+    from atc_py.quantizing.trial_samples import TrialSample
+
+    Feeds = Mapping[str, NDArray[Any]]
+
+__all__ = ["RunningModel", "SwitchedModel", "SwitchedTrial", "run_trial"]
+
+
+class SwitchedModel(NamedTuple):
+    """A model whose layers can be switched between floats and int8.
+
+    Attributes:
+        path: its file.
+        layers: names of the layers, in the order of its switches.
+        inputs: names of its inputs, the switches not among them.
+        outputs: names of the outputs that are compared.
+        executor: the engine that runs it.
+    """
+
+    path: Path
+    layers: tuple[str, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    executor: str
+
+
+class SwitchedTrial(NamedTuple):
+    """A set of layers to try.
+
+    Attributes:
+        model: the model.
+        on: names of the layers on int8.
+        samples: what judges it.
+    """
+
+    model: SwitchedModel
+    on: frozenset[str]
+    samples: tuple[TrialSample, ...]
+
+
+class RunningModel:
+    """A switched model on its engine.
+
+    The engine has one thread: with more, the order of additions, and so the last bits of its
+    results, would depend on how many cores there are.
+    """
+
+    def __init__(self, model: SwitchedModel) -> None:
+        """Start the engine, whose own files have names of this process.
+
+        Raises:
+            AtcError: what the engine raises.
+        """
+        self._layers = model.layers
+        with limited_threads(1):
+            self._engine: Executor = start_executor(
+                model.executor, model.path, model.outputs, model.inputs, f".{os.getpid()}"
+            )
+
+    def outputs(self, feeds: Feeds, on: Collection[str]) -> dict[str, NDArray[Any]]:
+        """Return the outputs with the layers `on` on int8.
+
+        Raises:
+            AtcError: what the engine raises.
+        """
+        switches = np.array([name in on for name in self._layers], np.bool_)
+        return self._engine.run({**feeds, SWITCHES: switches})
+
+    def errors(self, on: Collection[str], samples: Iterable[TrialSample]) -> dict[str, ErrorSums]:
+        """Return the errors of the outputs of floats with the layers `on` on int8.
+
+        Raises:
+            AtcError: what the engine raises.
+        """
+        found: dict[str, ErrorSums] = {}
+        for sample in samples:
+            feeds = {name: each.read() for name, each in sample.feeds.items()}
+            for name, array in self.outputs(feeds, on).items():
+                wanted = sample.wanted.get(name)
+                if wanted is not None and wanted.dtype.kind == "f":
+                    found.setdefault(name, ErrorSums()).add(array, wanted.read())
+        return found
+
+    def close(self) -> None:
+        """Release the model."""
+        self._engine.close()
+
+
+_RUNNING: dict[SwitchedModel, RunningModel] = {}
+"""The model that this process ran last, for its next trial."""
+
+
+def run_trial(trial: SwitchedTrial) -> dict[str, ErrorSums]:
+    """Return the errors of a trial; the model stays on its engine.
+
+    Raises:
+        AtcError: what the engine raises.
+    """
+    running = _RUNNING.get(trial.model)
+    if running is None:
+        while _RUNNING:
+            _RUNNING.popitem()[1].close()
+        running = _RUNNING[trial.model] = RunningModel(trial.model)
+    return running.errors(trial.on, trial.samples)

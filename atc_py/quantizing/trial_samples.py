@@ -1,0 +1,49 @@
+"""Samples that judge trials, with the outputs in floats, in files: processes share them, memory has one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from atc_py.running.stored_array import stored_array
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from atc_py.running.stored_array import StoredArray
+
+    Feeds = Mapping[str, NDArray[Any]]
+
+__all__ = ["TrialSample", "stored_sample"]
+
+
+class TrialSample(NamedTuple):
+    """One sample.
+
+    Attributes:
+        feeds: what the model is fed.
+        wanted: its outputs in floats, as far as a file can hold them.
+    """
+
+    feeds: Mapping[str, StoredArray]
+    wanted: Mapping[str, StoredArray]
+
+
+def stored_sample(feeds: Feeds, wanted: Feeds, start: Path) -> TrialSample:
+    """Write the arrays of a sample to files whose names begin with that of `start`.
+
+    Raises:
+        AtcError: CANNOT_WRITE.
+    """
+    kept = {name: array for name, array in wanted.items() if array.dtype.kind not in "OSU"}
+    return TrialSample(_stored(feeds, start, "feed"), _stored(kept, start, "output"))
+
+
+def _stored(arrays: Feeds, start: Path, kind: str) -> dict[str, StoredArray]:
+    """Write arrays to files."""
+    return {
+        name: stored_array(array, start.with_name(f"{start.name}-{kind}{at}.bin"))
+        for at, (name, array) in enumerate(arrays.items())
+    }
