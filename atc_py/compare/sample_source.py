@@ -114,7 +114,7 @@ class SamplesOfGears:
 
     @property
     def unused(self) -> int:
-        """How many samples fit no gear."""
+        """The number of samples that fit no gear."""
         return self.total - len(self.taken)
 
 
