@@ -105,7 +105,7 @@ def _nodes(
     found = []
     for line, each in choices.candidates.items():
         times, share = searching.times, searching.shares.get(line, {}).get(NARROW)
-        saved = 0.0
+        saved = None
         if times is not None and BROAD in times.seconds:
             saved = times.saved(line, NARROW, BROAD)
         dtype = chosen.assignment.dtype(line)

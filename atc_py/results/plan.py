@@ -43,7 +43,8 @@ class PlannedNode:
         dtype: what they compute in.
         error: share of the allowed error that the node adds in float16, by its single trial; None
             where there was none.
-        saved: seconds that float16 saves, by the cost model, casts left out.
+        saved: seconds that float16 saves, by the cost model, casts left out; None where every assignment
+            was tried, so that no line was modeled.
     """
 
     line: str
@@ -51,7 +52,7 @@ class PlannedNode:
     nodes: int
     dtype: str
     error: float | None
-    saved: float
+    saved: float | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from tests.bench.many_samples import many_samples
 from tests.bench.measuring import say
 from tests.bench.networks import networks
 from tests.bench.one_core import one_core
+from tests.bench.planned_dtypes import planned_dtypes
 from tests.bench.planning import planning
 from tests.bench.quantizing import quantizing
 from tests.bench.reporting import reporting
@@ -54,6 +55,7 @@ def main() -> None:
     reporting()
     integers()
     planning()
+    planned_dtypes()
     growing()
     emitting()
     quantizing()

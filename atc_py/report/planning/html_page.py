@@ -78,6 +78,6 @@ def _title(plan: DtypePlan, point: PlanPoint) -> str:
         "all float32": plan.float32,
         "fewest in float32": plan.suggested,
     }
-    text = f"{point.seconds * _MICRO:.2f} us, {point.snr:.1f} dB: {spoken(point_text(point))}"
+    text = f"{point.seconds * _MICRO:.2f} us, {point.snr:.1f} dB: {spoken(point_text(point, plan))}"
     names = ", ".join(spoken(name) for name, each in named.items() if each == point)
     return f"{names}: {text}" if names else text

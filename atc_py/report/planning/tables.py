@@ -32,17 +32,19 @@ def verdict_lines(plan: DtypePlan) -> list[str]:
     """Return the first lines: what the plan is, what it saves, how thorough the search was."""
     target = ", ".join(f"{name} >= {least_text(least)}" for name, least in plan.target.items())
     if plan.reached:
-        head = f"target {target}: reached in {_micro(plan.chosen)} by {point_text(plan.chosen)}"
+        head = (
+            f"target {target}: reached in {_micro(plan.chosen)} by {point_text(plan.chosen, plan)}"
+        )
     else:
         head = (
             f"target {target}: missed by every assignment that was tried; the least error has "
-            f"{point_text(plan.chosen)}"
+            f"{point_text(plan.chosen, plan)}"
         )
     lines = [head, f"estimated for {plan.soc}{_compared(plan)}"]
     judged = f"{plan.samples} sample{'s' if plan.samples != 1 else ''}"
     if plan.judged < plan.samples:
         judged = f"{plan.judged} of {plan.samples} samples, and verified on all"
-    counts = f"{plan.trials} compilations of at most {plan.limit}, {plan.runs} runs on {judged}"
+    counts = f"{plan.trials} compilations of at most {plan.limit}, {plan.runs} run{'s' if plan.runs != 1 else ''} on {judged}"
     how = "every assignment was tried" if plan.exhaustive else "not every assignment was tried"
     lines.append(f"{counts}; {plan.candidates} lines to choose from, {how}")
     reasons: dict[str, list[str]] = {}
@@ -52,7 +54,7 @@ def verdict_lines(plan: DtypePlan) -> list[str]:
     return lines
 
 
-def point_text(point: PlanPoint) -> str:
+def point_text(point: PlanPoint, plan: DtypePlan) -> str:
     """Return `3 lines in float32, all others in float16`."""
     counts: dict[str, int] = {}
     for dtype in point.dtypes.values():
@@ -61,6 +63,9 @@ def point_text(point: PlanPoint) -> str:
         counts["int8"] = len(point.int8)
     if not counts:
         return "all nodes in float16"
+    (dtype, count), *others = counts.items()
+    if not others and count == plan.candidates and dtype in point.dtypes.values():
+        return f"all {count} lines in {dtype}"
     parts = (
         f"{count} {'layer' if dtype == 'int8' else 'line'}{'s' if count != 1 else ''} in {dtype}"
         for dtype, count in counts.items()
@@ -89,7 +94,7 @@ def _compared_table(plan: DtypePlan) -> Table:
 def _curve(plan: DtypePlan) -> Table:
     """Tabulate the points that no other one beats."""
     shown = plan.curve[:_SHOWN]
-    rows = tuple((*_numbers(point), point_text(point)) for point in shown)
+    rows = tuple((*_numbers(point), point_text(point, plan)) for point in shown)
     title = "Error against time: no assignment that was tried is better in both"
     columns = ("time>", "cosine>", "SNR dB>", "top-1>", "error of allowed>", "casts>", "target", "")
     return Table(title, columns, rows, said=(7,))
@@ -105,7 +110,7 @@ def _nodes(plan: DtypePlan) -> Table:
             str(each.nodes),
             each.dtype,
             "-" if each.error is None else f"{each.error:.3g}",
-            f"{each.saved * _MICRO:.2f} us",
+            "-" if each.saved is None else f"{each.saved * _MICRO:.2f} us",
         )
         for each in changed[:_SHOWN]
     ]
