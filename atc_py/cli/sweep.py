@@ -215,7 +215,7 @@ def _options(given: dict[str, Any], lang: str) -> SweepOptions:
     running = {"seed": given["seed"], "device": given["device"]}
     return SweepOptions(
         compiling=compiling,
-        files=() if specs is None else (specs,),
+        specs=None if specs is None else specs.absolute(),
         running=None if samples is None else running,
         samples=1 if samples is None else _samples(samples),
         profiles=given["profile"],
@@ -235,6 +235,9 @@ def _samples(text: str) -> int | Path:
     if text.isascii() and text.isdigit() and int(text) > 0:
         return int(text)
     if Path(text).exists():
+        from atc_py.running.sample_files import entries
+
+        entries(Path(text))
         return Path(text)
     raise BAD_OPTION.error(
         f"--compare {text!r} is neither a number of samples nor a file or folder with samples",
@@ -283,15 +286,16 @@ def _close(done: SweepRun, folder: Path, *, as_json: bool) -> int:
     else:
         print_diagnostics(_findings(done.failed)[:_MOST_FAILED], as_json=False)
         verdicts = COMMA.join(
-            Words(f"{count} {_PLURALS.get(verdict, verdict)}", f"{count} 个{spoken(verdict)}")
+            Words(f"{count} {_said(verdict, count)}", f"{count} 个{spoken(verdict)}")
             for verdict, count in counts.most_common()
         )
-        head = Words(f"{len(rows)} rows", f"{len(rows)} 行")
+        head = Words(f"{len(rows)} row{'s' if len(rows) != 1 else ''}", f"{len(rows)} 行")
         if done.kept:
             kept = done.kept
             head += Words(
                 f", {kept} of them from an earlier run", f"，其中 {kept} 行来自之前的运行"
             )
+        verdicts += _not_compared(rows)
         print_line((head + COLON + verdicts).in_language(language()))
         reasons = reasons_table(rows)
         print_tables([] if reasons is None else [reasons], narrow=True)
@@ -301,6 +305,21 @@ def _close(done: SweepRun, folder: Path, *, as_json: bool) -> int:
         return int(ExitCode.DEVICE)
     whole = counts[SweepVerdict.COMPILES.value] == len(rows)
     return int(ExitCode.DONE if whole else ExitCode.MODEL)
+
+
+def _said(verdict: str, count: int) -> str:
+    """Return a verdict as it is said of so many rows."""
+    return verdict if count == 1 else _PLURALS.get(verdict, verdict)
+
+
+def _not_compared(rows: Sequence[SweepRow]) -> Words:
+    """Return how many compiled models have a reason for which they were not compared."""
+    from atc_py.results.sweep import SweepVerdict
+
+    count = sum(row.verdict is SweepVerdict.COMPILES and bool(row.reasons) for row in rows)
+    if not count:
+        return Words("", "")
+    return Words(f" ({count} of them not compared)", f"（其中 {count} 个未比较）")
 
 
 def _findings(failed: Sequence[SweepRow]) -> list[Any]:

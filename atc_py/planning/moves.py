@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from atc_py.planning.assignment import Assignment
     from atc_py.planning.time_model import TimeModel
 
-__all__ = ["moves_of"]
+__all__ = ["DOUBT", "moves_of"]
 
-_DOUBT = 2.0
+DOUBT = 2.0
 """Factor by which the error model may be wrong: moves that would miss by less are tried."""
 
 _MOST = 400
@@ -50,7 +50,7 @@ def moves_of(
         added = sum(
             shares[line][label] - shares[line][start.dtype(line)] for line, label in move.items()
         )
-        if saved > 0 and added <= _DOUBT * max(room, 0.0) + 1e-12:
+        if saved > 0 and added <= DOUBT * max(room, 0.0) + 1e-12:
             ranked.append((-saved, len(ranked), move))
     ranked.sort(key=lambda each: each[:2])
     return [*dict.fromkeys(_moved(start, move) for _, _, move in ranked[:_MOST])]

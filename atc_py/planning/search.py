@@ -5,8 +5,9 @@ model give a price for each node and dtype, and for each pair of nodes in differ
 growing prices of error the cheapest labels are a curve from quick to exact, and the quickest of its
 points that reaches the target in a real run is the start. The search of `compare --suggest` starts
 from the fewest nodes. What is best so far is then improved by moves that are expected to save
-time, each verified. Every assignment is judged by its compiled model: by the estimate of its
-time, and by a run over the samples.
+time, each verified. Where all assignments can be listed, what the models expect to be quicker still
+is tried in the end. Every assignment is judged by its compiled model: by the estimate of its time,
+and by a run over the samples.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from atc_py.compare.suggest import LEAST_TRIALS, search
 from atc_py.planning.assignment import ALL_NARROW, BROAD, NARROW, PORTS, Assignment
 from atc_py.planning.kept_trials import KeptTrials
 from atc_py.planning.labeling import cheapest_labels
-from atc_py.planning.moves import moves_of
+from atc_py.planning.moves import DOUBT, moves_of
 from atc_py.planning.time_model import TimeModel
 from atc_py.planning.trial_runs import rank
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from atc_py.compare.trials import Trial, Trials
     from atc_py.planning.choices import Choices
@@ -39,6 +40,9 @@ _PRICES = 48
 
 _SPAN = (1e-6, 1e6)
 """Bounds of these prices, in times of the quickest model for all of the allowed error."""
+
+_LISTED = 4096
+"""Most assignments that are listed."""
 
 _MOST_SHARE = 1e6
 """Share of the allowed error that stands for an infinite one."""
@@ -91,6 +95,7 @@ class PlanSearch:
         self._try_curve()
         self._suggest()
         self._improve()
+        self._try_quicker()
 
     @property
     def best(self) -> TriedAssignment | None:
@@ -120,11 +125,7 @@ class PlanSearch:
 
     def _try_all(self) -> None:
         """Try every assignment; those that are slower than the best do not run."""
-        lines = [*self._choices.labels]
-        every = [
-            _assigned(dict(zip(lines, chosen, strict=True)))
-            for chosen in product(*self._choices.labels.values())
-        ]
+        every = [*self._every()]
         for at, assignment in enumerate(every):
             best = self.best
             least = None if best is None else best.seconds
@@ -253,6 +254,31 @@ class PlanSearch:
                 if tried is not None and tried.reached:
                     gained = True
                     break
+
+    def _try_quicker(self) -> None:
+        """Try what the models expect to be quicker than the best, where all assignments can be listed.
+
+        Moves change a line, two, or a connected group to one dtype; the optimum may be further away.
+        """
+        best = self.best
+        if best is None or math.prod(map(len, self._choices.labels.values())) > _LISTED:
+            return
+        least, _ = self._expected(best.assignment)
+        listed = ((*self._expected(each), at, each) for at, each in enumerate(self._every()))
+        wanted = sorted(each for each in listed if each[0] < least and each[1] <= DOUBT)
+        untried = [each for *_, each in wanted if each not in self._runs.found]
+        for at, assignment in enumerate(untried):
+            best = self.best
+            if not self._left or best is None:
+                return
+            self._runs.make_ahead(untried[at : at + self._left], best.seconds)
+            self._try(assignment, best.seconds)
+
+    def _every(self) -> Iterator[Assignment]:
+        """Yield every assignment."""
+        lines = [*self._choices.labels]
+        for chosen in product(*self._choices.labels.values()):
+            yield _assigned(dict(zip(lines, chosen, strict=True)))
 
 
 def _assigned(labels: Mapping[str, str]) -> Assignment:

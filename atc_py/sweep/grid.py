@@ -84,6 +84,10 @@ def combinations_of(
 
 def _refuse_second(name: str, path: Path, first: Path) -> None:
     """Refuse a second model of one name."""
+    if path.resolve() == first.resolve():
+        raise DUPLICATE_MODEL.error(
+            f"the model {path} is given twice", place=Place(str(path)), help="name each file once"
+        )
     raise DUPLICATE_MODEL.error(
         f"two models are called {name!r}: {first} and {path}",
         place=Place(str(path)),

@@ -30,7 +30,7 @@ class SweepOptions:
 
     Attributes:
         compiling: as `convert` takes them, without SoC, mode and list.
-        files: files and folders that those options name.
+        specs: the folder of specifications that they name; None for those of the package.
         running: as `compare_model` takes them, without samples; None for no comparison.
         samples: a number of random samples, or a file or folder with samples.
         profiles: True to estimate the time.
@@ -41,7 +41,7 @@ class SweepOptions:
     """
 
     compiling: Mapping[str, Any] = field(default_factory=dict)
-    files: tuple[Path, ...] = ()
+    specs: Path | None = None
     running: Mapping[str, Any] | None = None
     samples: int | Path = 1
     profiles: bool = False
@@ -63,6 +63,7 @@ class SweepInputs:
         self._models = models
         self._options = options
         self._found: dict[str, FileBundle] = {}
+        self._specs = None if options.specs is None else _bundle_of(options.specs)
         shown = {
             "version": __version__,
             "compiling": options.compiling,
@@ -70,9 +71,7 @@ class SweepInputs:
             "samples": options.samples if isinstance(options.samples, int) else "files",
             "profiles": options.profiles,
             "language": options.language,
-            "files": digest_of_files(
-                inner for each in options.files for inner in files_under(each)
-            ),
+            "specs": "" if self._specs is None else self._specs.digest,
         }
         self._shown = digest_of_options(shown)
 
@@ -105,7 +104,7 @@ class SweepInputs:
 
     def bundles(self, names: Iterable[str]) -> list[FileBundle]:
         """Return the files that rows of these models read."""
-        found = []
+        found = [] if self._specs is None else [self._specs]
         for name in names:
             samples = self._samples(name)
             found += [self._bundle(name), *([] if samples is None else [samples])]
@@ -114,11 +113,15 @@ class SweepInputs:
     def finding(self, task: RowTask, sent: set[str]) -> RowTask:
         """Return a task that finds the files that were sent to workers."""
         name = task.combination.model
-        digest, samples = self._bundle(name).digest, self._samples(name)
+
+        def digest(found: FileBundle | None) -> str:
+            return found.digest if found is not None and found.digest in sent else ""
+
         return replace(
             task,
-            sent=digest if digest in sent else "",
-            sent_samples=samples.digest if samples is not None and samples.digest in sent else "",
+            sent=digest(self._bundle(name)),
+            sent_samples=digest(self._samples(name)),
+            sent_specs=digest(self._specs),
         )
 
     def _bundle(self, name: str) -> FileBundle:
@@ -137,6 +140,11 @@ class SweepInputs:
         if key not in self._found:
             own = (given / name, given / f"{name}.npz", given / f"{name}.npy")
             main = next((each for each in own if each.exists()), given)
-            files = files_under(main)
-            self._found[key] = FileBundle(digest_of_files(files), main, files)
+            self._found[key] = _bundle_of(main)
         return self._found[key]
+
+
+def _bundle_of(path: Path) -> FileBundle:
+    """Return a file, or the files of a folder."""
+    files = files_under(path)
+    return FileBundle(digest_of_files(files), path, files)

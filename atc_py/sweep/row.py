@@ -39,6 +39,7 @@ class RowTask:
         file: where the process finds it, unless it was sent.
         sent: digest by which it was sent to other machines, if it was.
         sent_samples: the same of the samples.
+        sent_specs: the same of the folder of specifications.
         compiling: options as `convert` takes them, without SoC, mode and list.
         running: options as `compare_model` takes them; None for no comparison.
         profiles: True to estimate the time.
@@ -50,6 +51,7 @@ class RowTask:
     file: str
     sent: str = ""
     sent_samples: str = ""
+    sent_specs: str = ""
     compiling: Mapping[str, Any] = field(default_factory=dict)
     running: Mapping[str, Any] | None = None
     profiles: bool = False
@@ -86,6 +88,8 @@ def run_row(task: RowTask) -> DoneRow:
         "precision_mode": each.precision_mode,
         "operator_list": each.operator_list,
     }
+    if "op_specs" in compiling:
+        compiling["op_specs"] = sent_file(task.sent_specs, compiling["op_specs"])
     options = OverviewOptions(
         socs=(each.soc,),
         compiling=compiling,

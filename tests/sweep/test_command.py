@@ -315,3 +315,24 @@ def test_progress_has_rate_and_time_left() -> None:
     shown = Progress()
     shown(text)
     assert shown.line() == f"[#####...............] 25 %: {text}"
+
+
+def test_model_that_is_given_twice_is_refused(atc: Atc, zoo: Path, tmp_path: Path) -> None:
+    done = atc("sweep", zoo, zoo / "conv.onnx", "-o", "out")
+    assert done.status == 2
+    assert "conv.onnx is given twice" in done.err
+    (tmp_path / "conv.onnx").write_bytes(b"another")
+    done = atc("sweep", zoo, "conv.onnx", "-o", "out")
+    assert "two models are called 'conv'" in done.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_models_that_were_not_compared_are_counted(atc: Atc, zoo: Path, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    refused = atc("sweep", zoo / "conv.onnx", "--compare", data, "-o", "out")
+    assert (refused.status, "data has no samples" in refused.err) == (2, True)
+    np.save(data / "one.npy", np.ones((1, 3, 8, 9), np.float32))
+    done = atc("sweep", zoo / "conv.onnx", "--compare", data, "-o", "out")
+    assert "1 row: 1 compiles (1 of them not compared)\n" in done.out
+    assert "ATC1071 bad-sample" in done.out

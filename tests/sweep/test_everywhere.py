@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import threading
 import time
@@ -13,12 +14,15 @@ import pytest
 
 from atc_py.jobs import TaskFailure, TaskFailureKind
 from atc_py.jobs import cluster as on_cluster
+from atc_py.jobs.sent_files import forget_files, store_files
 from atc_py.results.sweep import SweepVerdict
 from atc_py.sweep.grid import combinations_of, named_models
-from atc_py.sweep.inputs import SweepOptions
+from atc_py.sweep.inputs import SweepInputs, SweepOptions
 from atc_py.sweep.kept import KeptRows
+from atc_py.sweep.row import run_row
 from atc_py.sweep.run import run_sweep
 from atc_py.system.cache_folders import cache_folder
+from atc_py.system.resources import op_specs_dir
 from tests.jobs.failing import FailingExecutor
 from tests.sweep.test_command import rows_of, tables
 
@@ -57,6 +61,37 @@ def test_processes_and_cluster_give_the_table_of_one_process(
     assert all(row["cosine"] for row in rows if row["verdict"] == "compiles")
     kept = cache_folder("sent")
     assert kept is None or not list(kept.iterdir())  # they are removed at the end
+
+
+def test_specifications_that_were_sent_are_those_that_hold(
+    zoo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Run a row as a worker does that has neither the model nor the folder of specifications."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    model = zoo / "conv.onnx"
+    specs = tmp_path / "specs"
+    specs.mkdir()
+    text = (op_specs_dir() / "base" / "nn" / "conv.yaml").read_text(encoding="utf-8")
+    (specs / "conv.yaml").write_text(text.replace("rank: 4", "rank: 3"), encoding="utf-8")
+    given = SweepOptions(compiling={"op_specs": str(specs)}, specs=specs)
+    inputs = SweepInputs({"conv": model}, given)
+    bundles = inputs.bundles(["conv"])
+    assert [each.main for each in bundles] == [specs, model]
+    for found in bundles:
+        names = zip(found.names(), found.files, strict=True)
+        store_files(found.digest, {name: path.read_bytes() for name, path in names})
+    (each,) = combinations_of(["conv"], ["sim"], ["force_fp16"], ["base"])
+    sent = {found.digest for found in bundles}
+    task = inputs.finding(inputs.task(each, elsewhere=True), sent)
+    digest = inputs.digest(each)
+    model.unlink()
+    shutil.rmtree(specs)
+    row = run_row(task).row
+    assert row.verdict is SweepVerdict.REFUSED, row.message
+    assert "rank" in row.message
+    forget_files([*sent])
+    specs.mkdir()
+    assert SweepInputs({"conv": model}, given).digest(each) != digest
 
 
 @pytest.mark.usefixtures("zoo", "data")
