@@ -114,7 +114,7 @@ class SamplesOfGears:
 
     @property
     def unused(self) -> int:
-        """The number of samples that fit no gear."""
+        """How many samples fit no gear."""
         return self.total - len(self.taken)
 
 

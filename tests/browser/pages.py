@@ -62,13 +62,6 @@ def _gears(folder: Path) -> str:
     return overviews_html(overviews_of(model, OverviewOptions(gears=gears)))
 
 
-def _samples(folder: Path) -> str:
-    """Return the page of a network that was compared on three samples."""
-    model = folder / "samples.onnx"
-    onnx.save(failing_network(), model)
-    return overview_html(overview_of(model, OverviewOptions(running={"samples": 3})))
-
-
 def _several(folder: Path) -> str:
     """Return the page of a check of three models."""
     files = []
@@ -83,7 +76,6 @@ def _several(folder: Path) -> str:
 PAGES: dict[str, Callable[[Path], str]] = {
     **{name: lambda folder, name=name: _one(name, folder) for name in NETWORKS},  # type: ignore[misc]
     "gears": _gears,
-    "samples": _samples,
     "several": _several,
 }
 """What makes each page, in a folder for its models."""

@@ -262,21 +262,3 @@ def test_first_view_and_frames_are_fast(show: Show, name: str) -> None:
     assert graph < 1000 * slack
     assert found["draw"] < 100 * slack, found
     assert found["frame"] < 100 * slack, rounds
-
-
-def test_figures_of_samples_are_in_tables_and_panel(show: Show) -> None:
-    opened = show("samples")
-    assert opened.app("app.model.layers.every((layer) => layer.over.length === 3)")
-    heading = opened.page.locator("#precision h3", has_text="Sample by sample, 3 samples")
-    assert heading.count() == 1
-    rows = opened.page.locator("#precision [aria-label='Sample by sample, 3 samples'] tbody tr")
-    assert rows.count() == 3 * opened.app("app.model.data.precision.outputs.length")
-    heads = rows.first.locator("xpath=../../thead//th").all_inner_texts()
-    assert heads == ["Output", "Figure", "Mean", "Worst", "1%", "5%", "25%", "50%", "Worst sample"]
-    assert "random data of seed" in rows.first.inner_text()
-    opened.page.locator("#precision .scroll tbody button.link").first.click()
-    panel = opened.page.locator("#panel [aria-label='Sample by sample, 3 samples'] tbody tr")
-    assert panel.count() == 3
-    opened.page.click("#language")
-    assert opened.page.locator("#precision h3", has_text="逐样本统计，3 个样本").count() == 1
-    assert show("quantized").app("app.model.layers.every((layer) => layer.over === null)")

@@ -19,7 +19,6 @@ from atc_py.compare.spreads import Spread
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_OPTION, BAD_SAMPLE, NO_SAMPLES, SAMPLE_NOT_FINITE
 from atc_py.report.layers.formats import render_layers
-from atc_py.report.overview.precision import precision_json
 from atc_py.results.sample_spread import QUANTILES
 from atc_py.running.samples import evenly
 from atc_py.tensor.dtypes import DType
@@ -103,19 +102,6 @@ def test_formats_show_the_spreads(tmp_path: Path) -> None:
     assert found["cosine"]["worst_sample"].startswith("sample ")
     assert [*found["snr"]["quantiles"]] == [f"{share:g}" for share in QUANTILES]
     assert all(layer["over_samples"] for layer in document["layers"])
-
-
-def test_page_has_the_spreads_of_every_layer(tmp_path: Path) -> None:
-    samples = [{"x": each[None]} for each in drawn(3)]
-    done = atc_py.compare_model(squares(tmp_path), samples=samples)
-    found: Any = precision_json(done)["over"]
-    assert found["exact"]
-    assert found["shares"] == [*QUANTILES]
-    assert [at for at, *_ in found["layers"]] == [*done.spreads]
-    at, cosine, distance, _ = found["layers"][-1]
-    assert cosine[:2] == [done.spreads[at].cosine.mean, done.spreads[at].cosine.worst]
-    assert found["names"][distance[2]][0] == done.spreads[at].distance.sample
-    assert precision_json(atc_py.compare_model(squares(tmp_path)))["over"] is None
 
 
 def test_merged_measures_are_those_of_all_pairs() -> None:

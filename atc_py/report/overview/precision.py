@@ -15,13 +15,11 @@ from atc_py.report.layers.text import (
 )
 from atc_py.report.overview.words import Both, in_both, name_text, table_json, words_json
 from atc_py.results.layer import FAILING_DISTANCE, number_json
-from atc_py.results.sample_spread import QUANTILES
 
 if TYPE_CHECKING:
     from atc_py.results.histogram import MagnitudeHistogram
     from atc_py.results.layer import Layer
     from atc_py.results.layer_comparison import LayerComparison, Suggestion
-    from atc_py.results.sample_spread import FigureSpread
 
 __all__ = ["precision_json"]
 
@@ -44,7 +42,6 @@ def precision_json(done: LayerComparison) -> dict[str, object]:
         "first": None if done.first_failing is None else done.layers.index(done.first_failing),
         "outputs": [_output(done, name) for name in (*done.outputs, *_uncompared(done))],
         "layers": [_layer(done, layer) for layer in done.layers],
-        "over": _over_samples(done) if done.spreads else None,
         "alone": [
             [side, name_text(each.name), name_text(each.op), in_both(each.reason)]
             for side, rows in (("device", done.device_alone), ("original", done.original_alone))
@@ -95,42 +92,12 @@ def _layer(done: LayerComparison, layer: Layer) -> list[object]:
         name_text(layer.source_op or layer.op),
         layer.dtype,
         list(layer.shape),
-        *map(_finite, numbers),
+        *(number_json(each) if not math.isinf(each) else number_text(each) for each in numbers),
         layer.origin.value,
         layer.root,
         words_json(origin_words(done, layer)),
         _faults(layer),
     ]
-
-
-def _over_samples(done: LayerComparison) -> dict[str, object]:
-    """Return the figures of layers sample by sample.
-
-    A layer is [position, cosine, distance, SNR], and a figure is [mean, worst, position of the worst
-    sample among the names, and what shares of the samples are as bad as, or worse].
-    """
-    names: dict[str, int] = {}
-
-    def figure(found: FigureSpread) -> list[object]:
-        sample = names.setdefault(found.sample, len(names))
-        values = (_finite(each) for each in found.quantiles)
-        return [_finite(found.mean), _finite(found.worst), sample, *values]
-
-    layers = [
-        [at, figure(each.cosine), figure(each.distance), figure(each.snr)]
-        for at, each in done.spreads.items()
-    ]
-    return {
-        "exact": all(each.exact for each in done.spreads.values()),
-        "shares": list(QUANTILES),
-        "names": [in_both(name) for name in names],
-        "layers": layers,
-    }
-
-
-def _finite(value: float) -> float | str | None:
-    """Return a number for the page, in words where it is infinite."""
-    return number_text(value) if math.isinf(value) else number_json(value)
 
 
 def _faults(layer: Layer) -> list[Both]:

@@ -97,11 +97,8 @@ class Model {
     const names = ["node", "tensor", "at", "name", "op", "dtype", "dims", "error", "cosine", "distance", "snr", "maxAbs", "maxRel",
       "lost", "overflow", "underflow", "lowest", "highest", "origin", "root", "words", "faults"];
     const rows = this.data.precision ? this.data.precision.layers : [];
-    const over = (this.data.precision && this.data.precision.over) || { layers: [], names: [] };
-    const figure = ([mean, worst, sample, ...shares]) => ({ mean, worst, sample: over.names[sample], shares });
-    const spreads = new Map(over.layers.map(([at, ...figures]) => [at, figures.map(figure)]));
     this.layers = rows.map((row, at) => {
-      const layer = { position: at, over: spreads.get(at) || null };
+      const layer = { position: at };
       names.forEach((name, column) => { layer[name] = row[column]; });
       layer.value = typeof layer.error === "string" ? Infinity : layer.error === null ? NaN : layer.error;
       layer.id = this.nodes.has(`c${layer.node}`) && this.compiled ? `c${layer.node}` : layer.at !== null ? `s${layer.at}` : "";

@@ -78,11 +78,6 @@ class Panel {
       [t("why"), layer.faults.map(said).join("; ")],
     ]));
     if (root && root !== layer) made.push(this.app.link(this.app.model.resolve(root.id), root.name));
-    if (layer.over) {
-      const found = this.app.model.data.precision, box = el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": t("over_samples", found.samples) });
-      plainTable(box, t("over_samples", found.samples), spreadHeads(found.over), spreadRows(layer), [1, 2, ...found.over.shares.map((_, at) => 3 + at)]);
-      made.push(el("h4", {}, t("over_samples", found.samples)), box);
-    }
     const histogram = this.app.model.data.precision.histograms.find(([at]) => node.layers.some((each) => each.position === at));
     if (histogram) made.push(...this.part("histogram", this.histogram(histogram[1])));
     return made;

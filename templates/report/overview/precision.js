@@ -13,7 +13,6 @@ function renderPrecision(app) {
   const parts = [errorChart(host, app, found)];
   host.append(el("h3", {}, t("outputs_head")));
   outputTable(host, app, found);
-  if (found.over) spreadPart(host, app, found);
   if (found.suggestion) suggestionPart(host, found.suggestion);
   app.model.data.semantics.forEach((table) => wordTable(host, table));
   host.append(el("h3", {}, t("layers_head")));
@@ -71,34 +70,12 @@ function outputTable(host, app, found) {
   plainTable(host, t("outputs_head"), [t("output"), t("verdict_col"), t("cosine"), t("rel_error"), t("snr"), t("max_abs"), t("classes"), t("from")], rows, [2, 3, 4, 5, 6]);
 }
 
-// The figures of a layer sample by sample: a row each for cosine, distance and signal to noise ratio.
-function spreadRows(layer) {
-  return ["cosine", "distance", "snr"].map((key, at) => {
-    const { mean, worst, sample, shares } = layer.over[at];
-    const text = key === "cosine" ? cosine : number;
-    return [t(key), ...[mean, worst, ...shares].map(text), clip(said(sample), 300)];
-  });
-}
-
-const spreadHeads = (over) => [t("figure"), t("mean"), t("worst"), ...over.shares.map((share) => `${share * 100}%`), t("worst_sample")];
-
-function spreadPart(host, app, found) {
-  host.append(el("h3", {}, t("over_samples", found.samples)), el("p", { class: "soft" }, t("over_note") + (found.over.exact ? "" : t("over_bins"))));
-  const rows = found.outputs.filter((output) => output.layer !== null && app.model.layers[output.layer].over)
-    .flatMap((output) => spreadRows(app.model.layers[output.layer]).map((row) => [clip(output.name, 200), ...row]));
-  const box = el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": t("over_samples", found.samples) });
-  host.append(box);
-  plainTable(box, t("over_samples", found.samples), [t("output"), ...spreadHeads(found.over)], rows, [2, 3, ...found.over.shares.map((_, at) => 4 + at)]);
-}
-
 function suggestionPart(host, found) {
   host.append(el("h3", {}, t("suggestion")), ...found.lines.map((line) => el("p", {}, bdi(said(line)))));
   if (found.outputs) wordTable(host, found.outputs);
   if (!found.kept.length) return;
   plainTable(host, t("suggestion"), [t("line"), t("operator"), t("nodes"), t("engine")], found.kept.map(([line, op, nodes, engine]) => [clip(line, 300), op, String(nodes), engineWord(engine)]), [2]);
 }
-
-const overValue = (value) => (typeof value === "string" ? Infinity : value === null ? NaN : value);
 
 function layerTable(host, app) {
   const figure = (key, head, hidden) => ({ key, head, number: true, hidden, cell: (row) => number(row[key]), sort: (row) => (row[key] === null ? NaN : typeof row[key] === "string" ? Infinity : row[key]) });
@@ -112,10 +89,6 @@ function layerTable(host, app) {
       { key: "error", head: t("rel_error"), number: true, cell: (row) => number(row.error), sort: (row) => row.value }, { ...figure("cosine", t("cosine")), cell: (row) => cosine(row.cosine) }, figure("snr", t("snr")),
       figure("maxAbs", t("max_abs")), figure("maxRel", t("max_rel"), true), share("lost", t("lost"), true), share("overflow", t("overflow")), share("underflow", t("underflow"), true),
       figure("lowest", t("lowest"), true), figure("highest", t("highest"), true),
-      ...(app.model.data.precision.over ? [
-        { key: "worst", head: t("worst_distance"), number: true, cell: (row) => (row.over ? number(row.over[1].worst) : "-"), sort: (row) => (row.over ? overValue(row.over[1].worst) : NaN) },
-        { key: "sample", head: t("worst_sample"), hidden: true, cell: (row) => (row.over ? clip(said(row.over[1].sample), 300) : "-") },
-      ] : []),
       { key: "words", head: t("from"), wide: true, cell: (row) => [clip(said(row.words), 300), ...row.faults.map(said)].join(language ? "；" : "; ") },
     ],
   });
