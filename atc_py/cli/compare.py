@@ -76,7 +76,7 @@ def compare(  # noqa: PLR0913  (one parameter an option)
 ) -> None:
     """Compile MODEL, an ONNX file, and compare each layer with the original.
 
-    With lists of gears that is done for the shapes of each gear, on the samples that fit them. The original runs as it is, in
+    With lists of gears that is done for the shapes of each gear. The original runs as it is, in
     onnxruntime or onnx's evaluator. A layer of floats or of quantized codes fails if its relative
     distance is over 0.05 or values are lost to NaN or infinity, one of other integers if over 1 %
     differ. An error is introduced at a layer if it is more than twice the largest error among the
@@ -121,27 +121,22 @@ def _compare_gears(  # noqa: PLR0913  (the gears, and where the report goes)
 ) -> None:
     """Compare the model for each gear; print or write one report."""
     from atc_py.compare.gears import compare_gears
-    from atc_py.compare.sample_source import SamplesOfGears
     from atc_py.compare.targets import missed_targets
-    from atc_py.report.layers.gears import render_gears
+    from atc_py.report.layers.gears import gears_document, gears_text
 
     for name in ("suggest_trials", "suggest_samples", "jobs"):
         del settings[name]
+    if not isinstance(settings["samples"], int):
+        raise click.UsageError("--samples with files is for one shape: give it with --input-shape")
     if form not in _GEAR_FORMATS or keep is not None:
         raise click.UsageError(
             "gears are compared as --format text or json, without --suggest: "
             "give a gear's dims with --input-shape for the rest"
         )
-    samples = settings.pop("samples")
-    if not isinstance(samples, int):
-        samples = SamplesOfGears(samples)
     with progress(quiet=form == "json") as on_stage:
-        compared = compare_gears(
-            model, gears, on_stage, targets=least, samples=samples, **settings
-        )  # fmt: skip
-    findings = [[] if each.done is None else missed_targets(each.done, least) for each in compared]
-    unused = 0 if isinstance(samples, int) else samples.unused
-    text = render_gears(form, compared, findings, unused)
+        compared = compare_gears(model, gears, on_stage, targets=least, **settings)
+    findings = [missed_targets(each.done, least) for each in compared]
+    text = gears_text(compared) if form == "text" else gears_document(compared, findings)
     if path is not None:
         _write(text, path)
     if form == "json":

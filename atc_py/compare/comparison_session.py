@@ -25,6 +25,7 @@ from atc_py.compare.targets import reaches
 from atc_py.compare.trials import Trial, Trials
 from atc_py.compare.trials_ahead import TrialsAhead
 from atc_py.diag import Sink
+from atc_py.diag.codes import BAD_OPTION
 from atc_py.options.compile_options import AUTO
 from atc_py.results.cann_nodes import read_semantics
 from atc_py.results.picture_inputs import AIPP
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from atc_py.compare.own_errors import Suspect
     from atc_py.compare.paired_run import Feeds, Original
     from atc_py.compare.reference import ReferenceModel
-    from atc_py.compare.sample_source import SamplesOfGears
     from atc_py.package.reader import OfflineModel
     from atc_py.results.layer import OwnError
     from atc_py.results.layer_comparison import LayerComparison, Suggestion
@@ -51,9 +51,7 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[np.generic]
     PathText = str | os.PathLike[str]
-    GivenChoice = (
-        int | SamplesOfGears | PathText | Sequence[PathText] | Sequence[Mapping[str, Array]]
-    )
+    GivenChoice = int | PathText | Sequence[PathText] | Sequence[Mapping[str, Array]]
 
 __all__ = ["ComparisonSession"]
 
@@ -294,8 +292,12 @@ class ComparisonSession:
         if isinstance(samples, int):
             roles = input_roles(self._reference)
             return DrawnSamples(self._ports, roles, self._given, (samples, self._seed))
-        pictures = None if self._pictures is None else self._package.description
-        return given_source(samples, self._ports, self._given, pictures)
+        if self._given or self._pictures is not None:
+            raise BAD_OPTION.error(
+                "--samples with files holds all inputs, and no pictures for AIPP",
+                help="leave --input and --aipp out, or give --samples a number",
+            )
+        return given_source(samples, self._ports)
 
     def _read(self, texts: Sequence[str], settings: Path | None, sink: Sink) -> dict[str, Array]:
         """Return the data of files; pictures and settings of AIPP as their inputs take them."""

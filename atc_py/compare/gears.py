@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from atc_py.compare.model import compare_model
-from atc_py.compare.sample_source import NoFittingSampleError, SamplesOfGears
 from atc_py.diag import AtcError
-from atc_py.diag.codes import NO_SAMPLES
 from atc_py.options.gears import format_gear
 
 if TYPE_CHECKING:
@@ -28,12 +26,12 @@ class ComparedGear:
     Attributes:
         values: the gear's numbers.
         shapes: of the inputs.
-        done: every layer; None where no sample fits the shapes.
+        done: every layer.
     """
 
     values: tuple[int, ...]
     shapes: dict[str, tuple[int, ...]]
-    done: LayerComparison | None
+    done: LayerComparison
 
 
 def compare_gears(
@@ -50,36 +48,23 @@ def compare_gears(
         model: path of the .onnx file.
         gears: the lists of shapes.
         on_stage: called with gear and stage as each begins.
-        **options: as `compare_model` takes them, without `input_shape`. Each gear takes those samples
-            of files or arrays that fit its shapes.
+        **options: as `compare_model` takes them, without `input_shape`.
 
     Raises:
-        AtcError: as `compare_model` does, a note names the gear; NO_SAMPLES where no sample fits any.
+        AtcError: as `compare_model` does; a note names the gear.
     """
     from atc_py.pipeline.gears import not_compiled
 
-    samples = options.get("samples", 1)
-    if not isinstance(samples, int | SamplesOfGears):
-        options["samples"] = SamplesOfGears(samples)
-    found: list[ComparedGear] = []
+    found = []
     for gear, values in enumerate(gears.gears):
         shapes = gears.shapes_of(gear)
-        done: LayerComparison | None = None
         try:
             done = compare_model(
                 model, input_shape=shapes, on_stage=_named(on_stage, values), **options
             )
-        except NoFittingSampleError:
-            pass
         except AtcError as error:
             raise AtcError(*error.diagnostics, not_compiled(gears, gear)) from error
         found.append(ComparedGear(values, shapes, done))
-    if not any(each.done for each in found):
-        shapes_of_all = "; ".join(format_gear(values) for values in gears.gears)
-        raise NO_SAMPLES.error(
-            f"no sample fits any gear of {gears.kind.option}: {shapes_of_all}",
-            help="give samples of the dims of a gear",
-        )
     return found
 
 

@@ -10,7 +10,7 @@ from atc_py.diag.codes import NO_SAMPLES
 from atc_py.running.feeds import read_feeds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from atc_py.diag import Sink
     from atc_py.running.model import Port
 
-__all__ = ["FileSamples", "entries", "require_equal_counts"]
+__all__ = ["FileSamples", "entries"]
 
 _ONNX_NAME = re.compile(r"input_(\d+)\.pb")
 """Names of inputs in ONNX's folders of test data."""
@@ -44,7 +44,12 @@ class FileSamples:
         counts = {
             str(path): len(entries) for (_, path), (_, entries) in zip(named, columns, strict=True)
         }
-        require_equal_counts(counts)
+        if len(set(counts.values())) != 1:
+            raise NO_SAMPLES.error(
+                "folders have different numbers of samples: "
+                + ", ".join(f"{path}: {count}" for path, count in counts.items()),
+                help="give each input a file for each sample",
+            )
         self.count = next(iter(counts.values()))
         self._rows = [
             [(name, entries[at]) for name, entries in columns] for at in range(self.count)
@@ -87,20 +92,6 @@ def entries(path: Path) -> list[Path]:
             help="put a .npy, .npz, .pb or raw file into it for each sample",
         )
     return found
-
-
-def require_equal_counts(counts: Mapping[str, int]) -> None:
-    """Refuse paths of inputs, with their numbers of samples, that are not the same.
-
-    Raises:
-        AtcError: NO_SAMPLES.
-    """
-    if len(set(counts.values())) != 1:
-        raise NO_SAMPLES.error(
-            "folders have different numbers of samples: "
-            + ", ".join(f"{path}: {count}" for path, count in counts.items()),
-            help="give each input a file for each sample",
-        )
 
 
 def _is_aside(name: str) -> bool:

@@ -26,20 +26,14 @@ if TYPE_CHECKING:
     Feeds = Mapping[str, NDArray[Any]]
 
 __all__ = [
-    "ARRAY_FILES",
     "ArraySamples",
     "RandomSamples",
     "SampleFeeds",
     "Samples",
     "checked",
     "evenly",
-    "named_paths",
     "open_samples",
-    "samples_of_paths",
 ]
-
-ARRAY_FILES = frozenset({".npy", ".npz"})
-"""Suffixes of files that hold many samples."""
 
 
 class SampleFeeds(NamedTuple):
@@ -116,40 +110,19 @@ def open_samples(
     Raises:
         AtcError: NO_SAMPLES where there are none; BAD_OPTION for a name that is not an input's.
     """
-    return samples_of_paths(named_paths(given, ports, option), ports, sink)
-
-
-def named_paths(
-    given: Sequence[str | os.PathLike[str]], ports: Sequence[Port], option: str
-) -> list[tuple[str | None, Path]]:
-    """Return the paths of `PATH` or `NAME=PATH` texts, which exist, each with the input's name.
-
-    Raises:
-        AtcError: as `open_samples`.
-    """
     named = [_split(str(text), ports, option) for text in given]
     if len(named) > 1 and any(name is None for name, _ in named):
         raise BAD_OPTION.error(
             f"{option} is given several times, and not every time with the name of an input",
             help=f"write {option} NAME=PATH for each input",
         )
-    for _, path in named:
+    paths = [path for _, path in named]
+    for path in paths:
         if not path.exists():
             raise NO_SAMPLES.error(
                 f"{path} does not exist", place=Place(str(path)), help=f"check the path of {option}"
             )
-    return named
-
-
-def samples_of_paths(
-    named: Sequence[tuple[str | None, Path]], ports: Sequence[Port], sink: Sink
-) -> Samples:
-    """Return the samples in files or folders that exist, each with the name of its input.
-
-    Raises:
-        AtcError: NO_SAMPLES where there are none.
-    """
-    if all(path.is_file() and path.suffix in ARRAY_FILES for _, path in named):
+    if all(path.is_file() and path.suffix in {".npy", ".npz"} for path in paths):
         return RowSamples(named, ports)
     return FileSamples(named, ports, sink)
 

@@ -6,7 +6,7 @@ import json
 import math
 import tracemalloc
 from itertools import permutations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
@@ -223,50 +223,9 @@ def test_samples_that_fit_no_input_are_refused(samples: object, code: Code, tmp_
     assert caught.value.diagnostics[0].code is code
 
 
-def weighted(folder: Path) -> Path:
-    """Save a model of two inputs."""
-    nodes = [node("Mul", "x w", "scaled"), node("Exp", "scaled", "y")]
-    feeds = {name: np.zeros((1, WIDTH), np.float32) for name in ("x", "w")}
-    onnx.save(built(nodes, feeds, {}), folder / "model.onnx")
-    return folder / "model.onnx"
-
-
-@pytest.mark.parametrize("form", ["array", "rows", "named", "folder", "arrays"])
-def test_inputs_of_one_file_are_the_same_in_all_samples(form: str, tmp_path: Path) -> None:
-    model, arrays, weight = weighted(tmp_path), drawn(4), drawn(1) / 4
-    every = [{"x": each[None], "w": weight} for each in arrays]
-    wanted = atc_py.compare_model(model, samples=every)
-    samples: Any = tmp_path / "x.npy"
-    np.save(samples, arrays)
-    if form == "rows":
-        samples = tmp_path / "all.npz"
-        np.savez(samples, x=arrays)
-    elif form == "named":
-        samples = [f"x={samples}"]
-    elif form == "folder":
-        samples = tmp_path / "folder"
-        samples.mkdir()
-        for at, each in enumerate(arrays):
-            np.save(samples / f"{at}.npy", each[None])
-    elif form == "arrays":
-        samples = [{"x": each[None]} for each in arrays]
-    found = atc_py.compare_model(model, samples=samples, inputs={"w": weight})
-    assert found.samples == 4
-    assert [each.judged for each in found.layers] == [each.judged for each in wanted.layers]
-
-
-def test_input_in_samples_and_in_a_file_is_refused(tmp_path: Path) -> None:
-    model, weight = weighted(tmp_path), drawn(1)
-    np.save(tmp_path / "w.npy", weight)
-    np.savez(tmp_path / "both.npz", x=drawn(3), w=drawn(3))
-    given: dict[str, Any] = {"inputs": {"w": weight}}
-    for samples in (
-        tmp_path / "both.npz",
-        [f"w={tmp_path / 'w.npy'}", f"x={tmp_path / 'w.npy'}"],
-        [{"x": weight, "w": weight}],
-    ):
-        with pytest.raises(AtcError, match="input 'w' is in the samples") as caught:
-            atc_py.compare_model(model, samples=samples, **given)
-        assert caught.value.diagnostics[0].code is BAD_OPTION
-    with pytest.raises(AtcError, match="--input gives every input"):
-        atc_py.compare_model(model, samples=[{}], inputs={"w": weight, "x": weight})
+def test_samples_and_inputs_exclude_each_other(tmp_path: Path) -> None:
+    with pytest.raises(AtcError, match="--samples with files") as caught:
+        atc_py.compare_model(
+            squares(tmp_path), samples=[{"x": drawn(1)}], inputs={"x": drawn(1)}
+        )  # fmt: skip
+    assert caught.value.diagnostics[0].code is BAD_OPTION

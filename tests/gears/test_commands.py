@@ -182,35 +182,3 @@ def test_compare_takes_each_gear(atc: Any, tmp_path: Path) -> None:
     assert atc("compare", "net.onnx", *lists, "--fail-under", "cosine=1.1")[0] in {2, 4}
     status, _, err = atc("compare", "net.onnx", *lists, "--format", "csv")
     assert (status, "text or json" in err) == (2, True)
-
-
-def test_compare_gives_each_gear_the_samples_that_fit(atc: Any, tmp_path: Path) -> None:
-    image_model(tmp_path / "net.onnx")
-    lists = ("--input-shape", "x:1,3,-1,-1", "--image-sizes", "16,16;16,32;8,8")
-    (tmp_path / "data").mkdir()
-    draw = np.random.default_rng(0)
-    for at, dims in enumerate([(16, 16), (16, 32), (16, 16), (4, 4)]):
-        np.save(tmp_path / "data" / f"{at}.npy", draw.random((1, 3, *dims), np.float32))
-    found = document(atc("compare", "net.onnx", *lists, "--samples", "data", "--json"))
-    assert [each["samples"] for each in found["gears"]] == [2, 1, 0]
-    assert found["unused_samples"] == 1
-    for output in found["gears"][0]["outputs"].values():
-        assert output["over_samples"]["count"] == 2
-    status, out, _ = atc("compare", "net.onnx", *lists, "--samples", "data")
-    assert status == 0
-    assert "no sample fits these dims" in out
-    assert "1 of the samples fit no gear" in out
-    status, _, err = atc("compare", "net.onnx", *lists[:3], "8,8;8,16", "--samples", "data")
-    assert (status, "no sample fits any gear of --image-sizes: 8,8; 8,16" in err) == (2, True)
-
-
-def test_rows_of_an_array_fill_the_batches_of_gears(atc: Any, tmp_path: Path) -> None:
-    image_model(tmp_path / "net.onnx")
-    np.save(tmp_path / "all.npy", np.random.default_rng(0).random((6, 3, 16, 16), np.float32))
-    lists = ("--input-shape", "x:-1,3,16,16", "--batch-sizes", "1,2,4")
-    status, _, err = atc("compare", "net.onnx", *lists, "--samples", "all.npy")
-    assert (status, "which takes 4 at a time" in err) == (2, True)
-    found = document(
-        atc("compare", "net.onnx", *lists[:3], "1,2,3", "--samples", "all.npy", "--json")
-    )
-    assert [each["samples"] for each in found["gears"]] == [6, 3, 2]

@@ -16,62 +16,37 @@ if TYPE_CHECKING:
 
     from atc_py.compare.gears import ComparedGear
     from atc_py.diag import Diagnostic
-    from atc_py.results.layer_comparison import LayerComparison
 
-__all__ = ["render_gears"]
+__all__ = ["gears_document", "gears_text"]
 
 
-def render_gears(
-    form: str,
-    compared: Sequence[ComparedGear],
-    findings: Sequence[Sequence[Diagnostic]],
-    unused: int = 0,
+def gears_text(compared: Sequence[ComparedGear]) -> str:
+    """Return the reports of all gears in plain text, each below its numbers."""
+    return "\n".join(
+        spoken(f"Gear {format_gear(each.values)}: {gear_shapes_text(each.shapes)}")
+        + f"\n\n{layers_text(each.done)}"
+        for each in compared
+    )
+
+
+def gears_document(
+    compared: Sequence[ComparedGear], findings: Sequence[Sequence[Diagnostic]]
 ) -> str:
-    """Return the comparisons as one text, or one JSON document.
+    """Return the comparisons as one JSON document.
 
     Args:
-        form: `text` or `json`.
         compared: the gears.
         findings: why the command fails, for each gear.
-        unused: how many samples fit no gear.
     """
-    if form == "json":
-        return _document(compared, findings, unused)
-    return _text(compared, unused)
-
-
-def _text(compared: Sequence[ComparedGear], unused: int) -> str:
-    """Return the reports of all gears in plain text, each below its numbers."""
-    parts = [
-        spoken(f"Gear {format_gear(each.values)}: {gear_shapes_text(each.shapes)}")
-        + f"\n\n{_comparison(each.done)}"
-        for each in compared
-    ]
-    if unused:
-        parts.append(spoken(f"{unused} of the samples fit no gear") + "\n")
-    return "\n".join(parts)
-
-
-def _comparison(done: LayerComparison | None) -> str:
-    """Return the report of a gear, or that there is none."""
-    return spoken("no sample fits these dims") + "\n" if done is None else layers_text(done)
-
-
-def _document(
-    compared: Sequence[ComparedGear],
-    findings: Sequence[Sequence[Diagnostic]],
-    unused: int,
-) -> str:
-    """Return the comparisons as one JSON document."""
     listed = [
         {
             "gear": list(each.values),
             "inputs": {name: list(shape) for name, shape in each.shapes.items()},
-            **({"samples": 0} if each.done is None else layers_json(each.done)),
+            **layers_json(each.done),
             "diagnostics": [found.as_json() for found in own],
         }
         for each, own in zip(compared, findings, strict=True)
     ]
     every = [found.as_json() for own in findings for found in own]
-    document = {"gears": listed, "unused_samples": unused, "diagnostics": every}
+    document = {"gears": listed, "diagnostics": every}
     return json.dumps(document, indent=2, allow_nan=False) + "\n"
