@@ -124,12 +124,13 @@ def _compared(
     compilation = Compilation(*parts, optional_path(reference))
     with work_folder() as folder, open_compiled(compilation, folder, on_stage) as package:
         given = inputs, optional_path(settings)
-        session = ComparisonSession(compilation, package, folder, given, draws)
-        session.histograms, session.device, targets, kept = shown
-        session.targets = targets or {}
-        session.on_stage = on_stage
+        histograms, device, targets, kept = shown
         if kept is not None:
             kept.append(compiled_model(package))
+        session = ComparisonSession(compilation, package, folder, given, draws)
+        session.histograms, session.device = histograms, device
+        session.targets = targets or {}
+        session.on_stage = on_stage
         return session.suggested(*search, on_stage)
 
 

@@ -100,8 +100,9 @@ def _port(path: Path, found: ArrayHeader, name: str | None, ports: Sequence[Port
         return by_name[name]
     if found.name in by_name:
         return by_name[found.name]
-    if len(ports) == 1:
-        return ports[0]
+    open_ports = [port for port in ports if not port.hidden]
+    if len(open_ports) == 1:
+        return open_ports[0]
     raise BAD_SAMPLE.error(
         f"{path} has an array {found.name!r}, and the model has no input of that name",
         place=Place(str(path)),
