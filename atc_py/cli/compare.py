@@ -75,11 +75,12 @@ def compare(  # noqa: PLR0913  (one parameter an option)
 ) -> None:
     """Compile MODEL, an ONNX file, and compare each layer with the original.
 
-    With lists of gears that is done for the shapes of each gear. The original runs as it is, in
-    onnxruntime or onnx's evaluator. A layer of floats or of quantized codes fails if its relative
-    distance is over 0.05 or values are lost to NaN or infinity, one of other integers if over 1 %
-    differ. An error is introduced at a layer if it is more than twice the largest error among the
-    layer's inputs; an error of the original itself is taken out and reported.
+    With lists of gears that is done for the shapes of each gear, on the samples that fit it. With
+    --aipp a folder of samples may hold pictures. The original runs as it is, in onnxruntime or onnx's
+    evaluator. A layer of floats or of quantized codes fails if its relative distance is over 0.05 or
+    values are lost to NaN or infinity, one of other integers if over 1 % differ. An error is
+    introduced at a layer if it is more than twice the largest error among the layer's inputs; an
+    error of the original itself is taken out and reported.
 
     Exit status: 0 done, 1 the model breaks a rule, 2 the command was called wrongly, 3 a file
     cannot be read or written, 4 one of the two did not run, an output misses --fail-under, or
