@@ -87,9 +87,7 @@ class FittingSamples:
         if has_rows(named):
             return self._rows(named, inputs)
         if picture_inputs(inputs.description):
-            pictures = picture_folders(named, inputs, fitting=True)
-            self._note(pictures.fits)
-            return pictures
+            return self._pictures(named, inputs)
         files = FileSamples(named, self._open_ports(inputs.ports), Sink())
         return files.chosen(self._noted(files, inputs.ports))
 
@@ -103,6 +101,21 @@ class FittingSamples:
         """Keep which samples fit a gear."""
         for label, fit in fits.items():
             self._fits[label] = fit or self._fits.get(label, False)
+
+    def _pictures(self, named: Sequence[tuple[str | None, Path]], inputs: SampleInputs) -> Samples:
+        """Return samples of pictures.
+
+        Raises:
+            NoFittingSampleError: they are part of a batch of the gear.
+        """
+        try:
+            pictures = picture_folders(named, inputs, fitting=True)
+        except AtcError as error:
+            if error.diagnostics[0].code is not NO_SAMPLES:
+                raise
+            raise NoFittingSampleError(*error.diagnostics) from None
+        self._note(pictures.fits)
+        return pictures
 
     def _rows(self, named: Sequence[tuple[str | None, Path]], inputs: SampleInputs) -> Samples:
         """Return samples along the first axis of arrays.

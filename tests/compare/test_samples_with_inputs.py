@@ -34,7 +34,8 @@ def scaled(folder: Path, width: int = WIDTH) -> Path:
 
 def positive(count: int, width: int = WIDTH) -> Array:
     """Return samples of x whose roots are numbers."""
-    return np.abs(drawn(count, width))
+    found: Array = np.abs(drawn(count, width))
+    return found
 
 
 @pytest.mark.parametrize("form", ["rows", "one file each", "arrays", "folders"])
@@ -64,7 +65,7 @@ def test_given_inputs_are_the_same_in_all_samples(form: str, tmp_path: Path) -> 
 
 def test_input_in_both_is_refused(tmp_path: Path) -> None:
     model, both = scaled(tmp_path), {"x": positive(2), "scale": np.repeat(SCALE, 2, 0)}
-    np.savez(tmp_path / "both.npz", **both)
+    np.savez(tmp_path / "both.npz", x=both["x"], scale=both["scale"])
     folder = tmp_path / "folder"
     (folder / "a").mkdir(parents=True)
     for name, array in both.items():
@@ -72,7 +73,7 @@ def test_input_in_both_is_refused(tmp_path: Path) -> None:
     listed = [{name: array[:1] for name, array in both.items()}]
     for samples in (tmp_path / "both.npz", folder, listed):
         with pytest.raises(AtcError, match="'scale', which --input gives for all") as caught:
-            atc_py.compare_model(model, inputs={"scale": SCALE}, samples=samples)  # type: ignore[arg-type]
+            atc_py.compare_model(model, inputs={"scale": SCALE}, samples=samples)
         assert caught.value.diagnostics[0].code is BAD_SAMPLE
     with pytest.raises(AtcError, match="leaves none for --samples") as caught:
         atc_py.compare_model(
@@ -126,3 +127,18 @@ def test_memory_does_not_grow_with_samples_beside_given_inputs(tmp_path: Path) -
         lambda samples: atc_py.compare_model(model, inputs=inputs, samples=samples), saved
     )
     assert many < few + 20 * 4 * 8192
+
+
+def test_arrays_of_a_file_are_for_the_inputs_of_their_names(tmp_path: Path) -> None:
+    model, path = scaled(tmp_path), tmp_path / "all.npz"
+    inputs = {"scale": SCALE}
+    np.savez(path, x=positive(2), labels=np.arange(2))
+    with pytest.raises(AtcError, match=r"all\.npz has an array 'labels'") as caught:
+        atc_py.compare_model(model, inputs=inputs, samples=path)
+    assert caught.value.diagnostics[0].code is BAD_SAMPLE
+    done = atc_py.compare_model(model, inputs=inputs, samples=[f"x={path}"])
+    assert done.samples == 2
+    np.savez(path, a=positive(2), b=positive(2))
+    with pytest.raises(AtcError, match="has 2 arrays, and none is called 'x'") as caught:
+        atc_py.compare_model(model, inputs=inputs, samples=[f"x={path}"])
+    assert caught.value.diagnostics[0].code is BAD_SAMPLE
