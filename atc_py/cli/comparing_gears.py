@@ -64,7 +64,15 @@ def compare_each_gear(
         each.not_compared if each.done is None else tuple(missed_targets(each.done, least))
         for each in done.gears
     ]
-    text = _rendered(form, model, done, findings)
+    _report(_rendered(form, model, done, findings), form, path, done)
+    every = [found for own in (*findings, done.left_out) for found in own]
+    if form != "json":
+        print_diagnostics(every, as_json=False)
+    return max((found.code.exit for found in every), default=ExitCode.DONE)
+
+
+def _report(text: str, form: str, path: Path | None, done: GearComparisons) -> None:
+    """Write the report or print it; as JSON it is printed in any case."""
     if path is not None:
         write_text(text, path)
     if form == "json" or (form == "html" and path is None):
@@ -75,10 +83,6 @@ def compare_each_gear(
     elif form == "html":
         for line in _lines(done, path):
             print_line(line)
-    every = [found for own in (*findings, done.left_out) for found in own]
-    if form != "json":
-        print_diagnostics(every, as_json=False)
-    return max((found.code.exit for found in every), default=ExitCode.DONE)
 
 
 def _rendered(
