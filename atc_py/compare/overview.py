@@ -101,7 +101,7 @@ def overviews_of(
 
 
 def _with_samples_left_out(found: list[Overview], samples: GivenChoice) -> list[Overview]:
-    """Return overviews of which the last one has the samples that fit no gear.
+    """Return overviews of which the first one has the samples that fit no gear.
 
     Raises:
         AtcError: NO_SAMPLES or BAD_SAMPLE where no sample fits any gear.
@@ -113,8 +113,8 @@ def _with_samples_left_out(found: list[Overview], samples: GivenChoice) -> list[
     left_out = samples.of_no_gear() if is_complete else []
     if not left_out:
         return found
-    *others, last = found
-    return [*others, replace(last, not_compared=(*last.not_compared, *left_out))]
+    first, *others = found
+    return [replace(first, missed=(*first.missed, *left_out)), *others]
 
 
 def _announcing(on_stage: Callable[[str], None] | None, gear: str) -> Callable[[str], None] | None:

@@ -81,7 +81,7 @@ def gears_html(
         model: the file.
         compared: the gears, with their compiled models.
         findings: why the command fails, for each gear.
-        left_out: the samples that fit no gear.
+        left_out: the samples that fit no gear, which the first gear's page names.
 
     Raises:
         AtcError: BAD_TEMPLATE where a template is missing or does not render.
@@ -89,7 +89,6 @@ def gears_html(
     from atc_py.pipeline.outline import outline_for
     from atc_py.report.overview.html_page import overviews_html  # jinja2 takes long to import
 
-    last = len(compared) - 1
     return overviews_html(
         [
             Overview(
@@ -97,8 +96,8 @@ def gears_html(
                 outline=None if each.compiled is None else outline_for(model, each.compiled),
                 compiled=each.compiled,
                 comparison=each.done,
-                missed=tuple(own) if each.done is not None else (),
-                not_compared=(*each.not_compared, *(left_out if at == last else ())),
+                missed=(*(() if each.done is None else own), *(() if at else left_out)),
+                not_compared=each.not_compared,
                 gear=format_gear(each.values),
                 shape=format_input_shapes(each.shapes),
             )

@@ -3,8 +3,10 @@ function renderPrecision(app) {
   const found = app.model.data.precision;
   const host = $("precision");
   host.replaceChildren(el("h2", { id: "precision-head" }, t("precision")));
-  app.model.data.not_compared.forEach((each) => host.append(el("p", {}, badge("error", each.code), ` ${t("not_compared")}: `, bdi(said(each.message)), " ", el("span", { class: "soft" }, bdi(said(each.help))))));
-  if (!found) return [];
+  if (!found) {
+    app.model.data.not_compared.forEach((each) => host.append(el("p", {}, badge("error", each.code), ` ${t("not_compared")}: `, bdi(said(each.message)), " ", el("span", { class: "soft" }, bdi(said(each.help))))));
+    return [];
+  }
   for (const line of found.verdict) host.append(el("p", {}, bdi(said(line))));
   host.append(el("p", { class: "soft" }, bdi(found.cost.map(said).join(" · "))));
   host.append(el("h3", {}, t("along")));
