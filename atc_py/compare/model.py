@@ -76,7 +76,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     Args:
         model: path of the .onnx file.
         inputs: arrays by name, or `name=file` texts, of pictures for AIPP; others get random data.
-        samples: number of runs on random data, or samples as `data` of `quantize`.
+        samples: number of runs on random data, or samples as `data` of `quantize`, without `inputs`.
         seed: seed of the first sample's random data; the next ones count on from it.
         soc: as in `convert`, and so are the next three.
         precision_mode: any of ATC's modes.

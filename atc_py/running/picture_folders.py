@@ -14,6 +14,7 @@ from atc_py.running.feeds import read_feeds
 from atc_py.running.picture_files import is_picture_file, joined_input
 from atc_py.running.pictures import filled
 from atc_py.running.sample_files import batches, entries, files_of_sample, require_same_count
+from atc_py.tensor.shapes import closed_shape, element_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -147,11 +148,21 @@ class PictureFolders:
         target = self._input(name)
         if target is not None and self._is_picture(target, path):
             return read_picture(path).shape[:2] == self._size(target)
-        shapes = {port.name: port.shape for port in self._ports}
         if path.suffix.lower() not in _WITH_SHAPES:
-            return target is None or path.stat().st_size == target.nbytes
+            return self._has_bytes(name, path)
+        shapes = {port.name: port.shape for port in self._ports}
         read = read_feeds([_text(name, path)], self._ports, Sink())
         return all(array.shape == shapes[each] for each, array in read.items())
+
+    def _has_bytes(self, name: str | None, path: Path) -> bool:
+        """Return True if a raw file is as long as its input, or shorter where that may be."""
+        open_ports = [port for port in self._ports if not port.hidden]
+        found = [port for port in self._ports if port.name == name] or open_ports
+        if len(found) != 1:
+            return True  # to read it says what is wrong with it
+        wanted = element_count(closed_shape(found[0].shape)) * found[0].dtype.itemsize
+        size = path.stat().st_size
+        return 0 < size <= wanted if found[0].partial else size == wanted
 
     def _size(self, target: PictureInput) -> tuple[int, int]:
         """Return the height and width of the pictures that an input takes."""

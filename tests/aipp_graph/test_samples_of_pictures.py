@@ -222,3 +222,16 @@ def test_memory_does_not_grow_with_pictures(tmp_path: Path) -> None:
         lambda samples: atc_py.compare_model(model, aipp=file, samples=samples), stored, (10, 60)
     )
     assert many < few + 10 * 64 * 96 * 3
+
+
+def test_pictures_beside_a_given_picture_judge_a_suggestion(
+    atc: Callable[..., Result], tmp_path: Path
+) -> None:
+    pytest.importorskip("PIL.Image")
+    model = network(tmp_path / "m.onnx", [(1, 3, 8, 12), (1, 3, 8, 12)])
+    file = config(tmp_path, RGB, RGB + "  related_input_rank: 1\n")
+    folder, beside = saved(tmp_path / "a", pixels(9)), saved(tmp_path / "b", pixels(1), ".png")
+    words = ("--aipp", file, "-i", f"x1={beside / '0.png'}", "--samples", folder)
+    done = atc("compare", model, *words, "--device", "ort", "--suggest", "keep.txt", "--json")
+    assert done.status == 0, done.err
+    assert (done.json["samples"], done.json["suggestion"]["samples"]) == (9, 9)

@@ -189,6 +189,9 @@ def test_pictures_go_to_the_gear_of_their_size(tmp_path: Path) -> None:
     np.save(tmp_path / "rows.npy", pixels(3, 16, 10))
     done = compare_gears(model, gears, samples=tmp_path / "rows.npy", aipp=file)
     assert [each.done and each.done.samples for each in done.gears] == [None, 3]
+    pixels(1, 16, 10).tofile(folder / "5.bin")
+    done = compare_gears(model, gears, samples=folder, aipp=file)
+    assert [each.done and each.done.samples for each in done.gears] == [2, 2]
     (folder / "4.png").write_bytes(b"nothing")
     pytest.importorskip("PIL.Image")
     with pytest.raises(AtcError, match=r"4\.png is not a picture") as caught:
