@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 import pytest
@@ -13,10 +14,11 @@ from atc_py.compare.gears import compare_gears
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_PICTURE, BAD_RUN_INPUT, BAD_SAMPLE, NO_SAMPLES, NO_SUCH_GEAR
 from atc_py.options.choices import ConvertChoice, chosen_gears
+from atc_py.running import feeds
+from atc_py.running.array_files import read_npy
 from tests.aipp_graph.networks import RGB, config, network
 from tests.aipp_graph.test_samples_of_pictures import figures, pixels, saved
 from tests.cli.conftest import atc
-from tests.compare.test_many_samples import peaks_of
 from tests.gears.models import image_model, two_inputs
 
 if TYPE_CHECKING:
@@ -219,15 +221,22 @@ def test_page_has_each_gear(atc: Callable[..., Result], tmp_path: Path) -> None:
     assert atc("compare", model, *words, "--format", "html").out.startswith("<!DOCTYPE html>")
 
 
-def test_memory_does_not_grow_with_samples_of_gears(tmp_path: Path) -> None:
+def test_few_samples_of_gears_are_in_memory_at_a_time(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     model = image_model(tmp_path / "m.onnx")
-    gears = gears_of(ConvertChoice(image_sizes="64,64;32,16"), OPEN)
+    held: list[int] = []
+    arrays: WeakValueDictionary[int, Array] = WeakValueDictionary()
 
-    def stored(count: int) -> Path:
-        sizes = {str(at): (64, 64) if at % 2 else (32, 16) for at in range(count)}
-        return mixed(tmp_path / f"s{count}", sizes)
+    def tracked(*given: Any) -> Array:
+        found: Array = read_npy(*given)
+        arrays[len(held)] = found
+        held.append(len(arrays))
+        return found
 
-    few, many = peaks_of(
-        lambda samples: compare_gears(model, gears, samples=samples), stored, (10, 60)
-    )
-    assert many < few + 5 * 4 * 3 * 64 * 64
+    monkeypatch.setattr(feeds, "read_npy", tracked)
+    sizes = {str(at): (16, 16) if at % 2 else (32, 16) for at in range(20)}
+    done = compared(model, mixed(tmp_path / "samples", sizes))
+    assert [each.done and each.done.samples for each in done.gears] == [10, 10]
+    assert len(held) >= 2 * 20 + 20  # each is looked at for both gears, and read for its own
+    assert max(held) <= 4
