@@ -21,7 +21,7 @@ from atc_py.diag.language import spoken
 from atc_py.options.compile_options import PrecisionMode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from atc_py.diag import Diagnostic
     from atc_py.options.gears import Gears
@@ -32,7 +32,6 @@ __all__ = ["compare"]
 
 # Written out because the defining modules take long to import; a test compares them.
 _FORMATS = ("text", "json", "csv", "html")
-_GEAR_FORMATS = ("text", "json")
 
 
 @click.command()
@@ -76,11 +75,12 @@ def compare(  # noqa: PLR0913  (one parameter an option)
 ) -> None:
     """Compile MODEL, an ONNX file, and compare each layer with the original.
 
-    With lists of gears that is done for the shapes of each gear. The original runs as it is, in
-    onnxruntime or onnx's evaluator. A layer of floats or of quantized codes fails if its relative
-    distance is over 0.05 or values are lost to NaN or infinity, one of other integers if over 1 %
-    differ. An error is introduced at a layer if it is more than twice the largest error among the
-    layer's inputs; an error of the original itself is taken out and reported.
+    With lists of gears that is done for the shapes of each gear, on the samples that fit it. With
+    --aipp a folder of samples may hold pictures. The original runs as it is, in onnxruntime or onnx's
+    evaluator. A layer of floats or of quantized codes fails if its relative distance is over 0.05 or
+    values are lost to NaN or infinity, one of other integers if over 1 % differ. An error is
+    introduced at a layer if it is more than twice the largest error among the layer's inputs; an
+    error of the original itself is taken out and reported.
 
     Exit status: 0 done, 1 the model breaks a rule, 2 the command was called wrongly, 3 a file
     cannot be read or written, 4 one of the two did not run, an output misses --fail-under, or
@@ -92,8 +92,9 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     form, least = options.report_format(form, as_json=as_json), read_targets(targets)
     path, keep = comparing_options.report_and_suggestion(model, output, suggest)
     if gears is not None:
-        _compare_gears(context, model, gears, form, path, least, keep, **settings)
-        return
+        from atc_py.cli.comparing_gears import compare_each_gear
+
+        context.exit(compare_each_gear(model, gears, (form, path), least, keep, settings))
     compiled: list[CompiledModel] | None = [] if form == "html" else None
     with progress(quiet=form == "json", lines=keep is not None) as on_stage:
         done = atc_py.compare_model(
@@ -109,61 +110,11 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     context.exit(findings[0].code.exit if findings else ExitCode.DONE)
 
 
-def _compare_gears(  # noqa: PLR0913  (the gears, and where the report goes)
-    context: click.Context,
-    model: Path,
-    gears: Gears,
-    form: str,
-    path: Path | None,
-    least: Mapping[str, float],
-    keep: Path | None,
-    **settings: Any,
-) -> None:
-    """Compare the model for each gear; print or write one report."""
-    from atc_py.compare.gears import compare_gears
-    from atc_py.compare.targets import missed_targets
-    from atc_py.report.layers.gears import gears_document, gears_text
-
-    for name in ("suggest_trials", "suggest_samples", "jobs"):
-        del settings[name]
-    if not isinstance(settings["samples"], int):
-        raise click.UsageError("--samples with files is for one shape: give it with --input-shape")
-    if form not in _GEAR_FORMATS or keep is not None:
-        raise click.UsageError(
-            "gears are compared as --format text or json, without --suggest: "
-            "give a gear's dims with --input-shape for the rest"
-        )
-    with progress(quiet=form == "json") as on_stage:
-        compared = compare_gears(model, gears, on_stage, targets=least, **settings)
-    findings = [missed_targets(each.done, least) for each in compared]
-    text = gears_text(compared) if form == "text" else gears_document(compared, findings)
-    if path is not None:
-        _write(text, path)
-    if form == "json":
-        print_bytes(text.encode("utf-8"))
-    elif path is None:
-        for line in text.splitlines():
-            print_line(line)
-    every = [found for own in findings for found in own]
-    if form == "text":
-        print_diagnostics(every, as_json=False)
-    if every:
-        context.exit(every[0].code.exit)
-
-
 def _close(line: str, findings: Iterable[Diagnostic]) -> None:
     """Print the line on the suggestion, if any, and the findings."""
     if line:
         print_line(line)
     print_diagnostics(findings, as_json=False)
-
-
-def _write(text: str, path: Path) -> None:
-    """Write a report or a suggestion."""
-    from atc_py.system.atomic_files import atomic_write
-
-    with atomic_write(path) as file:
-        file.write(text.encode("utf-8"))
 
 
 def _rendered(
@@ -194,7 +145,7 @@ def _report(
     from atc_py.report.layers.text import layer_blocks
 
     if path is not None:
-        _write(text, path)
+        comparing_options.write_text(text, path)
     if path is not None and not as_json:
         _print_lines(done, path)
     elif form != "text":

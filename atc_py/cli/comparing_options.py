@@ -21,6 +21,7 @@ __all__ = [
     "report_and_suggestion",
     "suggestion_line",
     "what_runs",
+    "write_text",
 ]
 
 _FILE = click.Path(path_type=Path)
@@ -124,10 +125,15 @@ def suggestion_line(done: LayerComparison, keep: Path | None) -> str:
 
 def _write_suggestion(done: LayerComparison, path: Path) -> bool:
     """Write the nodes to keep; return False if there are none."""
-    from atc_py.system.atomic_files import atomic_write
-
     if done.suggestion is None or not done.suggestion.kept:
         return False
-    with atomic_write(path) as file:
-        file.write(done.suggestion.text.encode("utf-8"))
+    write_text(done.suggestion.text, path)
     return True
+
+
+def write_text(text: str, path: Path) -> None:
+    """Write a report or a suggestion, whole or not at all."""
+    from atc_py.system.atomic_files import atomic_write
+
+    with atomic_write(path) as file:
+        file.write(text.encode("utf-8"))

@@ -158,8 +158,6 @@ def _refuse_together(
         raise click.UsageError("--suggest needs the comparison: leave --no-compare out")
     if suggest is not None and settings["gears"] is not None:
         raise click.UsageError("--suggest is for one shape: give a gear's dims with --input-shape")
-    if not isinstance(settings["samples"], int) and settings["gears"] is not None:
-        raise click.UsageError("--samples with files is for one shape: give it with --input-shape")
 
 
 def _fit(

@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 
+from atc_py.compare.fitting_samples import FittingSamples
 from atc_py.compare.input_roles import input_roles
 from atc_py.compare.observed import DEVICES
 from atc_py.compare.original import open_original
@@ -19,13 +20,12 @@ from atc_py.compare.own_errors import ExactValues, find_suspects, own_errors_of,
 from atc_py.compare.paired_run import Pair
 from atc_py.compare.recording import HELD_BYTES, Recording
 from atc_py.compare.reference import ReferenceRun
-from atc_py.compare.sample_source import DrawnSamples, given_source
+from atc_py.compare.sample_source import DrawnSamples, SampleInputs, given_source
 from atc_py.compare.suggest import search
 from atc_py.compare.targets import reaches
 from atc_py.compare.trials import Trial, Trials
 from atc_py.compare.trials_ahead import TrialsAhead
 from atc_py.diag import Sink
-from atc_py.diag.codes import BAD_OPTION
 from atc_py.options.compile_options import AUTO
 from atc_py.results.cann_nodes import read_semantics
 from atc_py.results.picture_inputs import AIPP
@@ -51,7 +51,9 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[np.generic]
     PathText = str | os.PathLike[str]
-    GivenChoice = int | PathText | Sequence[PathText] | Sequence[Mapping[str, Array]]
+    GivenChoice = (
+        int | PathText | Sequence[PathText] | Sequence[Mapping[str, Array]] | FittingSamples
+    )
 
 __all__ = ["ComparisonSession"]
 
@@ -287,17 +289,15 @@ class ComparisonSession:
         """Return the samples.
 
         Raises:
-            AtcError: BAD_OPTION, NO_SAMPLES or BAD_SAMPLE.
+            AtcError: BAD_OPTION, NO_SAMPLES or BAD_SAMPLE; NoFittingSampleError.
         """
         if isinstance(samples, int):
             roles = input_roles(self._reference)
             return DrawnSamples(self._ports, roles, self._given, (samples, self._seed))
-        if self._given or self._pictures is not None:
-            raise BAD_OPTION.error(
-                "--samples with files holds all inputs, and no pictures for AIPP",
-                help="leave --input and --aipp out, or give --samples a number",
-            )
-        return given_source(samples, self._ports)
+        inputs = SampleInputs.of(self._package.description, self._ports, self._given)
+        if isinstance(samples, FittingSamples):
+            return samples.opened(inputs)
+        return given_source(samples, inputs)
 
     def _read(self, texts: Sequence[str], settings: Path | None, sink: Sink) -> dict[str, Array]:
         """Return the data of files; pictures and settings of AIPP as their inputs take them."""

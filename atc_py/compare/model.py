@@ -76,7 +76,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     Args:
         model: path of the .onnx file.
         inputs: arrays by name, or `name=file` texts, of pictures for AIPP; others get random data.
-        samples: number of runs on random data, or samples as `data` of `quantize`.
+        samples: number of runs on random data, or samples as `data` of `quantize`, without `inputs`.
         seed: seed of the first sample's random data; the next ones count on from it.
         soc: as in `convert`, and so are the next three.
         precision_mode: any of ATC's modes.
@@ -124,12 +124,13 @@ def _compared(
     compilation = Compilation(*parts, optional_path(reference))
     with work_folder() as folder, open_compiled(compilation, folder, on_stage) as package:
         given = inputs, optional_path(settings)
-        session = ComparisonSession(compilation, package, folder, given, draws)
-        session.histograms, session.device, targets, kept = shown
-        session.targets = targets or {}
-        session.on_stage = on_stage
+        histograms, device, targets, kept = shown
         if kept is not None:
             kept.append(compiled_model(package))
+        session = ComparisonSession(compilation, package, folder, given, draws)
+        session.histograms, session.device = histograms, device
+        session.targets = targets or {}
+        session.on_stage = on_stage
         return session.suggested(*search, on_stage)
 
 

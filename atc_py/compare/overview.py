@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from atc_py.check.findings import Standing
+from atc_py.compare.fitting_samples import FittingSamples, NoFittingSampleError
+from atc_py.compare.gears import fitting_samples, refuse_if_none_fits
 from atc_py.compare.model import compare_model
 from atc_py.compare.targets import missed_by_all, missed_targets
 from atc_py.diag import AtcError, ExitCode
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from atc_py.compare.comparison_session import GivenChoice
     from atc_py.cost.calibration import Calibration
     from atc_py.cost.estimate import Fit
     from atc_py.options.gear_choice import GearChoice
@@ -86,13 +89,32 @@ def overviews_of(
     if gears is None:
         return [overview_of(model, options, on_stage)]
     found = []
+    samples = fitting_samples(options.running.get("samples", 1), gears)
+    options = replace(options, running={**options.running, "samples": samples})
     for at, values in enumerate(gears.gears):
         shapes = gears.shapes_of(at)
         own = replace(options, gears=None, compiling={**options.compiling, "input_shape": shapes})
         name = format_gear(values)
         done = overview_of(model, own, _announcing(on_stage, name))
         found.append(replace(done, gear=name, shape=format_input_shapes(shapes)))
-    return found
+    return _with_samples_left_out(found, samples)
+
+
+def _with_samples_left_out(found: list[Overview], samples: GivenChoice) -> list[Overview]:
+    """Return overviews of which the first one has the samples that fit no gear.
+
+    Raises:
+        AtcError: NO_SAMPLES or BAD_SAMPLE where no sample fits any gear.
+    """
+    if not isinstance(samples, FittingSamples):
+        return found
+    refuse_if_none_fits([each.not_compared for each in found])
+    is_complete = all(each.compiled is not None for each in found)
+    left_out = samples.of_no_gear() if is_complete else []
+    if not left_out:
+        return found
+    first, *others = found
+    return [replace(first, missed=(*first.missed, *left_out)), *others]
 
 
 def _announcing(on_stage: Callable[[str], None] | None, gear: str) -> Callable[[str], None] | None:
@@ -192,6 +214,8 @@ def _compared(done: Overview, options: OverviewOptions) -> Overview:
             **options.running,
             **compiling,
         )
+    except NoFittingSampleError as error:
+        return replace(done, not_compared=error.diagnostics)
     except AtcError as error:
         if error.exit_code in {ExitCode.FILE, ExitCode.USAGE}:
             raise

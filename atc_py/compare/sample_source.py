@@ -3,27 +3,45 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from atc_py.compare.inputs import fitting_feeds
-from atc_py.diag import Sink
-from atc_py.diag.codes import BAD_OPTION, NO_SAMPLES
-from atc_py.running.samples import ArraySamples, checked, open_samples
+from atc_py.diag import AtcError, Place, Sink
+from atc_py.diag.codes import BAD_OPTION, BAD_SAMPLE, NO_SAMPLES
+from atc_py.results.picture_inputs import picture_inputs
+from atc_py.running.sample_files import FileSamples
+from atc_py.running.sample_rows import RowSamples
+from atc_py.running.samples import ArraySamples, checked, has_rows, named_paths
+from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from atc_py.compare.input_roles import Role
+    from atc_py.package.schema import OmModel
     from atc_py.running.model import Port
+    from atc_py.running.picture_folders import PictureFolders
     from atc_py.running.samples import Samples
 
     Feeds = Mapping[str, NDArray[Any]]
     PathText = str | os.PathLike[str]
+    GivenFiles = PathText | Sequence[PathText] | Sequence[Mapping[str, Any]]
 
-__all__ = ["DrawnSamples", "GivenSamples", "given_source"]
+__all__ = [
+    "DrawnSamples",
+    "GivenFiles",
+    "GivenSamples",
+    "SampleInputs",
+    "given_source",
+    "picture_folders",
+    "row_samples",
+    "sample_arrays",
+    "sample_paths",
+]
 
 _OPTION = "--samples"
 
@@ -60,33 +78,170 @@ class DrawnSamples:
             yield f"random data of seed {seed}", {**feeds, **self._given}
 
 
-class GivenSamples:
-    """Samples of files or arrays."""
+@dataclass(frozen=True, slots=True)
+class SampleInputs:
+    """Inputs of a compiled model, and the data that are the same in all samples.
 
-    def __init__(self, samples: Samples, ports: Sequence[Port]) -> None:
-        self._samples, self._ports = samples, ports
+    Attributes:
+        description: the compiled model.
+        ports: its inputs; those of `given` are hidden.
+        given: arrays by input, the same in all samples.
+        settings: parameter buffers of dynamic AIPP that are used where neither `given` nor a sample
+            has one.
+    """
+
+    description: OmModel
+    ports: tuple[Port, ...]
+    given: Feeds
+    settings: Feeds
+
+    @classmethod
+    def of(cls, description: OmModel, ports: Sequence[Port], given: Feeds) -> SampleInputs:
+        """Return the inputs.
+
+        Raises:
+            AtcError: BAD_OPTION where the samples would have nothing to hold.
+        """
+        if ports and all(port.name in given for port in ports):
+            raise BAD_OPTION.error(
+                "--input gives all inputs, and leaves none for --samples",
+                help="leave --input out for the inputs that the samples hold",
+            )
+        settings = _whole_pictures(description)
+        shown = tuple(
+            replace(port, hidden=port.name in given or port.name in settings) for port in ports
+        )
+        return cls(description, shown, given, settings)
+
+    @property
+    def left(self) -> tuple[Port, ...]:
+        """Inputs that the samples hold."""
+        return tuple(port for port in self.ports if port.name not in self.given)
+
+    @property
+    def fed_settings(self) -> Feeds:
+        """Parameter buffers of dynamic AIPP for samples that have none."""
+        return {**self.settings, **self.given}
+
+
+class GivenSamples:
+    """Samples of files or arrays, beside data that are the same in all of them."""
+
+    def __init__(self, samples: Samples, inputs: SampleInputs) -> None:
+        self._samples, self._inputs = samples, inputs
         self.count = samples.count
 
     def __iter__(self) -> Iterator[tuple[str, Feeds]]:
-        """Yield the samples."""
-        yield from checked(self._samples, self._ports)
+        """Yield the samples.
+
+        Raises:
+            AtcError: BAD_SAMPLE for one that does not fit, or holds an input that is given for all;
+                SAMPLE_NOT_FINITE; what reading raises.
+        """
+        for label, feeds in checked(self._whole(), self._inputs.left):
+            yield label, {**self._inputs.given, **feeds}
+
+    def _whole(self) -> Iterator[tuple[str, Feeds]]:
+        """Yield the samples with pictures that fill their inputs."""
+        inputs = self._inputs
+        for label, feeds in self._samples:
+            twice = next((name for name in feeds if name in inputs.given), None)
+            if twice is not None:
+                raise BAD_SAMPLE.error(
+                    f"{label} has data for {twice!r}, which --input gives for all samples",
+                    place=Place(label, field=f"input {twice}"),
+                    help="take the input out of the samples, or leave --input out for it",
+                )
+            if not picture_inputs(inputs.description):
+                yield label, feeds
+                continue
+            from atc_py.running.pictures import filled
+
+            yield label, filled(inputs.description, {**inputs.fed_settings, **feeds})
 
 
-def given_source(
-    samples: PathText | Sequence[PathText] | Sequence[Mapping[str, Any]], ports: Sequence[Port]
-) -> GivenSamples:
+def given_source(samples: GivenFiles, inputs: SampleInputs) -> GivenSamples:
     """Return the samples in files, or of arrays.
 
     Raises:
         AtcError: NO_SAMPLES where there are none; BAD_SAMPLE for arrays that fit no input.
     """
+    return GivenSamples(_opened(samples, inputs), inputs)
+
+
+def _opened(samples: GivenFiles, inputs: SampleInputs) -> Samples:
+    """Return the samples as they are read."""
+    arrays = sample_arrays(samples)
+    if arrays is not None:
+        return arrays
+    named = sample_paths(samples, inputs.ports)
+    if has_rows(named):
+        return row_samples(named, inputs.ports)
+    if picture_inputs(inputs.description):
+        return picture_folders(named, inputs)
+    return FileSamples(named, inputs.ports, Sink())
+
+
+def sample_arrays(samples: GivenFiles) -> ArraySamples | None:
+    """Return samples that are arrays; None for files.
+
+    Raises:
+        AtcError: NO_SAMPLES where there are none.
+    """
     if isinstance(samples, str | os.PathLike):
-        return GivenSamples(open_samples([samples], ports, Sink(), _OPTION), ports)
+        return None
     if not samples:
         raise NO_SAMPLES.error("there are no samples", help="give one or more")
-    paths = [Path(each) for each in samples if isinstance(each, str | os.PathLike)]
-    if paths:
-        texts = [os.fspath(each) for each in samples if isinstance(each, str | os.PathLike)]
-        return GivenSamples(open_samples(texts, ports, Sink(), _OPTION), ports)
     arrays = [each for each in samples if not isinstance(each, str | os.PathLike)]
-    return GivenSamples(ArraySamples(arrays), ports)
+    return ArraySamples(arrays) if len(arrays) == len(samples) else None
+
+
+def sample_paths(samples: GivenFiles, ports: Sequence[Port]) -> list[tuple[str | None, Path]]:
+    """Return (input or None, path) of samples in files.
+
+    Raises:
+        AtcError: NO_SAMPLES for a path that does not exist; BAD_OPTION for a name that is not an
+            input's.
+    """
+    given = [samples] if isinstance(samples, str | os.PathLike) else samples
+    texts = [os.fspath(each) for each in given if isinstance(each, str | os.PathLike)]
+    return named_paths(texts, ports, _OPTION)
+
+
+def row_samples(named: Sequence[tuple[str | None, Path]], ports: Sequence[Port]) -> RowSamples:
+    """Return samples along the first axis of arrays; pictures may have fewer bytes than the input.
+
+    Raises:
+        AtcError: as `RowSamples` does.
+    """
+    own = [replace(port, shape=(1, None)) if port.partial else port for port in ports]
+    return RowSamples(named, own)
+
+
+def picture_folders(
+    named: Sequence[tuple[str | None, Path]], inputs: SampleInputs, *, fitting: bool = False
+) -> PictureFolders:
+    """Return samples in folders for a model with AIPP.
+
+    Raises:
+        AtcError: as `PictureFolders` does.
+    """
+    from atc_py.running.picture_folders import PictureFolders
+
+    settings = inputs.fed_settings
+    return PictureFolders(named, inputs.description, inputs.ports, settings, fitting=fitting)
+
+
+def _whole_pictures(description: OmModel) -> Feeds:
+    """Return settings for RGB or gray pictures of the network's size, for dynamic AIPP.
+
+    There are none where such pictures have more bytes than the input: then samples need their own.
+    """
+    if not any(each.is_dynamic for each in picture_inputs(description)):
+        return {}
+    from atc_py.running.pictures import whole_picture_settings
+
+    try:
+        return whole_picture_settings(description)
+    except AtcError:
+        return {}

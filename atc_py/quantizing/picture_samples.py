@@ -9,11 +9,11 @@ import numpy as np
 from atc_py.aipp import NetworkInput
 from atc_py.aipp.dynamic import read_picture_configs
 from atc_py.aipp.geometry import picture_settings
-from atc_py.aipp.pictures import encoded_picture, fitted, read_picture
+from atc_py.aipp.pictures import picture_input
 from atc_py.compare.picture_formula import exact_features
 from atc_py.diag import Place
-from atc_py.diag.codes import BAD_OPTION, NO_SAMPLES
-from atc_py.running.sample_files import entries
+from atc_py.diag.codes import BAD_OPTION
+from atc_py.running.sample_files import batches, entries
 from atc_py.target import find_soc
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import format_shape
@@ -58,20 +58,12 @@ class PictureSamples:
                 help="write one `aipp_op` for the model's input",
             )
         self._config, self._resize = configs[0], resize
-        self._paths, batch = entries(folder), self._shape[0]
-        self.count = len(self._paths) // batch
-        if len(self._paths) % batch:
-            raise NO_SAMPLES.error(
-                f"{folder} has {len(self._paths)} pictures, the model takes {batch} at a time",
-                place=Place(str(folder)),
-                help=f"give a multiple of {batch} pictures",
-            )
+        self._batches = batches(entries(folder), self._shape[0], folder)
+        self.count = len(self._batches)
 
     def __iter__(self) -> Iterator[tuple[str, dict[str, NDArray[Any]]]]:
         """Yield the samples."""
-        batch = self._shape[0]
-        for at in range(self.count):
-            paths = self._paths[at * batch : (at + 1) * batch]
+        for paths in self._batches:
             features = np.stack([self._features(path) for path in paths])
             yield str(paths[0]), {self._port.name: features.astype(self._port.dtype.numpy)}
 
@@ -89,9 +81,7 @@ class PictureSamples:
             is_uint8=is_uint8,
         )
         settings = picture_settings(self._config, network)
-        size = settings.src_image_size_h, settings.src_image_size_w
-        rgb = fitted(read_picture(path), size, path, resize=self._resize)
-        data = encoded_picture(rgb, settings).reshape(-1)
+        data = picture_input(path, settings, resize=self._resize).reshape(-1)
         return exact_features(settings, data, as_bytes=is_uint8)
 
 

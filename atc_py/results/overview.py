@@ -33,7 +33,7 @@ class Overview:
         profile: the estimates.
         refusals: why it was not compiled, beside the findings of the check.
         not_compared: why there is no comparison though one was asked for.
-        missed: the outputs that miss their targets.
+        missed: the outputs that miss their targets, and the samples that fit no gear.
         gear: numbers of the gear that it is about, as options spell them; empty without gears.
         shape: dims of the inputs in that gear, as --input-shape takes them.
     """

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[np.generic]
 
-__all__ = ["picture_feeds", "read_pictures"]
+__all__ = ["is_picture_file", "joined_input", "picture_feeds", "read_pictures"]
 
 _PICTURES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp"})
 """Suffixes of picture files."""
@@ -95,14 +95,20 @@ def read_pictures(
                 f"pictures for {name} are given twice, the second time in {text}",
                 help="join the files with `,`",
             )
-        feeds[name or ""] = _joined(inputs[name or ""], paths, settings)
+        files = [Path(path) for path in paths]
+        feeds[name or ""] = joined_input(inputs[name or ""], files, settings)
     return feeds
+
+
+def is_picture_file(path: Path) -> bool:
+    """Return True if a file's suffix is that of pictures."""
+    return path.suffix.lower() in _PICTURES
 
 
 def _is_picture(description: OmModel, text: str) -> bool:
     """Return True if a text names picture files for an input that takes pictures."""
     name, paths = _split(text, {each.name: each for each in picture_inputs(description)})
-    return name is not None and Path(paths[0]).suffix.lower() in _PICTURES
+    return name is not None and is_picture_file(Path(paths[0]))
 
 
 def _split(text: str, inputs: Mapping[str, PictureInput]) -> tuple[str | None, list[str]]:
@@ -114,8 +120,19 @@ def _split(text: str, inputs: Mapping[str, PictureInput]) -> tuple[str | None, l
     return only, text.split(",")
 
 
-def _joined(found: PictureInput, paths: Sequence[str], settings: Mapping[str, Array]) -> Array:
-    """Return the input that picture files fill."""
+def joined_input(
+    found: PictureInput, paths: Sequence[Path], settings: Mapping[str, Array]
+) -> Array:
+    """Return the input that picture files fill.
+
+    Args:
+        found: the input.
+        paths: as many files as it takes pictures.
+        settings: parameter buffers of dynamic AIPP, by input.
+
+    Raises:
+        AtcError: as `read_pictures` does.
+    """
     count = found.features[0]
     if len(paths) != count:
         raise BAD_RUN_INPUT.error(
@@ -132,7 +149,7 @@ def _joined(found: PictureInput, paths: Sequence[str], settings: Mapping[str, Ar
                 help=SETTINGS_HELP,
             )
         each = list(settings_of_bytes(settings[found.parameters].tobytes()))
-    pictures = [picture_input(Path(path), own) for path, own in zip(paths, each, strict=True)]
+    pictures = [picture_input(path, own) for path, own in zip(paths, each, strict=True)]
     try:
         return joined_pictures(pictures, found.settings)
     except ValueError as error:

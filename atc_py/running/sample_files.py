@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from atc_py.diag import Sink
     from atc_py.running.model import Port
 
-__all__ = ["FileSamples", "entries"]
+__all__ = ["FileSamples", "batches", "entries", "files_of_sample", "require_same_count"]
 
 _ONNX_NAME = re.compile(r"input_(\d+)\.pb")
 """Names of inputs in ONNX's folders of test data."""
@@ -32,48 +32,97 @@ class FileSamples:
     """
 
     def __init__(
-        self, named: Sequence[tuple[str | None, Path]], ports: Sequence[Port], sink: Sink
+        self,
+        named: Sequence[tuple[str | None, Path]],
+        ports: Sequence[Port],
+        sink: Sink,
+        positions: Sequence[int] | None = None,
     ) -> None:
-        """Find the files.
+        """Find the files; of several samples, those at `positions`.
 
         Raises:
             AtcError: NO_SAMPLES for a folder without files, and for folders of different lengths.
         """
-        self._ports, self._sink = ports, sink
-        columns = [(name, entries(path)) for name, path in named]
-        counts = {
-            str(path): len(entries) for (_, path), (_, entries) in zip(named, columns, strict=True)
-        }
-        if len(set(counts.values())) != 1:
-            raise NO_SAMPLES.error(
-                "folders have different numbers of samples: "
-                + ", ".join(f"{path}: {count}" for path, count in counts.items()),
-                help="give each input a file for each sample",
-            )
-        self.count = next(iter(counts.values()))
+        self._named, self._ports, self._sink = named, ports, sink
+        columns = [entries(path) for _, path in named]
+        require_same_count(named, columns)
+        chosen = range(len(columns[0])) if positions is None else positions
+        self.count = len(chosen)
         self._rows = [
-            [(name, entries[at]) for name, entries in columns] for at in range(self.count)
+            [(name, own[at]) for (name, _), own in zip(named, columns, strict=True)]
+            for at in chosen
         ]
+
+    def chosen(self, positions: Sequence[int]) -> FileSamples:
+        """Return those at some positions."""
+        return FileSamples(self._named, self._ports, self._sink, positions)
 
     def __iter__(self) -> Iterator[tuple[str, dict[str, NDArray[Any]]]]:
         """Yield the samples."""
         for row in self._rows:
-            texts = [text for name, path in row for text in self._texts(name, path)]
+            files = [
+                each for name, path in row for each in files_of_sample(name, path, self._ports)
+            ]
+            texts = [str(path) if name is None else f"{name}={path}" for name, path in files]
             yield str(row[0][1]), read_feeds(texts, self._ports, self._sink)
 
-    def _texts(self, name: str | None, path: Path) -> list[str]:
-        """Return what `run` would take for a sample."""
-        if path.is_dir():
-            return [self._of_folder(each) for each in entries(path)]
-        return [str(path) if name is None else f"{name}={path}"]
 
-    def _of_folder(self, path: Path) -> str:
-        """Return a file of a folder with the input that its name says."""
-        numbered = _ONNX_NAME.fullmatch(path.name)
-        if numbered and int(numbered[1]) < len(self._ports):
-            return f"{self._ports[int(numbered[1])].name}={path}"
-        known = {port.name for port in self._ports}
-        return f"{path.stem}={path}" if path.stem in known else str(path)
+def require_same_count(
+    named: Sequence[tuple[str | None, Path]], columns: Sequence[Sequence[object]]
+) -> None:
+    """Refuse folders that hold different numbers of samples.
+
+    Raises:
+        AtcError: NO_SAMPLES.
+    """
+    counts = {str(path): len(own) for (_, path), own in zip(named, columns, strict=True)}
+    if len(set(counts.values())) != 1:
+        raise NO_SAMPLES.error(
+            "folders have different numbers of samples: "
+            + ", ".join(f"{path}: {count}" for path, count in counts.items()),
+            help="give each input a file for each sample",
+        )
+
+
+def files_of_sample(
+    name: str | None, path: Path, ports: Sequence[Port]
+) -> list[tuple[str | None, Path]]:
+    """Return the files of a sample, each with its input; None where the name does not say it.
+
+    Args:
+        name: the input that the user named, or None.
+        path: a file, or a folder with the files of several inputs.
+        ports: inputs of the model.
+
+    Raises:
+        AtcError: NO_SAMPLES for an empty folder.
+    """
+    if not path.is_dir():
+        return [(name, path)]
+    known = {port.name for port in ports}
+    found: list[tuple[str | None, Path]] = []
+    for each in entries(path):
+        numbered = _ONNX_NAME.fullmatch(each.name)
+        if numbered and int(numbered[1]) < len(ports):
+            found.append((ports[int(numbered[1])].name, each))
+        else:
+            found.append((each.stem if each.stem in known else name, each))
+    return found
+
+
+def batches(paths: Sequence[Path], size: int, folder: Path) -> list[Sequence[Path]]:
+    """Return pictures in groups of as many as the model takes at a time, in their order.
+
+    Raises:
+        AtcError: NO_SAMPLES for part of a group.
+    """
+    if len(paths) % size:
+        raise NO_SAMPLES.error(
+            f"{folder} has {len(paths)} pictures, the model takes {size} at a time",
+            place=Place(str(folder)),
+            help=f"give a multiple of {size} pictures",
+        )
+    return [paths[at : at + size] for at in range(0, len(paths), size)]
 
 
 def entries(path: Path) -> list[Path]:

@@ -64,9 +64,9 @@ class RowSamples:
                 or different numbers of samples; what reading raises.
         """
         self._stacks = [
-            _stack(path, each, _port(path, each, name, ports))
+            _stack(path, each, port)
             for name, path in named
-            for each in array_headers(path)
+            for each, port in _with_ports(path, array_headers(path), name, ports)
         ]
         counts = {each.port: each.count for each in self._stacks}
         self._path = named[0][1]
@@ -89,21 +89,36 @@ class RowSamples:
                 yield f"{self._path}, sample {position}", feeds
 
 
-def _port(path: Path, found: ArrayHeader, name: str | None, ports: Sequence[Port]) -> Port:
-    """Return the input that an array is for: that of its name, or the only one.
+def _with_ports(
+    path: Path, found: Sequence[ArrayHeader], name: str | None, ports: Sequence[Port]
+) -> list[tuple[ArrayHeader, Port]]:
+    """Return arrays of a file with the inputs that they are for.
+
+    An array is for the input of its name; one alone is for the input that the user names, or for the
+    only one that takes data without a name.
 
     Raises:
-        AtcError: BAD_SAMPLE.
+        AtcError: BAD_SAMPLE for an array that is for none.
     """
     by_name = {port.name: port for port in ports}
     if name is not None:
-        return by_name[name]
-    if found.name in by_name:
-        return by_name[found.name]
-    if len(ports) == 1:
-        return ports[0]
+        own = [each for each in found if each.name == name] or found[: len(found) == 1]
+        if own:
+            return [(own[0], by_name[name])]
+        raise BAD_SAMPLE.error(
+            f"{path} has {len(found)} arrays, and none is called {name!r}",
+            place=Place(str(path), field=f"input {name}"),
+            help=f"save the array as {name}, or in a file of its own",
+        )
+    open_ports = [port for port in ports if not port.hidden]
+    strange = [each for each in found if each.name not in by_name]
+    if not strange:
+        return [(each, by_name[each.name]) for each in found]
+    lone = open_ports[0] if len(open_ports) == len(strange) == 1 else None
+    if lone is not None and all(each.name != lone.name for each in found):
+        return [(each, by_name.get(each.name, lone)) for each in found]
     raise BAD_SAMPLE.error(
-        f"{path} has an array {found.name!r}, and the model has no input of that name",
+        f"{path} has an array {strange[0].name!r}, and the model has no input of that name",
         place=Place(str(path)),
         help=f"inputs are {', '.join(by_name)}; save the arrays under their names in an .npz",
     )

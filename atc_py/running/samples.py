@@ -16,7 +16,7 @@ from atc_py.tensor.shapes import format_shape
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -32,6 +32,8 @@ __all__ = [
     "Samples",
     "checked",
     "evenly",
+    "has_rows",
+    "named_paths",
     "open_samples",
 ]
 
@@ -69,14 +71,20 @@ class Samples(Protocol):
 class ArraySamples:
     """Arrays that a program gives."""
 
-    def __init__(self, given: Sequence[Feeds]) -> None:
+    def __init__(self, given: Sequence[Feeds], positions: Sequence[int] | None = None) -> None:
         self._given = given
-        self.count = len(given)
+        self._positions = range(len(given)) if positions is None else positions
+        self.count = len(self._positions)
 
     def __iter__(self) -> Iterator[tuple[str, Feeds]]:
         """Yield the samples."""
-        for position, feeds in enumerate(self._given):
+        for position in self._positions:
+            feeds = self._given[position]
             yield f"sample {position}", {name: np.asarray(each) for name, each in feeds.items()}
+
+    def chosen(self, positions: Sequence[int]) -> ArraySamples:
+        """Return those at some positions; they keep their labels."""
+        return ArraySamples(self._given, positions)
 
 
 class RandomSamples:
@@ -110,24 +118,41 @@ def open_samples(
     Raises:
         AtcError: NO_SAMPLES where there are none; BAD_OPTION for a name that is not an input's.
     """
+    named = named_paths(given, ports, option)
+    return RowSamples(named, ports) if has_rows(named) else FileSamples(named, ports, sink)
+
+
+def has_rows(named: Sequence[tuple[str | None, Path]]) -> bool:
+    """Return True if files have the samples along the first axis of their arrays."""
+    return all(path.is_file() and path.suffix in {".npy", ".npz"} for _, path in named)
+
+
+def named_paths(
+    given: Sequence[str | os.PathLike[str]], ports: Sequence[Port], option: str
+) -> list[tuple[str | None, Path]]:
+    """Return (input or None, path) of each `PATH` or `NAME=PATH` text.
+
+    Raises:
+        AtcError: NO_SAMPLES for a path that does not exist; BAD_OPTION for a name that is not an
+            input's, and for several texts of which one has no name.
+    """
     named = [_split(str(text), ports, option) for text in given]
     if len(named) > 1 and any(name is None for name, _ in named):
         raise BAD_OPTION.error(
             f"{option} is given several times, and not every time with the name of an input",
             help=f"write {option} NAME=PATH for each input",
         )
-    paths = [path for _, path in named]
-    for path in paths:
+    for _, path in named:
         if not path.exists():
             raise NO_SAMPLES.error(
                 f"{path} does not exist", place=Place(str(path)), help=f"check the path of {option}"
             )
-    if all(path.is_file() and path.suffix in {".npy", ".npz"} for path in paths):
-        return RowSamples(named, ports)
-    return FileSamples(named, ports, sink)
+    return named
 
 
-def checked(samples: Samples, ports: Sequence[Port]) -> Iterator[SampleFeeds]:
+def checked(
+    samples: Samples | Iterable[tuple[str, Feeds]], ports: Sequence[Port]
+) -> Iterator[SampleFeeds]:
     """Yield samples that the model takes.
 
     Raises:

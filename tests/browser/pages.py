@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import onnx
 
 from atc_py.compare.overview import OverviewOptions, overview_of, overviews_of
@@ -62,6 +63,16 @@ def _gears(folder: Path) -> str:
     return overviews_html(overviews_of(model, OverviewOptions(gears=gears)))
 
 
+def _samples(folder: Path) -> str:
+    """Return the page of a comparison over many samples, of which one is large."""
+    model = image_model(folder / "samples.onnx", (1, 3, 16, 16))
+    arrays = np.random.default_rng(3).standard_normal((6, 1, 3, 16, 16)).astype(np.float32)
+    arrays[4] *= 5000
+    np.savez(folder / "pictures.npz", x=arrays)
+    running = {"samples": folder / "pictures.npz"}
+    return overview_html(overview_of(model, OverviewOptions(running=running)))
+
+
 def _several(folder: Path) -> str:
     """Return the page of a check of three models."""
     files = []
@@ -76,6 +87,7 @@ def _several(folder: Path) -> str:
 PAGES: dict[str, Callable[[Path], str]] = {
     **{name: lambda folder, name=name: _one(name, folder) for name in NETWORKS},  # type: ignore[misc]
     "gears": _gears,
+    "samples": _samples,
     "several": _several,
 }
 """What makes each page, in a folder for its models."""

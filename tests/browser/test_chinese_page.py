@@ -137,7 +137,17 @@ def open_everything(opened: Opened) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["resnet50", "swin_t", "quantized", "refused", "hostile", "failing", "gears", "several"],
+    [
+        "resnet50",
+        "swin_t",
+        "quantized",
+        "refused",
+        "hostile",
+        "failing",
+        "gears",
+        "samples",
+        "several",
+    ],
 )
 def test_no_word_of_the_page_stays_english(show: Show, name: str) -> None:
     opened = show(name)

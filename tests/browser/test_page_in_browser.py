@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     Show = Callable[..., Opened]
 
 NETWORKS = (
-    "resnet50", "swin_t", "quantized", "refused", "hostile", "failing", "gears", "several",
+    "resnet50", "swin_t", "quantized", "refused", "hostile", "failing", "gears", "samples",
+    "several",
 )  # fmt: skip
 AXE = os.environ.get("ATC_PY_AXE", "")
 """The file `axe.min.js` of axe-core, which `make test-browser` gets."""

@@ -25,6 +25,7 @@ from atc_py.tensor.dtypes import DType
 from tests.compare.broken_networks import built, node
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from atc_py.diag.diagnostic import Code
@@ -160,16 +161,32 @@ def test_spread_of_layers_without_error_is_perfect() -> None:
     assert (found.cosine.worst, found.snr.worst, found.snr.mean) == (1.0, math.inf, math.inf)
 
 
-def test_memory_does_not_grow_with_samples(tmp_path: Path) -> None:
-    model, peaks = squares(tmp_path, 8192), []
-    atc_py.compare_model(model, samples=2)
-    for count in (20, 200):
-        np.save(tmp_path / "all.npy", drawn(count, 8192))
+def peaks_of(
+    compare: Callable[[Path], object],
+    saved: Callable[[int], Path],
+    counts: tuple[int, int] = (20, 200),
+) -> list[int]:
+    """Return the most bytes that comparisons over few and over many samples held."""
+    compare(saved(2))
+    peaks = []
+    for count in counts:
+        samples = saved(count)
         tracemalloc.start()
-        atc_py.compare_model(model, samples=tmp_path / "all.npy")
+        compare(samples)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-    assert peaks[1] < peaks[0] + 20 * 4 * 8192
+    return peaks
+
+
+def test_memory_does_not_grow_with_samples(tmp_path: Path) -> None:
+    model = squares(tmp_path, 8192)
+
+    def saved(count: int) -> Path:
+        np.save(tmp_path / "all.npy", drawn(count, 8192))
+        return tmp_path / "all.npy"
+
+    few, many = peaks_of(lambda samples: atc_py.compare_model(model, samples=samples), saved)
+    assert many < few + 20 * 4 * 8192
 
 
 def test_all_samples_judge_a_suggestion(tmp_path: Path) -> None:
@@ -221,11 +238,3 @@ def test_samples_that_fit_no_input_are_refused(samples: object, code: Code, tmp_
     with pytest.raises(AtcError) as caught:
         atc_py.compare_model(squares(tmp_path), samples=samples)  # type: ignore[arg-type]
     assert caught.value.diagnostics[0].code is code
-
-
-def test_samples_and_inputs_exclude_each_other(tmp_path: Path) -> None:
-    with pytest.raises(AtcError, match="--samples with files") as caught:
-        atc_py.compare_model(
-            squares(tmp_path), samples=[{"x": drawn(1)}], inputs={"x": drawn(1)}
-        )  # fmt: skip
-    assert caught.value.diagnostics[0].code is BAD_OPTION

@@ -181,4 +181,4 @@ def test_compare_takes_each_gear(atc: Any, tmp_path: Path) -> None:
     assert (status, out.count("\nGear ") + out.startswith("Gear ")) == (0, 2)
     assert atc("compare", "net.onnx", *lists, "--fail-under", "cosine=1.1")[0] in {2, 4}
     status, _, err = atc("compare", "net.onnx", *lists, "--format", "csv")
-    assert (status, "text or json" in err) == (2, True)
+    assert (status, "text, json or html" in err) == (2, True)

@@ -23,8 +23,9 @@ NO_SAMPLES = add_code(
     1070,
     "no-samples",
     ExitCode.USAGE,
-    "There are no samples for calibration. Their folder is empty, their file has no rows, or the "
-    "folders of several inputs have different numbers of files.",
+    "There are no samples, for calibration or for a comparison. Their folder is empty, their file has "
+    "no rows, the folders of several inputs have different numbers of files, or none fits the shapes "
+    "of a gear.",
     "Give a folder with files that `run` takes, one for each sample, or an .npz with the samples "
     "along the first axis.",
 )
@@ -32,8 +33,8 @@ BAD_SAMPLE = add_code(
     1071,
     "bad-sample",
     ExitCode.USAGE,
-    "A sample for calibration does not fit the model's input. Its dtype or shape is another, or "
-    "it lacks an input.",
+    "A sample for calibration or for a comparison does not fit the model's input. Its dtype or shape "
+    "is another, it lacks an input, or it has one that is given for all samples.",
     "Save the sample as the model takes it; the message names dtype and shape.",
 )
 SAMPLE_NOT_FINITE = add_code(

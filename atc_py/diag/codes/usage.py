@@ -192,9 +192,9 @@ NO_SUCH_GEAR = add_code(
     1051,
     "no-such-gear",
     ExitCode.USAGE,
-    "The offline model has several gears, and the shapes that were fed or chosen are none of "
-    "them. A gear is one shape of a list that the model was converted for. No gear is rounded up "
-    "to, as on the device.",
+    "The model has several gears, and the shapes of data, or those chosen, are none of them. A gear "
+    "is one shape of a list that the model was converted for. No gear is rounded up to, as on the "
+    "device.",
     "Feed the shapes of one of the gears that the message lists, or convert the model again with "
     "the gear that is needed.",
 )

@@ -7,46 +7,100 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag.language import spoken
 from atc_py.options.gears import format_gear
+from atc_py.options.input_shapes import format_input_shapes
+from atc_py.report.escape import visible
 from atc_py.report.layers.json_document import layers_json
 from atc_py.report.layers.text import layers_text
 from atc_py.report.model.gears import gear_shapes_text
+from atc_py.results.overview import Overview
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from atc_py.compare.gears import ComparedGear
     from atc_py.diag import Diagnostic
 
-__all__ = ["gears_document", "gears_text"]
+__all__ = ["gear_title", "gears_document", "gears_html", "gears_text"]
 
 
 def gears_text(compared: Sequence[ComparedGear]) -> str:
     """Return the reports of all gears in plain text, each below its numbers."""
-    return "\n".join(
-        spoken(f"Gear {format_gear(each.values)}: {gear_shapes_text(each.shapes)}")
-        + f"\n\n{layers_text(each.done)}"
-        for each in compared
-    )
+    return "\n".join(f"{gear_title(each)}\n\n{_text(each)}" for each in compared)
+
+
+def gear_title(gear: ComparedGear) -> str:
+    """Return the numbers of a gear, and its shapes."""
+    return spoken(f"Gear {format_gear(gear.values)}: {gear_shapes_text(gear.shapes)}")
+
+
+def _text(gear: ComparedGear) -> str:
+    """Return the report of one gear, or why there is none."""
+    if gear.done is not None:
+        return layers_text(gear.done)
+    reasons = [spoken(f"not compared: {found.message}") for found in gear.not_compared]
+    return "".join(f"{visible(line)}\n" for line in reasons)
 
 
 def gears_document(
-    compared: Sequence[ComparedGear], findings: Sequence[Sequence[Diagnostic]]
+    compared: Sequence[ComparedGear],
+    findings: Sequence[Sequence[Diagnostic]],
+    left_out: Sequence[Diagnostic] = (),
 ) -> str:
     """Return the comparisons as one JSON document.
 
     Args:
         compared: the gears.
         findings: why the command fails, for each gear.
+        left_out: the samples that fit no gear.
     """
     listed = [
         {
             "gear": list(each.values),
             "inputs": {name: list(shape) for name, shape in each.shapes.items()},
-            **layers_json(each.done),
+            "compared": each.done is not None,
+            **({} if each.done is None else layers_json(each.done)),
             "diagnostics": [found.as_json() for found in own],
         }
         for each, own in zip(compared, findings, strict=True)
     ]
-    every = [found.as_json() for own in findings for found in own]
+    every = [found.as_json() for own in (*findings, left_out) for found in own]
     document = {"gears": listed, "diagnostics": every}
     return json.dumps(document, indent=2, allow_nan=False) + "\n"
+
+
+def gears_html(
+    model: Path,
+    compared: Sequence[ComparedGear],
+    findings: Sequence[Sequence[Diagnostic]],
+    left_out: Sequence[Diagnostic] = (),
+) -> str:
+    """Return one page with the comparison of each gear.
+
+    Args:
+        model: the file.
+        compared: the gears, with their compiled models.
+        findings: why the command fails, for each gear.
+        left_out: the samples that fit no gear, which the first gear's page names.
+
+    Raises:
+        AtcError: BAD_TEMPLATE where a template is missing or does not render.
+    """
+    from atc_py.pipeline.outline import outline_for
+    from atc_py.report.overview.html_page import overviews_html  # jinja2 takes long to import
+
+    return overviews_html(
+        [
+            Overview(
+                model,
+                outline=None if each.compiled is None else outline_for(model, each.compiled),
+                compiled=each.compiled,
+                comparison=each.done,
+                missed=(*(() if each.done is None else own), *(() if at else left_out)),
+                not_compared=each.not_compared,
+                gear=format_gear(each.values),
+                shape=format_input_shapes(each.shapes),
+            )
+            for at, (each, own) in enumerate(zip(compared, findings, strict=True))
+        ]
+    )

@@ -13,6 +13,7 @@ from atc_py.report.layers.text import (
     output_verdict,
     verdict_lines,
 )
+from atc_py.report.overview.spreads import spreads_json
 from atc_py.report.overview.words import Both, in_both, name_text, table_json, words_json
 from atc_py.results.layer import FAILING_DISTANCE, number_json
 
@@ -48,6 +49,7 @@ def precision_json(done: LayerComparison) -> dict[str, object]:
             for each in rows
         ],
         "histograms": [[at, _histogram(each)] for at, each in done.histograms.items()],
+        **spreads_json(done),
     }
 
 

@@ -97,9 +97,11 @@ class Model {
     const names = ["node", "tensor", "at", "name", "op", "dtype", "dims", "error", "cosine", "distance", "snr", "maxAbs", "maxRel",
       "lost", "overflow", "underflow", "lowest", "highest", "origin", "root", "words", "faults"];
     const rows = this.data.precision ? this.data.precision.layers : [];
+    const spreads = this.readSpreads();
     this.layers = rows.map((row, at) => {
       const layer = { position: at };
       names.forEach((name, column) => { layer[name] = row[column]; });
+      layer.spread = spreads.get(at) || null;
       layer.value = typeof layer.error === "string" ? Infinity : layer.error === null ? NaN : layer.error;
       layer.id = this.nodes.has(`c${layer.node}`) && this.compiled ? `c${layer.node}` : layer.at !== null ? `s${layer.at}` : "";
       for (const id of [`c${layer.node}`, layer.at === null ? "" : `s${layer.at}`]) {
@@ -110,6 +112,14 @@ class Model {
       }
       return layer;
     });
+  }
+
+  // Figures sample by sample, by the positions of layers; none where there was one sample.
+  readSpreads() {
+    const found = this.data.precision ? this.data.precision.spreads : null;
+    if (!found) return new Map();
+    const figure = ([mean, worst, name, ...quantiles]) => ({ mean, worst, sample: found.names[name], quantiles });
+    return new Map(found.layers.map(([at, cosine, distance, snr]) => [at, { cosine: figure(cosine), distance: figure(distance), snr: figure(snr) }]));
   }
 
   // Kernels of one SoC; nodes take the figures of the first SoC whose graph is drawn.

@@ -78,9 +78,22 @@ class Panel {
       [t("why"), layer.faults.map(said).join("; ")],
     ]));
     if (root && root !== layer) made.push(this.app.link(this.app.model.resolve(root.id), root.name));
+    if (layer.spread) made.push(...this.samples(layer.spread));
     const histogram = this.app.model.data.precision.histograms.find(([at]) => node.layers.some((each) => each.position === at));
     if (histogram) made.push(...this.part("histogram", this.histogram(histogram[1])));
     return made;
+  }
+
+  // A layer sample by sample: a row for the mean, the worst and each quantile.
+  samples(spread) {
+    const found = this.app.model.data.precision;
+    const box = el("div", {}, spreadNote(found));
+    const name = t("samples_head", found.samples);
+    const rows = spreadHead(found).map((head, at) => [head, ...SPREAD.map(([figure, text]) => text([spread[figure].mean, spread[figure].worst, ...spread[figure].quantiles][at]))]);
+    plainTable(box, name, [t("figure"), ...SPREAD.map(([figure]) => spreadWord(figure))], rows, [1, 2, 3]);
+    const worst = new Map(SPREAD.map(([figure]) => [said(spread[figure].sample), figure]));
+    box.append(factList([...worst].map(([sample, figure]) => [worst.size > 1 ? `${t("worst_sample")} (${spreadWord(figure)})` : t("worst_sample"), clip(sample, 300)])));
+    return [el("h4", {}, name), box];
   }
 
   histogram(found) {

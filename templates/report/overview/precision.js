@@ -13,6 +13,7 @@ function renderPrecision(app) {
   const parts = [errorChart(host, app, found)];
   host.append(el("h3", {}, t("outputs_head")));
   outputTable(host, app, found);
+  if (found.spreads) spreadTable(host, app, found);
   if (found.suggestion) suggestionPart(host, found.suggestion);
   app.model.data.semantics.forEach((table) => wordTable(host, table));
   host.append(el("h3", {}, t("layers_head")));
@@ -68,6 +69,28 @@ function outputTable(host, app, found) {
       output.classes || "-", said(output.reason) ? `${t("not_compared")}: ${said(output.reason)}` : layer ? said(layer.words) : ""];
   });
   plainTable(host, t("outputs_head"), [t("output"), t("verdict_col"), t("cosine"), t("rel_error"), t("snr"), t("max_abs"), t("classes"), t("from")], rows, [2, 3, 4, 5, 6]);
+}
+
+// The figures that are shown sample by sample: what reads them, and how they are written.
+const SPREAD = [["cosine", cosine], ["distance", number], ["snr", number]];
+const spreadHead = (found) => [t("mean"), t("worst"), ...found.spreads.shares.map((share) => `${share * 100}%`)];
+const spreadWord = (figure) => t(figure === "distance" ? "rel_error" : figure);
+
+function spreadNote(found) {
+  const shares = found.spreads.shares.map((share) => `${share * 100}%`).join(language ? "、" : ", ");
+  return el("p", { class: "soft" }, [t("samples_note", shares), found.spreads.exact ? "" : t("samples_about")].filter(Boolean).join(" "));
+}
+
+// The outputs sample by sample: mean, worst, quantiles and the worst sample of each figure.
+function spreadTable(host, app, found) {
+  const rows = found.outputs.filter((output) => output.layer !== null && app.model.layers[output.layer].spread).flatMap((output) => {
+    const { spread } = app.model.layers[output.layer];
+    return SPREAD.map(([figure, text]) => [clip(output.name, 200), spreadWord(figure), ...[spread[figure].mean, spread[figure].worst, ...spread[figure].quantiles].map(text), clip(said(spread[figure].sample), 300)]);
+  });
+  if (!rows.length) return;
+  const name = t("samples_head", found.samples);
+  host.append(el("h3", {}, name), spreadNote(found));
+  plainTable(host, name, [t("output"), t("figure"), ...spreadHead(found), t("worst_sample")], rows, [2, 3, ...found.spreads.shares.map((_, at) => at + 4)]);
 }
 
 function suggestionPart(host, found) {

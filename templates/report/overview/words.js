@@ -47,6 +47,8 @@ const WORDS = {
   failing_only: ["failing only", "仅不合格"], choose: ["Columns", "列"], more: ["Show %1 more", "再显示 %1 行"], met: ["met by every output", "全部输出达标"], missed: ["missed", "未达标"],
   targets: ["Targets", "目标"], no_target: ["No target was given: --fail-under cosine=0.99 sets one.", "未给目标：可用 --fail-under cosine=0.99 设定。"],
   alone: ["Without a counterpart", "无对应结果"], side: ["Side", "所在"], reason: ["Reason", "原因"], not_compared: ["Not compared", "未比较"], how: ["How it was compared", "比较方式"],
+  samples_head: ["Over %1 samples", "%1 个样本的分布"], samples_note: ["As bad as this or worse in %1 of the samples.", "其中 %1 的样本与此同样差或更差。"], samples_about: ["These are within 1 % of the error.", "这些值的误差在 1 % 以内。"],
+  mean: ["Mean", "平均"], worst: ["Worst", "最差"], worst_sample: ["Worst sample", "最差的样本"], figure: ["Figure", "指标"],
   suggestion: ["Nodes to keep in float32", "应保持 float32 的节点"], classes: ["Same best class", "最优类别一致"],
   wins: ["The biggest wins", "最大的改进空间"], no_wins: ["No single place stands out.", "没有突出的位置。"], socs: ["SoCs side by side", "各 SoC 对比"],
   roofline: ["Roofline", "屋顶线"], intensity: ["operations per byte", "每字节运算数"], rate: ["operations per second", "每秒运算数"],

@@ -1,0 +1,108 @@
+"""`atc-py compare` with lists of gears: one report with the comparison of each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from atc_py.cli.comparing_options import write_text
+from atc_py.cli.console import print_bytes, print_diagnostics, print_line, progress
+from atc_py.diag import ExitCode
+from atc_py.diag.language import spoken
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from atc_py.compare.gears import GearComparisons
+    from atc_py.diag import Diagnostic
+    from atc_py.options.gears import Gears
+
+__all__ = ["compare_each_gear"]
+
+_FORMATS = ("text", "json", "html")
+_SEARCHING = ("suggest_trials", "suggest_samples", "jobs")
+
+
+def compare_each_gear(
+    model: Path,
+    gears: Gears,
+    report: tuple[str, Path | None],
+    least: Mapping[str, float],
+    keep: Path | None,
+    settings: Mapping[str, Any],
+) -> int:
+    """Compare a model for each gear; print or write one report, and return the exit status.
+
+    Args:
+        model: the file.
+        gears: the lists of shapes.
+        report: the format, and the file for it or None.
+        least: least figures of every output.
+        keep: file for a suggestion, which gears do not have.
+        settings: as `compare_model` takes them.
+
+    Raises:
+        click.UsageError: a format or --suggest that gears do not have.
+        AtcError: as `compare_gears` does.
+    """
+    from atc_py.compare.gears import compare_gears
+    from atc_py.compare.targets import missed_targets
+
+    form, path = report
+    if form not in _FORMATS or keep is not None:
+        raise click.UsageError(
+            "gears are compared as --format text, json or html, without --suggest: "
+            "give a gear's dims with --input-shape for the rest"
+        )
+    chosen = {name: each for name, each in settings.items() if name not in _SEARCHING}
+    pages = {"histograms": True, "keeps_compiled": True} if form == "html" else {}
+    with progress(quiet=form == "json") as on_stage:
+        done = compare_gears(model, gears, on_stage, targets=least, **pages, **chosen)
+    findings = [
+        each.not_compared if each.done is None else tuple(missed_targets(each.done, least))
+        for each in done.gears
+    ]
+    _report(_rendered(form, model, done, findings), form, path, done)
+    every = [found for own in (*findings, done.left_out) for found in own]
+    if form != "json":
+        print_diagnostics(every, as_json=False)
+    return max((found.code.exit for found in every), default=ExitCode.DONE)
+
+
+def _report(text: str, form: str, path: Path | None, done: GearComparisons) -> None:
+    """Write the report or print it; as JSON it is printed in any case."""
+    if path is not None:
+        write_text(text, path)
+    if form == "json" or (form == "html" and path is None):
+        print_bytes(text.encode("utf-8"))
+    elif path is None:
+        for line in text.splitlines():
+            print_line(line)
+    elif form == "html":
+        for line in _lines(done, path):
+            print_line(line)
+
+
+def _rendered(
+    form: str, model: Path, done: GearComparisons, findings: list[tuple[Diagnostic, ...]]
+) -> str:
+    """Return the report in the form of that name."""
+    from atc_py.report.layers.gears import gears_document, gears_html, gears_text
+
+    if form == "text":
+        return gears_text(done.gears)
+    if form == "json":
+        return gears_document(done.gears, findings, done.left_out)
+    return gears_html(model, done.gears, findings, done.left_out)
+
+
+def _lines(done: GearComparisons, path: Path) -> Iterator[str]:
+    """Yield the first line on each gear, and the name of the page."""
+    from atc_py.report.escape import visible
+    from atc_py.report.layers.gears import gear_title
+
+    for each in done.gears:
+        yield gear_title(each)
+    yield spoken(visible(f"report: {path}"))

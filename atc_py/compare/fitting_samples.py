@@ -1,0 +1,170 @@
+"""Samples of several gears: each gear is compared on those that fit its dims."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.compare.sample_source import (
+    GivenSamples,
+    picture_folders,
+    row_samples,
+    sample_arrays,
+    sample_paths,
+)
+from atc_py.diag import AtcError, Sink
+from atc_py.diag.codes import NO_SAMPLES
+from atc_py.options.input_shapes import format_input_shapes
+from atc_py.results.picture_inputs import picture_inputs
+from atc_py.running.sample_files import FileSamples
+from atc_py.running.samples import has_rows
+from atc_py.system.structs import replace
+from atc_py.tensor.shapes import closed_shape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from atc_py.compare.sample_source import Feeds, GivenFiles, SampleInputs
+    from atc_py.diag import Diagnostic
+    from atc_py.options.gears import Gears
+    from atc_py.running.model import Port
+    from atc_py.running.samples import ArraySamples, Samples
+
+__all__ = ["FittingSamples", "NoFittingSampleError"]
+
+_NAMED = 5
+"""Samples that a message names."""
+
+
+class NoFittingSampleError(AtcError):
+    """Gear that no sample fits."""
+
+
+class FittingSamples:
+    """Samples in files or of arrays, of which each gear takes those that fit its dims."""
+
+    def __init__(self, given: GivenFiles, gears: Gears) -> None:
+        self._given, self._gears = given, gears
+        self._fits: dict[str, bool] = {}
+
+    def opened(self, inputs: SampleInputs) -> GivenSamples:
+        """Return the samples that fit one gear.
+
+        Args:
+            inputs: those of the model that is compiled for the gear.
+
+        Raises:
+            NoFittingSampleError: NO_SAMPLES, or BAD_SAMPLE for arrays of several samples.
+            AtcError: as `given_source` does.
+        """
+        found = self._fitting(inputs)
+        if not found.count:
+            shapes = {port.name: closed_shape(port.shape) for port in inputs.left}
+            raise NoFittingSampleError(
+                NO_SAMPLES.diagnostic(
+                    f"no sample fits the shapes {format_input_shapes(shapes)}",
+                    help="give samples of these shapes, or leave the gear out",
+                )
+            )
+        return GivenSamples(found, inputs)
+
+    def of_no_gear(self) -> list[Diagnostic]:
+        """Return NO_SUCH_GEAR for the samples that fitted none of the gears."""
+        names = [name for name, fits in self._fits.items() if not fits]
+        if not names:
+            return []
+        left = len(names) - _NAMED
+        more = f" and {left} more" if left > 0 else ""
+        shown = f"{', '.join(names[:_NAMED])}{more}"
+        return [self._gears.refusal(f"samples fit no gear: {shown}").diagnostics[0]]
+
+    def _fitting(self, inputs: SampleInputs) -> Samples:
+        """Return the samples that fit, which may be none."""
+        arrays = sample_arrays(self._given)
+        if arrays is not None:
+            return arrays.chosen(self._noted(arrays, inputs.ports))
+        named = sample_paths(self._given, inputs.ports)
+        if has_rows(named):
+            return self._rows(named, inputs)
+        if picture_inputs(inputs.description):
+            return self._pictures(named, inputs)
+        files = FileSamples(named, self._open_ports(inputs.ports), Sink())
+        return files.chosen(self._noted(files, inputs.ports))
+
+    def _noted(self, samples: ArraySamples | FileSamples, ports: Sequence[Port]) -> list[int]:
+        """Return the positions of the samples whose arrays have the shapes of inputs."""
+        fits = [(label, _has_shapes(feeds, ports)) for label, feeds in samples]
+        self._note(dict(fits))
+        return [at for at, (_, fit) in enumerate(fits) if fit]
+
+    def _note(self, fits: Mapping[str, bool]) -> None:
+        """Keep which samples fit a gear."""
+        for label, fit in fits.items():
+            self._fits[label] = fit or self._fits.get(label, False)
+
+    def _pictures(self, named: Sequence[tuple[str | None, Path]], inputs: SampleInputs) -> Samples:
+        """Return samples of pictures.
+
+        Raises:
+            NoFittingSampleError: they are part of a batch of the gear.
+        """
+        try:
+            pictures = picture_folders(named, inputs, fitting=True)
+        except AtcError as error:
+            if error.diagnostics[0].code is not NO_SAMPLES:
+                raise
+            raise NoFittingSampleError(*error.diagnostics) from None
+        self._note(pictures.fits)
+        return pictures
+
+    def _rows(self, named: Sequence[tuple[str | None, Path]], inputs: SampleInputs) -> Samples:
+        """Return samples along the first axis of arrays.
+
+        Raises:
+            NoFittingSampleError: they fit another gear alone.
+            AtcError: BAD_SAMPLE where no gear would take them.
+        """
+        try:
+            return row_samples(named, inputs.ports)
+        except AtcError as error:
+            self._refuse_rows(named, inputs)
+            raise NoFittingSampleError(*error.diagnostics) from None
+
+    def _refuse_rows(self, named: Sequence[tuple[str | None, Path]], inputs: SampleInputs) -> None:
+        """Refuse arrays for no input, and those that fit no list of shapes.
+
+        Raises:
+            AtcError: BAD_SAMPLE; faults of files.
+        """
+        ports = self._open_ports(inputs.ports)
+        pictures = {each.name for each in picture_inputs(inputs.description)}
+        anywhere = tuple(
+            replace(port, shape=(None,) * len(port.shape)) if port.name in pictures else port
+            for port in ports
+        )
+        try:
+            row_samples(named, anywhere)
+        except AtcError as error:
+            if error.diagnostics[0].code is not NO_SAMPLES:
+                raise
+
+    def _open_ports(self, ports: Iterable[Port]) -> tuple[Port, ...]:
+        """Return inputs with None for the dims that gears decide, and their shapes in each gear."""
+        every = [self._gears.shapes_of(at) for at in range(len(self._gears.gears))]
+        shapes = self._gears.shapes
+        return tuple(
+            replace(
+                port,
+                shape=shapes[port.name],
+                gears=tuple(each[port.name] for each in every),
+            )
+            if None in shapes.get(port.name, ())
+            else port
+            for port in ports
+        )
+
+
+def _has_shapes(feeds: Feeds, ports: Sequence[Port]) -> bool:
+    """Return True if arrays have the shapes of the inputs that they are for."""
+    shapes = {port.name: port.shape for port in ports if not port.partial}
+    return all(array.shape == shapes.get(name, array.shape) for name, array in feeds.items())
