@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -19,6 +18,7 @@ from atc_py.diag import Place
 from atc_py.diag.codes import BAD_OPTION, BAD_RUN_INPUT, DEVICE_FAILED, DEVICE_TIMEOUT
 from atc_py.package.reader import OfflineModel
 from atc_py.system.memory_limit import memory_limit
+from atc_py.system.process_end import end_signal
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
 
 if TYPE_CHECKING:
@@ -239,10 +239,5 @@ def _check_sendable(name: str, array: object) -> None:
 
 def _end(status: int) -> str:
     """Describe how a process ended."""
-    if status >= 0:
-        return f"ended with status {status} and without an answer"
-    try:
-        name = signal.Signals(-status).name
-    except ValueError:
-        name = f"signal {-status}"
-    return f"was ended by {name}"
+    name = end_signal(status)
+    return f"was ended by {name}" if name else f"ended with status {status} and without an answer"

@@ -62,9 +62,14 @@ def open_cluster(address: str, memory: int | None) -> TaskExecutor:
     except ImportError:
         raise NO_DISTRIBUTED.error("--dask needs `distributed`, which is not installed") from None
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # it prints what is raised anyway
+    client = Client.__new__(Client)
     try:
-        client = Client(address, timeout=_PATIENCE, set_as_default=False)
+        client.__init__(address, timeout=_PATIENCE, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
+        # Without this the collector would close it, maybe while distributed holds the lock that
+        # closing takes, and this process would wait for itself.
+        with suppress(Exception):
+            client.close(timeout=_PATIENCE)
         raise _failed(address, f"does not answer: {_reason(error)}") from error
     try:
         client.wait_for_workers(1, timeout=_GATHERING)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import signal
 import subprocess
 import sys
 import threading
@@ -25,6 +24,7 @@ from atc_py.jobs.outcomes import TaskFailure, TaskFailureKind
 from atc_py.jobs.resident import private_bytes
 from atc_py.jobs.worker import BEGUN, TaskAnswer
 from atc_py.system.memory_limit import format_size
+from atc_py.system.process_end import end_signal
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -198,10 +198,5 @@ def _crashed(text: str) -> TaskAnswer:
 
 def _end(status: int) -> str:
     """Describe how a process ended."""
-    if status >= 0:
-        return f"ended with status {status}"
-    try:
-        name = signal.Signals(-status).name
-    except ValueError:
-        name = f"signal {-status}"
-    return f"was ended by {name}"
+    name = end_signal(status)
+    return f"was ended by {name}" if name else f"ended with status {status}"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-__all__ = ["page_script", "render_page", "script_part"]
+__all__ = ["embedded_json", "page_script", "render_page", "script_part"]
 
 
 def render_page(name: str, *, base: str = "", scripts: Sequence[str] = (), **context: Any) -> str:
@@ -65,6 +65,13 @@ def render_page(name: str, *, base: str = "", scripts: Sequence[str] = (), **con
             place=Place(str(folder / template), line=getattr(error, "lineno", None)),
             help="reinstall atc-py to restore its templates",
         ) from error
+
+
+def embedded_json(text: str) -> Markup:
+    """Return JSON that no text in it can end the element around it, or begin another."""
+    for sign in "<\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return Markup(text)  # noqa: S704  (no `<` is left)
 
 
 def page_script(paths: Iterable[Path]) -> str:

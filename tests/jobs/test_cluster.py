@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -94,6 +95,9 @@ def test_scheduler_that_does_not_answer_is_an_error_within_seconds(
         pass
     assert error.value.diagnostics[0].code.id == "ATC7070"
     assert time.monotonic() - began < 10
+    client = pytest.importorskip("distributed").Client
+    left = [each.status for each in gc.get_objects() if type(each) is client]
+    assert {*left} <= {"closed"}  # the collector would close it at a time when that waits for ever
 
 
 def test_cluster_without_workers_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

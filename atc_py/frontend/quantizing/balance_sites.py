@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 from onnx import TensorProto
 
-from atc_py.frontend.quantizing.fold_norms import over_outputs
+from atc_py.frontend.quantizing.fold_norms import over_axis, over_outputs
 from atc_py.frontend.typing.known_type import known_type
 from atc_py.system.structs import replace
 
@@ -261,11 +261,4 @@ def _input_axis(layer: FloatLayer) -> int:
 
 def over_inputs(layer: FloatLayer, factors: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return factors, one for each input channel, in a shape that broadcasts over the weights."""
-    rank = len(layer.shape)
-    if layer.kind == "Conv" and layer.groups > 1:
-        outputs = layer.shape[0] // layer.groups
-        rows = np.repeat(factors.reshape(layer.groups, -1), outputs, axis=0)
-        return rows.reshape(*rows.shape, *[1] * (rank - 2))
-    shape = [1] * rank
-    shape[_input_axis(layer)] = -1
-    return factors.reshape(shape)
+    return over_axis(layer, factors, _input_axis(layer), "Conv")

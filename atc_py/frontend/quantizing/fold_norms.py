@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from atc_py.frontend.folding.graph import WorkGraph, WorkNode
     from atc_py.frontend.quantizing.layers import FloatLayer
 
-__all__ = ["fold_norms", "over_outputs"]
+__all__ = ["fold_norms", "over_axis", "over_outputs"]
 
 _FOLDED_INTO = frozenset({"Conv", "ConvTranspose"})
 _WEIGHTS, _BIAS = 1, 2
@@ -58,13 +58,27 @@ def over_outputs(layer: FloatLayer, factors: NDArray[np.float64]) -> NDArray[np.
     Of a transposed convolution in groups they differ between groups: the first axis has the inputs
     of one group after the other.
     """
+    return over_axis(layer, factors, layer.axis, "ConvTranspose")
+
+
+def over_axis(
+    layer: FloatLayer, factors: NDArray[np.float64], axis: int, by_group: str
+) -> NDArray[np.float64]:
+    """Return factors, one for each channel, in a shape that broadcasts over the weights.
+
+    Args:
+        layer: of the weights.
+        factors: float64[channels], one group after the other.
+        axis: the axis of the channels in the weights.
+        by_group: operator whose weights have the channels of one group alone on that axis, and the
+            groups one after the other on axis 0.
+    """
     rank = len(layer.shape)
-    if layer.kind == "ConvTranspose" and layer.groups > 1:
-        inputs = layer.shape[0] // layer.groups
-        rows = np.repeat(factors.reshape(layer.groups, -1), inputs, axis=0)
+    if layer.kind == by_group and layer.groups > 1:
+        rows = np.repeat(factors.reshape(layer.groups, -1), layer.shape[0] // layer.groups, axis=0)
         return rows.reshape(*rows.shape, *[1] * (rank - 2))
     shape = [1] * rank
-    shape[layer.axis] = -1
+    shape[axis] = -1
     return factors.reshape(shape)
 
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from markupsafe import Markup
-
 from atc_py.report.check.json_document import check_document
 from atc_py.report.overview.document import overview_document, page_json
 from atc_py.report.overview.findings import BothChecks
 from atc_py.report.overview.words import name_text
-from atc_py.report.page import page_script, render_page, script_part
+from atc_py.report.page import embedded_json, page_script, render_page, script_part
 from atc_py.system.resources import templates_dir
 
 if TYPE_CHECKING:
@@ -75,13 +73,5 @@ def document_html(models: Sequence[Mapping[str, object]], language: str = "en") 
         scripts=(library, script),
         lang={"zh": "zh-CN"}.get(language, language),
         title=name_text(", ".join(dict.fromkeys(str(each["path"]) for each in models))),
-        document=_embedded(page_json(models, language)),
+        document=embedded_json(page_json(models, language).decode("utf-8")),
     )
-
-
-def _embedded(document: bytes) -> Markup:
-    """Return JSON that no text in it can end the element around it, or begin another."""
-    text = document.decode("utf-8")
-    for sign in "<\u2028\u2029":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return Markup(text)  # noqa: S704  (no `<` is left)

@@ -6,11 +6,9 @@ import json
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from markupsafe import Markup
-
 from atc_py import __version__
 from atc_py.report.overview.words import both, name_text
-from atc_py.report.page import page_script, render_page
+from atc_py.report.page import embedded_json, page_script, render_page
 from atc_py.report.sweep.reasons import code_text, reason_counts
 from atc_py.report.sweep.rows import worst_output
 from atc_py.results.sweep import FAILED, SweepVerdict
@@ -42,12 +40,14 @@ def sweep_html(rows: Sequence[SweepRow], language: str = "en") -> bytes:
     folder = templates_dir() / "report"
     shared = [folder / "overview" / name for name in _SHARED]
     script = page_script([*shared, folder / "sweep" / _PAGE])
+    document = _document(rows, language)
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
     page = render_page(
         "sweep/page",
         base="overview/page",
         scripts=(script,),
         lang={"zh": "zh-CN"}.get(language, language),
-        document=_embedded(_document(rows, language)),
+        document=embedded_json(text),
     )
     return page.encode("utf-8")
 
@@ -90,11 +90,3 @@ def _row(row: SweepRow) -> dict[str, object]:
         "report": None if row.report is None else quote(row.report),
     }
     return {name: value for name, value in found.items() if value is not None}
-
-
-def _embedded(document: dict[str, object]) -> Markup:
-    """Return JSON that no text in it can end the element around it, or begin another."""
-    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
-    for sign in "<\u2028\u2029":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return Markup(text)  # noqa: S704  (no `<` is left)
