@@ -13,7 +13,7 @@ from atc_py.diag.codes import BAD_OPTION
 from atc_py.system.memory_limit import memory_limit, require_memory
 from atc_py.system.one_thread import usable_cores
 
-__all__ = ["ends", "logged", "square"]
+__all__ = ["ends", "logged", "logged_until", "square"]
 
 
 def square(number: int) -> int:
@@ -50,4 +50,13 @@ def logged(task: tuple[str, int, float]) -> int:
     with Path(path).open("a") as file:
         file.write(f"{number} {os.getpid()}\n")
     time.sleep(seconds)
+    return number
+
+
+def logged_until(task: tuple[str, int, str]) -> int:
+    """Write a line with the process into a file, wait until another exists; return the number."""
+    path, number, opens = task
+    logged((path, number, 0.0))
+    while not Path(opens).exists():
+        time.sleep(0.01)
     return number

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from atc_py.jobs import TaskFailure, TaskFailureKind, open_executor
 from atc_py.jobs.lane import ATTEMPTS
 from atc_py.system.memory_limit import limited_memory, memory_limit
 from tests.jobs.failing import FailingExecutor
-from tests.jobs.functions import ends, logged, square
+from tests.jobs.functions import ends, logged, logged_until, square
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,17 +101,19 @@ def test_processes_share_the_memory_that_work_may_take() -> None:
 
 def test_tasks_of_a_killed_process_run_again(tmp_path: Path) -> None:
     """The kill is nobody's fault: every task has its value once."""
-    log = tmp_path / "log"
-    tasks = [(str(log), number, 0.6 if number else 0.0) for number in range(5)]
+    log, opens = tmp_path / "log", tmp_path / "opens"
+    log.touch()
+    tasks = [(str(log), number, str(opens) if number else str(log)) for number in range(5)]
     values = []
     with open_executor(2) as executor:
-        for each in executor.map_unordered(logged, tasks):
+        for each in executor.map_unordered(logged_until, tasks):
             assert each.failure is None
             values.append(each.value)
             if each.value == 0:
-                while not (others := log.read_text().splitlines()[1:]):
+                while not (held := re.findall(r"^[1-4] (\d+)$", log.read_text(), re.MULTILINE)):
                     time.sleep(0.01)
-                os.kill(int(others[0].split()[1]), signal.SIGKILL)
+                os.kill(int(held[0]), signal.SIGKILL)
+                opens.touch()
     assert sorted(each for each in values if each is not None) == list(range(5))
     begun = [int(line.split()[0]) for line in log.read_text().splitlines()]
     assert [begun.count(number) for number in range(5)].count(ATTEMPTS) == 1
