@@ -32,9 +32,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _heed_interrupts() -> None:
-    """Let programs that tests start be interrupted, also where a shell runs the tests in the background."""
+    """Let signals end programs that tests start, also where tests run in the background or by nohup."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def _keep_bytecode() -> None:

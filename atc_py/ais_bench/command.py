@@ -16,8 +16,7 @@ from atc_py.ais_bench.refusal import as_runtime_errors, refused
 from atc_py.ais_bench.saving import ResultFiles
 from atc_py.ais_bench.shape_ranges import shapes_in_range
 from atc_py.ais_bench.summary import BenchSummary
-from atc_py.diag import Place
-from atc_py.diag.codes import CANNOT_WRITE
+from atc_py.system.folders import make_folder
 
 if TYPE_CHECKING:
     import argparse
@@ -240,12 +239,7 @@ def _output_folder(options: argparse.Namespace) -> Path | None:
     name = options.output_dirname or time.strftime(_STAMP)
     folder = Path(options.output) / name
     with as_runtime_errors():
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise CANNOT_WRITE.error(
-                f"cannot make folder {folder}: {error.strerror}", place=Place(str(folder))
-            ) from error
+        make_folder(folder)
     return folder
 
 

@@ -97,15 +97,20 @@ def check_output(path: str) -> None:
         )
     folder = _existing(Path(path).parent)
     if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise atc_error(
-            "E10001",
-            path,
-            "--output",
-            f"{folder} is not a folder that can be written",
-            code=CANNOT_WRITE,
-            place=place,
-            help="choose another folder",
-        )
+        raise _unwritable(path, f"{folder} is not a folder that can be written")
+
+
+def _unwritable(path: str, reason: str) -> AtcError:
+    """Return that --output names a path that cannot be written, for a reason."""
+    return atc_error(
+        "E10001",
+        path,
+        "--output",
+        reason,
+        code=CANNOT_WRITE,
+        place=Place(field="--output"),
+        help="choose another folder",
+    )
 
 
 def offline_model(flags: Flags, *, is_open: bool) -> Path:
@@ -124,14 +129,22 @@ def offline_model(flags: Flags, *, is_open: bool) -> Path:
 
 @contextmanager
 def made_folder(path: Path) -> Iterator[None]:
-    """Make the folder of a file for a block; a block that fails leaves none that was made for it."""
+    """Make the folder of a file for a block; a block that fails leaves none that was made for it.
+
+    Raises:
+        AtcError: with E10001 where it cannot be made; errors of the block are passed on.
+    """
     made = []
     missing = path.parent
-    while not missing.exists():
+    while not os.path.exists(missing):  # noqa: PTH110  (Path refuses a name that is too long)
         made.append(missing)
         missing = missing.parent
-    path.parent.mkdir(parents=True, exist_ok=True)
     try:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            reason = f"{path.parent} cannot be made: {error.strerror or error}"
+            raise _unwritable(os.fspath(path), reason) from error
         yield
     except BaseException:
         with suppress(OSError):
@@ -142,6 +155,6 @@ def made_folder(path: Path) -> Iterator[None]:
 
 def _existing(folder: Path) -> Path:
     """Return the nearest folder on the way to `folder` that is there."""
-    while not folder.exists() and folder != folder.parent:
+    while not os.path.exists(folder) and folder != folder.parent:  # noqa: PTH110  (see above)
         folder = folder.parent
     return folder

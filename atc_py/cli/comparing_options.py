@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from atc_py.cli.option_sets import option_set
 from atc_py.cli.sample_option import SAMPLES, TRIAL_JOBS
 from atc_py.diag.language import spoken
 
 if TYPE_CHECKING:
-    from click.decorators import FC
-
     from atc_py.results.layer_comparison import LayerComparison
 
 __all__ = [
@@ -26,7 +25,7 @@ __all__ = [
 
 _FILE = click.Path(path_type=Path)
 
-_RUNNING = (
+what_runs = option_set(
     click.option(
         "-i", "--input", "inputs", multiple=True, metavar="[NAME=]FILE",
         help="Data for an input: .npy, .npz, .pb (ONNX tensor) or raw .bin; the others get random "
@@ -47,13 +46,14 @@ _RUNNING = (
         "of equal names are compared.",
     ),
 )  # fmt: skip
+"""Options on data, the device and the model to compare with."""
 
 AIPP_SETTINGS = click.option(
     "--aipp-settings", type=_FILE, metavar="FILE",
     help="Settings of dynamic AIPP; without it, pictures are RGB or gray, and taken whole.",
 )  # fmt: skip
 
-_TARGETS = (
+comparing_targets = option_set(
     click.option(
         "--fail-under", "targets", multiple=True, metavar="FIGURE=NUMBER",
         help="Exit with 4 if an output of the model is below the figure: cosine=0.99 or snr=40 (dB).",
@@ -75,20 +75,7 @@ _TARGETS = (
     ),
     TRIAL_JOBS,
 )  # fmt: skip
-
-
-def what_runs(command: FC) -> FC:
-    """Add the options on data, the device and the model to compare with."""
-    for option in reversed(_RUNNING):
-        command = option(command)
-    return command
-
-
-def comparing_targets(command: FC) -> FC:
-    """Add the options on targets of the outputs and the search for nodes to keep."""
-    for option in reversed(_TARGETS):
-        command = option(command)
-    return command
+"""Options on targets of the outputs and the search for nodes to keep."""
 
 
 def report_and_suggestion(

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from atc_py.cli.option_sets import option_set
 from atc_py.options.input_format import InputFormat
-
-if TYPE_CHECKING:
-    from click.decorators import FC
 
 __all__ = ["INPUT_FORMAT", "OUT_NODES", "VERIFY", "memory_choices", "pass_choices"]
 
@@ -27,7 +24,7 @@ OUT_NODES = click.option(
 
 VERIFY = click.option("--verify", is_flag=True, help="Check the graph after every pass.")
 
-_PASSES = (
+pass_choices = option_set(
     click.option(
         "--disable-pass", multiple=True, metavar="NAME", help="Leave out an optional pass."
     ),
@@ -38,8 +35,9 @@ _PASSES = (
         help="ATC's file that switches passes on and off: lines `PassName:off`, or JSON.",
     ),
 )
+"""Options that leave passes out."""
 
-_MEMORY = (
+memory_choices = option_set(
     click.option(
         "--disable-reuse-memory", "--disable_reuse_memory", type=click.Choice(["0", "1"]),
         default="0", show_default=True, callback=lambda _context, _option, value: value == "1",
@@ -51,17 +49,4 @@ _MEMORY = (
         help="1: store filters of at most 4 channels in FRACTAL_Z_C04, with 4 for each tap.",
     ),
 )  # fmt: skip
-
-
-def pass_choices(command: FC) -> FC:
-    """Add the options that leave passes out."""
-    for option in reversed(_PASSES):
-        command = option(command)
-    return command
-
-
-def memory_choices(command: FC) -> FC:
-    """Add the options on addresses and on the storage of filters."""
-    for option in reversed(_MEMORY):
-        command = option(command)
-    return command
+"""Options on addresses and on the storage of filters."""

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from atc_py.cli.option_sets import option_set
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from click.decorators import FC
 
 __all__ = ["compared_gears", "gear_choice", "gear_lists", "reported_gears"]
 
-_GEAR_OPTIONS = (
+gear_lists = option_set(
     click.option(
         "--batch-sizes",
         "--dynamic_batch_size",
@@ -41,6 +42,7 @@ _GEAR_OPTIONS = (
         help="Gears: numbers for every -1 in --input-shape, in its order.",
     ),
 )
+"""Options that list gears."""
 
 
 _GEAR_CHOICES = (
@@ -72,9 +74,7 @@ def gear_choice(command: Callable[..., Any]) -> Callable[..., Any]:
         texts = {GearKind.BATCH: batch, GearKind.IMAGE: image, GearKind.DIMS: dims}
         return command(*args, gear=parse_gear_choice(gear, texts), **kwargs)
 
-    for option in reversed(_GEAR_CHOICES):
-        with_gear = option(with_gear)
-    return with_gear
+    return option_set(*_GEAR_CHOICES)(with_gear)
 
 
 def compared_gears(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -122,13 +122,4 @@ def reported_gears(command: Callable[..., Any]) -> Callable[..., Any]:
         return command(*args, model=model, gears=gears, gear=gear, **kwargs)
 
     *others, _ = _GEAR_CHOICES
-    for option in reversed(others):
-        with_gears = option(with_gears)
-    return gear_lists(with_gears)
-
-
-def gear_lists(command: FC) -> FC:
-    """Add the options that list gears."""
-    for option in reversed(_GEAR_OPTIONS):
-        command = option(command)
-    return command
+    return gear_lists(option_set(*others)(with_gears))

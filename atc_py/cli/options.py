@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from atc_py.cli.language_options import LANG
+from atc_py.cli.option_sets import option_set
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.options.bound_values import bound_values, value_ranges
 from atc_py.options.compile_options import (
@@ -198,7 +199,7 @@ LIST = click.option(
 
 _PATH = click.Path(path_type=Path)
 
-_CONTROLS = (
+precision_controls = option_set(
     click.option(
         "--precision-mode-v2",
         "--precision_mode_v2",
@@ -247,13 +248,7 @@ _CONTROLS = (
     QUANT_BIAS,
     LIST,
 )  # fmt: skip
-
-
-def precision_controls(command: FC) -> FC:
-    """Add the options that refine a precision mode, that on passes and that on int8 models."""
-    for option in reversed(_CONTROLS):
-        command = option(command)
-    return command
+"""Options that refine a precision mode, that on passes and that on int8 models."""
 
 
 def precision_mode(
@@ -316,13 +311,6 @@ def fix_rules(command: Callable[..., Any]) -> Callable[..., Any]:
     return rule_choice(_FIX(with_rules))
 
 
-def rule_choice(command: FC) -> FC:
-    """Add the options that choose rules and what they may assume."""
-    for option in reversed(_RULE_OPTIONS):
-        command = option(command)
-    return command
-
-
 def _bound(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> object:
     """Return the values that inputs are bound to."""
     return bound_values(given)
@@ -345,7 +333,7 @@ _RULE_FLAGS = {
     "for_precision": "--for-precision",
     "for_cann": "--for",
 }
-_RULE_OPTIONS = (
+rule_choice = option_set(
     click.option("--only", multiple=True, metavar="RULE", help="Apply this rule; may be repeated."),
     click.option(
         "--skip", multiple=True, metavar="RULE", help="Leave this rule out; may be repeated."
@@ -374,3 +362,4 @@ _RULE_OPTIONS = (
         "generation of --cann.",
     ),
 )  # fmt: skip
+"""Options that choose rules and what they may assume."""

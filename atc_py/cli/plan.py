@@ -143,32 +143,17 @@ def _show(text: str, form: str) -> None:
 
 def _write_files(done: DtypePlan, folder: Path) -> list[tuple[str, Path]]:
     """Write the option files; return the options with them."""
+    from atc_py.system.folders import make_folder
+
     texts = {"--keep-dtype": (_KEEP, done.keep_text)}
     texts["--customize-dtypes"] = (_CUSTOM, done.custom_text)
     found = []
     for option, (name, text) in texts.items():
         if text:
-            _make(folder)
+            make_folder(folder)
             _write(text, folder / name)
             found.append((option, folder / name))
     return found
-
-
-def _make(folder: Path) -> None:
-    """Make a folder that is not there.
-
-    Raises:
-        AtcError: CANNOT_WRITE.
-    """
-    from atc_py.diag import Place
-    from atc_py.diag.codes import CANNOT_WRITE
-
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CANNOT_WRITE.error(
-            f"the folder cannot be made: {error.strerror or error}", place=Place(str(folder))
-        ) from error
 
 
 def _write(text: str, path: Path) -> None:

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
+from atc_py.cli.option_sets import option_set
 from atc_py.cli.options import INPUT_SHAPE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from click.decorators import FC
 
 __all__ = ["CALIBRATING", "SAMPLES", "calibration_options"]
 
@@ -20,7 +14,7 @@ SAMPLES = ("data", "random", "record")
 
 CALIBRATORS = ("auto", "min-max", "percentile", "entropy", "ifmr", "hfmg", "mse")
 
-_OPTIONS: tuple[Callable[[FC], FC], ...] = (
+calibration_options = option_set(
     click.option(
         "--data", multiple=True, metavar="[NAME=]PATH",
         help="Samples for MODEL, a float model: a folder with a .npy, .npz, .pb or raw file for each, or "
@@ -126,6 +120,7 @@ _OPTIONS: tuple[Callable[[FC], FC], ...] = (
         help="Write the whole report, with the histograms, to a file that ends in .html, .json or .txt.",
     ),
 )  # fmt: skip
+"""Options for float models."""
 
 CALIBRATING = frozenset(
     {
@@ -154,10 +149,3 @@ CALIBRATING = frozenset(
     }
 )
 """Parameters that concern the calibration alone."""
-
-
-def calibration_options(command: FC) -> FC:
-    """Add the options for float models."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.diag import Place
-from atc_py.diag.codes import CANNOT_WRITE
 from atc_py.system.atomic_files import atomic_write
+from atc_py.system.folders import make_folder
 from atc_py.system.resources import templates_dir
 
 if TYPE_CHECKING:
@@ -41,18 +40,6 @@ def write_kernels(files: Mapping[str, str], folder: Path) -> None:
     """
     for member, text in {**files, **(host_headers() if files else {})}.items():
         path = folder / member
-        _make_folder(path.parent)
+        make_folder(path.parent)
         with atomic_write(path, durable=False) as file:
             file.write(text.encode())
-
-
-def _make_folder(folder: Path) -> None:
-    """Make `folder` and those above it where they are not there."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CANNOT_WRITE.error(
-            f"cannot make the folder {folder}: {error.strerror or error}",
-            place=Place(file=str(folder)),
-            help="choose a folder that can be written to and that no file stands in the way of",
-        ) from error

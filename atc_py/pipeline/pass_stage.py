@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from atc_py.diag.codes import ASSUMED_KERNELS, CANNOT_WRITE, SMALL_CHANNEL_WITHOUT_EFFECT
+from atc_py.diag.codes import ASSUMED_KERNELS, SMALL_CHANNEL_WITHOUT_EFFECT
 from atc_py.ir.launches import launch_positions
 from atc_py.ir.printer import print_graph
 from atc_py.passes.base import PassContext
 from atc_py.passes.manager import run_passes
 from atc_py.source import form_of
 from atc_py.system.atomic_files import atomic_write
+from atc_py.system.folders import make_folder
 from atc_py.target import is_view
 
 if TYPE_CHECKING:
@@ -97,10 +98,7 @@ class _Dumps:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._count = 0
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise CANNOT_WRITE.error(f"cannot make folder {folder}: {error.strerror}") from None
+        make_folder(folder)
 
     def write(self, stage: str, graph: Graph) -> None:
         """Write `NN_stage.ir`."""

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from atc_py.diag import Place, Sink
-from atc_py.diag.codes import BAD_OPTION, CANNOT_WRITE, NOT_FINITE, OUTPUT_MISMATCH
+from atc_py.diag.codes import BAD_OPTION, NOT_FINITE, OUTPUT_MISMATCH
 from atc_py.package.npy import array_chunks, npy_header
 from atc_py.results.comparison import compare, explained_share
 from atc_py.results.picture_inputs import AIPP
@@ -19,6 +19,7 @@ from atc_py.running.feeds import count_odd_values, odd_feeds, random_feeds, read
 from atc_py.running.folders import file_stem
 from atc_py.running.gears import gear_of_feeds
 from atc_py.system.atomic_files import atomic_write
+from atc_py.system.folders import make_folder
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import format_shape
 
@@ -204,10 +205,7 @@ def _mismatch(row: Comparison) -> Diagnostic:
 
 def _save(outputs: Mapping[str, Array], folder: Path) -> dict[str, Path]:
     """Write each output to `folder` as an .npy file named after it."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CANNOT_WRITE.error(f"cannot make folder {folder}: {error.strerror}") from None
+    make_folder(folder)
     files: dict[str, Path] = {}
     for position, (name, array) in enumerate(outputs.items()):
         stem = file_stem(name) or f"output{position}"

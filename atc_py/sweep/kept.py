@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from atc_py.diag import Place
-from atc_py.diag.codes import CANNOT_WRITE
 from atc_py.results.sweep import SweepRow
 from atc_py.system.atomic_files import atomic_write
+from atc_py.system.folders import make_folder
 from atc_py.system.structs import Result
 
 if TYPE_CHECKING:
@@ -50,16 +48,8 @@ class KeptRows:
             AtcError: CANNOT_WRITE.
         """
         self.folder = folder
-        try:
-            for each in (folder / _ROWS, folder / _REPORTS):
-                each.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            hint = "free space on that disk, or choose another place with -o"
-            raise CANNOT_WRITE.error(
-                f"cannot write {folder}: {error.strerror or error}",
-                place=Place(file=str(folder)),
-                help=hint if error.errno == errno.ENOSPC else None,
-            ) from error
+        for each in (_ROWS, _REPORTS):
+            make_folder(folder / each)
 
     def find(self, digest: str) -> KeptRow | None:
         """Return the row of that digest; None if there is none, or its file is damaged."""

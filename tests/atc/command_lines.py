@@ -187,6 +187,7 @@ CHECKS = [
     Line('{B} --output="o;p"', "E10001"),
     Line(f"{{B}} --output={'a' * 4096}", "E10021"),
     Line("{B} --output=m.onnx/o", "E10001"),
+    Line(f"{{B}} --output={'a' * 300}/x", "E10001"),
     ok("{B} --output=new/folder/x", graph_name("new/folder/x.om", "x"), "new/folder/x.om"),
     ok("{B} --output=x.om", graph_name("x.om.om", "x.om"), "x.om.om"),
     ok("{B} --output=./x.1", graph_name("x.1.om", "x.1"), "x.1.om"),

@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 F16 = DType.FLOAT16
 
-SHARE = 3
+SHARE = 5
 """Of the cases of a test that builds kernels, one in so many is tried always; `make kernels` tries the rest."""
 
-OF_FILES = 2
+OF_FILES = 3
 """Of the tests without cases in a file, one in so many."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave two thirds of the cases of a family's tests to the sweep, and half of those without cases."""
+    """Leave four fifths of the cases of a family's tests, and two thirds of tests without cases, to the sweep."""
     families = Path(__file__).parent / "families"
     own = [item for item in items if families in item.path.parents]
     varied = with_parameters(own)

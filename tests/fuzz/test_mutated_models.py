@@ -21,7 +21,7 @@ CHUNKS, CHUNK = 8, 250
 COMMANDS, COMMAND_CHUNK = 10, 10
 
 
-@pytest.mark.parametrize("chunk", sampled(range(2), range(2, CHUNKS)))
+@pytest.mark.parametrize("chunk", sampled([0], range(1, CHUNKS)))
 def test_mutated_models_end_in_a_result_or_a_coded_refusal(chunk: int) -> None:
     # Half of them start from models that are there on every machine.
     shared = chunk % 2 == 1 and SHARED.is_dir()

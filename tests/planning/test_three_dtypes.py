@@ -80,7 +80,7 @@ def every(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[float, float]]
 
 @pytest.mark.parametrize(
     ("least", "trials"),
-    sampled([(49.5, 120), (49.5, 20)], product([40.0, 60.0, 100.0, 200.0], [120, 20])),
+    sampled([(49.5, 20)], [(49.5, 120), *product([40.0, 60.0, 100.0, 200.0], [120, 20])]),
 )
 def test_plan_is_the_cheapest_of_all_assignments(
     least: float, trials: int, every: list[tuple[float, float]], tmp_path: Path

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from atc_py.atc.modes.single_op_file import read_single_ops
 from atc_py.atc.modes.single_op_graph import graph_of
 from atc_py.diag import Place
-from atc_py.diag.codes import BAD_OPERATOR_FILE, CANNOT_WRITE
+from atc_py.diag.codes import BAD_OPERATOR_FILE
 from atc_py.options.choices import ConvertChoice
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.pipeline.bare_graph import compile_graph
+from atc_py.system.folders import make_folder
 from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
@@ -55,12 +56,7 @@ def compile_single_operators(
     singles = read_single_ops(definitions)
     _check_names(singles, definitions)
     graphs = [graph_of(each, str(definitions)) for each in singles]
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CANNOT_WRITE.error(
-            f"cannot make folder {output}: {error.strerror}", place=Place(str(output))
-        ) from error
+    make_folder(output)
     paths = [output / each.file_name for each in singles]
     for single, graph, path in zip(singles, graphs, paths, strict=True):
         ranges = _ranges(single, graph)

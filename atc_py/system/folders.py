@@ -1,0 +1,33 @@
+"""Folders for what is written."""
+
+from __future__ import annotations
+
+import errno
+from typing import TYPE_CHECKING
+
+from atc_py.diag import Place
+from atc_py.diag.codes import CANNOT_WRITE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["make_folder"]
+
+_HELP = {errno.ENOSPC: "free space on that disk, or choose another place"}
+_HELP_ELSE = "choose a folder that can be written to and that no file stands in the way of"
+
+
+def make_folder(folder: Path) -> None:
+    """Make `folder` and those above it where they are not there.
+
+    Raises:
+        AtcError: CANNOT_WRITE.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CANNOT_WRITE.error(
+            f"cannot make the folder {folder}: {error.strerror or error}",
+            place=Place(file=str(folder)),
+            help=_HELP.get(error.errno or 0, _HELP_ELSE),
+        ) from error
