@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from atc_py.compare.reference import ReferenceRun
-from atc_py.diag import Place
-from atc_py.diag.codes import CANNOT_WRITE
+from atc_py.running.stored_array import stored_array
+from atc_py.system.folders import make_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,13 +80,5 @@ class Recording:
         if not array.nbytes or self.peak + array.nbytes <= held_bytes:
             self.peak += array.nbytes
             return array
-        path = self._folder / f"{len(self._values)}.bin"
-        try:
-            self._folder.mkdir(exist_ok=True)
-            array.tofile(path)
-        except OSError as error:
-            raise CANNOT_WRITE.error(
-                f"no room for the original's values: {error.strerror or error}",
-                place=Place(str(path)),
-            ) from error
-        return np.memmap(path, array.dtype, "r", shape=array.shape or (1,)).reshape(array.shape)
+        make_folder(self._folder)
+        return stored_array(array, self._folder / f"{len(self._values)}.bin").mapped()

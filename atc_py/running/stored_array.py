@@ -36,6 +36,11 @@ class StoredArray:
         """Return the array."""
         return np.fromfile(self.path, self.dtype).reshape(self.shape)
 
+    def mapped(self) -> NDArray[Any]:
+        """Return the array as a mapping of the file, which must have elements."""
+        flat = np.memmap(self.path, self.dtype, "r", shape=self.shape or (1,))
+        return flat.reshape(self.shape)
+
 
 def stored_array(array: NDArray[Any], path: Path) -> StoredArray:
     """Write an array to a file.
@@ -47,7 +52,7 @@ def stored_array(array: NDArray[Any], path: Path) -> StoredArray:
         array.tofile(path)
     except OSError as error:
         raise CANNOT_WRITE.error(
-            f"no room for the original's outputs: {error.strerror or error}",
+            f"no room for an array: {error.strerror or error}",
             place=Place(str(path)),
         ) from error
     return StoredArray(path, array.dtype, array.shape)

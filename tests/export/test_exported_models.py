@@ -11,11 +11,12 @@ import pytest
 
 from atc_py.diag import AtcError
 from atc_py.diag.codes import NO_ONNX_FORM
-from atc_py.export import registry, writing
+from atc_py.export import registry
 from atc_py.export.functions import DOMAIN, OPSET
 from atc_py.export.metadata import annotate
 from atc_py.export.model import emulate
 from atc_py.export.writing import model_bytes, write_model
+from atc_py.frontend.rewriting import model_message
 from tests.device.models import MemoryModel, ModelBuilder, random_array, run_model
 from tests.export.twin import differences, run_functions, run_on_ort
 
@@ -212,7 +213,7 @@ def test_file_has_constants_inside_or_beside_it(tmp_path: Path, external: bool) 
 def test_large_model_has_its_constants_beside_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writing, "_INLINE_LIMIT", 100)
+    monkeypatch.setattr(model_message, "INLINE_LIMIT", 100)
     _, data = write_model(emulate(residual(), flat=True), "model", tmp_path / "m.onnx", {})
     assert data is not None
 

@@ -12,7 +12,8 @@ from atc_py.diag import AtcError
 from atc_py.diag.codes import DEVICE_FAILED, DEVICE_MEMORY, NO_ONNXRUNTIME
 from atc_py.export.elements import element_type, held_dtype
 from atc_py.export.model import emulate
-from atc_py.export.writing import LEAST_EXTERNAL, model_bytes
+from atc_py.export.writing import model_bytes
+from atc_py.frontend.rewriting.model_message import LEAST_EXTERNAL
 from atc_py.system.one_thread import granted_threads
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count

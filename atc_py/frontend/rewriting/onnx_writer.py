@@ -1,13 +1,11 @@
 """A working graph back to an ONNX file: parts that were not rewritten are copied unchanged.
 
-The file is written part by part; weights are read one at a time. Above protobuf's size limit, or
-if requested, they go into one file beside the model.
+Above protobuf's size limit, or if requested, weights go into one file beside the model.
 """
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import onnx
@@ -15,37 +13,26 @@ import onnx
 from atc_py import __version__
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_OPTION
-from atc_py.frontend.reading.wire import opening
-from atc_py.frontend.rewriting.proto_parts import TensorPart, new_tensor, node_part, stored_tensor
+from atc_py.frontend.rewriting.model_message import ModelMessage, data_path
+from atc_py.frontend.rewriting.proto_parts import new_tensor, node_part, stored_tensor
 from atc_py.frontend.rewriting.qdq.convention import PRODUCER
 from atc_py.frontend.rewriting.restore_folded import unfolded
-from atc_py.system.atomic_files import atomic_write
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
-    from io import BufferedWriter
     from pathlib import Path
 
     from onnx import GraphProto, ModelProto, NodeProto
 
     from atc_py.frontend.folding.graph import WorkGraph, WorkNode
     from atc_py.frontend.reading.onnx_file import OnnxFile
-    from atc_py.frontend.rewriting.proto_parts import Part
+    from atc_py.frontend.rewriting.proto_parts import TensorPart
     from atc_py.frontend.rewriting.restore_folded import Unfolded
 
-__all__ = ["INLINE_LIMIT", "Written", "bytes_read", "write_onnx"]
-
-INLINE_LIMIT = 1_800_000_000
-"""Size of a model above which weights go into a file beside it; protobuf's limit is 2 GiB."""
-
-_LEAST_EXTERNAL = 1024
-"""Tensors of fewer bytes stay in the model."""
+__all__ = ["Written", "bytes_read", "write_onnx"]
 
 _ALIGNMENT = 64
 """Alignment of tensors in the file beside the model."""
-
-_GRAPH, _NODE, _INITIALIZER = 7, 1, 5
-"""Numbers of the fields: of a model, and of a graph."""
 
 _REWRITTEN = ("node", "initializer", "input", "value_info", "quantization_annotation")
 """Fields of a graph that are not copied unchanged."""
@@ -101,23 +88,22 @@ def write_onnx(  # noqa: PLR0913  (a file and its variations)
             the model that was read.
     """
     content = unfolded(file, graph, gone, replaced)
-    message = _Message(file, graph, content, marks or {}, frozenset(bound))
-    data = None
-    if external or message.size > INLINE_LIMIT:
-        data = output.with_name(f"{output.name}.data")
-        _refuse_own_data(file, (final or output).with_name(data.name))
-        message.move_weights(data.name)
-    with ExitStack() as stack:
-        # Neither gets its name before both are written, and the model gets its own last: it must
-        # not say where weights are that are not there yet.
-        model = stack.enter_context(atomic_write(output))
-        if data is not None:
-            beside = stack.enter_context(atomic_write(data))
-            message.write_weights(beside)
-        message.write(model)
-        model.flush()
-    written = message.size + sum(size for _, size in message.moved)
-    return Written(written, data, tuple(message.protos))
+    own = set(file.nodes)
+    protos = tuple(_named_apart(content.nodes, own))
+    message = ModelMessage.of(
+        _frame(file.proto, graph, marks or {}),
+        _graph_frame(file.proto.graph, content, own, frozenset(bound)),
+        [
+            node_part(proto, file.tensors, node.place)
+            for node, proto in zip(content.nodes, protos, strict=True)
+        ],
+        list(_initializers(file, graph, content)),
+        _ALIGNMENT,
+    )
+    data = data_path(output) if external or message.is_large else None
+    if data is not None:
+        _refuse_own_data(file, data_path(final or output))
+    return Written(message.save(output, data), data, protos)
 
 
 def _refuse_own_data(file: OnnxFile, data: Path) -> None:
@@ -148,106 +134,21 @@ def _files_beside(file: OnnxFile) -> list[Path]:
     return [path for path in paths if path.exists()]
 
 
-@dataclass(slots=True)
-class _Message:
-    """The file to be.
-
-    Attributes:
-        file: what the graph was made from.
-        graph: the graph.
-        content: the nodes and constants that are written.
-        marks: metadata by key.
-        bound: inputs that have become constants.
-        protos: the messages of the nodes.
-        moved: tensors whose data goes beside the model, and how many bytes that takes.
-    """
-
-    file: OnnxFile
-    graph: WorkGraph
-    content: Unfolded
-    marks: Mapping[str, str | None]
-    bound: frozenset[str] = frozenset()
-    protos: list[NodeProto] = field(default_factory=list)
-    moved: list[tuple[TensorPart, int]] = field(default_factory=list)
-    _head: bytes = b""
-    _body: bytes = b""
-    _nodes: list[Part] = field(default_factory=list)
-    _weights: list[TensorPart] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        """Lay out the parts."""
-        model = _frame(self.file.proto, self.graph, self.marks)
-        body = _graph_frame(self.file.proto.graph, self.content, set(self.file.nodes), self.bound)
-        self._head, self._body = model.SerializeToString(), body.SerializeToString()
-        own = set(self.file.nodes)
-        self.protos += _named_apart(self.content.nodes, own)
-        for node, proto in zip(self.content.nodes, self.protos, strict=True):
-            self._nodes.append(node_part(proto, self.file.tensors, node.place))
-        self._weights = list(self._initializers())
-
-    @property
-    def size(self) -> int:
-        """Bytes of the model."""
-        body = self._body_size()
-        return len(self._head) + len(opening(_GRAPH, body)) + body
-
-    def move_weights(self, location: str) -> None:
-        """Move the data of weights to the file called `location`."""
-        offset = 0
-        for position, part in enumerate(self._weights):
-            if part.data is None or part.data.size < _LEAST_EXTERNAL:
-                continue
-            self._weights[position] = part.located(location, offset)
-            size = part.data.size + -part.data.size % _ALIGNMENT
-            self.moved.append((part, size))
-            offset += size
-
-    def write_weights(self, out: BufferedWriter) -> None:
-        """Write the data of weights that goes to a file beside the model."""
-        for part, size in self.moved:
-            if part.data is not None:
-                part.data.write(out)
-                out.write(bytes(size - part.data.size))
-
-    def write(self, out: BufferedWriter) -> None:
-        """Write the model."""
-        out.write(self._head)
-        out.write(opening(_GRAPH, self._body_size()))
-        out.write(self._body)
-        for number, part in self._parts():
-            out.write(opening(number, part.size))
-            part.write(out)
-
-    def _parts(self) -> Iterator[tuple[int, Part]]:
-        """Yield the parts of the graph with the numbers of their fields."""
-        yield from ((_NODE, part) for part in self._nodes)
-        yield from ((_INITIALIZER, part) for part in self._weights)
-
-    def _body_size(self) -> int:
-        """Return bytes of the graph."""
-        sizes = ((number, part.size) for number, part in self._parts())
-        return len(self._body) + sum(len(opening(number, size)) + size for number, size in sizes)
-
-    def _initializers(self) -> Iterator[TensorPart]:
-        """Yield the constants in the file's order, then new ones."""
-        contents = self.file.contents
-        done: set[str] = set()
-        for tensor in self.file.proto.graph.initializer:
-            name = tensor.name
-            if name not in self.content.constants or name in done:
-                continue
-            if name in contents.foreign or self._is_own(name):
-                done.add(name)
-                place = Place(str(self.file.path), field=f"initializer {name!r}")
-                yield stored_tensor(tensor, self.file.tensors, place)
-        for name, const in self.graph.consts.items():
-            if name in self.content.constants and name not in done:
-                yield new_tensor(name, const)
-
-    def _is_own(self, name: str) -> bool:
-        """Return True if a constant is the file's initializer of that name."""
-        own = self.file.contents.weights[name]
-        return self.graph.consts.get(name, own) is own
+def _initializers(file: OnnxFile, graph: WorkGraph, content: Unfolded) -> Iterator[TensorPart]:
+    """Yield the constants that are written, in the file's order, then new ones."""
+    weights = file.contents.weights
+    done: set[str] = set()
+    for tensor in file.proto.graph.initializer:
+        name = tensor.name
+        if name not in content.constants or name in done:
+            continue
+        if name in file.contents.foreign or graph.consts.get(name, weights[name]) is weights[name]:
+            done.add(name)
+            place = Place(str(file.path), field=f"initializer {name!r}")
+            yield stored_tensor(tensor, file.tensors, place)
+    for name, const in graph.consts.items():
+        if name in content.constants and name not in done:
+            yield new_tensor(name, const)
 
 
 def _frame(proto: ModelProto, graph: WorkGraph, marks: Mapping[str, str | None]) -> ModelProto:

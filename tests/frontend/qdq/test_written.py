@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 from atc_py.diag.codes import BAD_OPTION, CANNOT_WRITE
 from atc_py.frontend.folding.bind import observe_inputs
 from atc_py.frontend.reading.read import read_model
-from atc_py.frontend.rewriting import onnx_writer as module
+from atc_py.frontend.rewriting import model_message
 from atc_py.frontend.rewriting.onnx_writer import bytes_read, write_onnx
 from atc_py.frontend.rewriting.qdq.importing import import_quantized
 from atc_py.source.limits import FOLD_LIMIT
@@ -132,9 +132,9 @@ def test_weights_go_beside_a_model_that_a_protobuf_cannot_hold(
     path = onnx_files.save(several_forms(), tmp_path)
     size = write_onnx(*opened(path), tmp_path / "whole.onnx").bytes
     assert size == (tmp_path / "whole.onnx").stat().st_size
-    monkeypatch.setattr(module, "INLINE_LIMIT", size)
+    monkeypatch.setattr(model_message, "INLINE_LIMIT", size)
     assert write_onnx(*opened(path), tmp_path / "out.onnx").data is None
-    monkeypatch.setattr(module, "INLINE_LIMIT", size - 1)
+    monkeypatch.setattr(model_message, "INLINE_LIMIT", size - 1)
     assert write_onnx(*opened(path), tmp_path / "out.onnx").data == tmp_path / "out.onnx.data"
     onnx.checker.check_model(str(tmp_path / "out.onnx"))
 
