@@ -14,6 +14,7 @@ from atc_py.diag.codes import NOT_MODELED
 from atc_py.passes.manager import PIPELINE
 from atc_py.passes.precision.implementation_tables import ATC_MODES, PRECISE
 from atc_py.pipeline.convert import compile_options, convert
+from atc_py.system.path_facts import legible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,7 +58,7 @@ def compiled(
     """
     path = offline_model(flags, is_open=has_open_dims(flags))
     choice = convert_choice(flags)
-    choice["atc_cmdline"] = " ".join((PROGRAM, *words))
+    choice["atc_cmdline"] = legible(" ".join((PROGRAM, *words)))
     choice["graph_name"] = flags["output"].rpartition("/")[2]
     with made_folder(path):
         return convert(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from atc_py.atc.faults import atc_error
 from atc_py.diag import Place
 from atc_py.diag.codes import CANNOT_WRITE, FILE_NOT_FOUND, FILE_UNREADABLE
+from atc_py.system.path_facts import exists
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -136,7 +137,7 @@ def made_folder(path: Path) -> Iterator[None]:
     """
     made = []
     missing = path.parent
-    while not os.path.exists(missing):  # noqa: PTH110  (Path refuses a name that is too long)
+    while not exists(missing):
         made.append(missing)
         missing = missing.parent
     try:
@@ -155,6 +156,6 @@ def made_folder(path: Path) -> Iterator[None]:
 
 def _existing(folder: Path) -> Path:
     """Return the nearest folder on the way to `folder` that is there."""
-    while not os.path.exists(folder) and folder != folder.parent:  # noqa: PTH110  (see above)
+    while not exists(folder) and folder != folder.parent:
         folder = folder.parent
     return folder

@@ -14,6 +14,7 @@ from atc_py.cli.console import print_bytes, print_line, print_tables, progress
 from atc_py.diag.language import spoken
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.system.one_thread import import_numpy
+from atc_py.system.path_facts import same_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -148,7 +149,7 @@ def _files(output: str | None, check_report: str | None, models: list[Path]) -> 
         for option, name in given.items()
         if name is not None
     }
-    if len({path.resolve() for path in files.values()}) < len(files):
+    if len(files) > 1 and same_path(*files.values()):
         raise BAD_OPTION.error(
             "--output and --check-report name the same file", help="give each its own file"
         )

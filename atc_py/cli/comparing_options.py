@@ -10,6 +10,7 @@ import click
 from atc_py.cli.option_sets import option_set
 from atc_py.cli.sample_option import SAMPLES, TRIAL_JOBS
 from atc_py.diag.language import spoken
+from atc_py.system.path_facts import exists
 
 if TYPE_CHECKING:
     from atc_py.results.layer_comparison import LayerComparison
@@ -105,7 +106,7 @@ def suggestion_line(done: LayerComparison, keep: Path | None) -> str:
     if keep is None:
         return ""
     if not _write_suggestion(done, keep):
-        before = f"; the existing {keep} is unchanged" if keep.exists() else ""
+        before = f"; the existing {keep} is unchanged" if exists(keep) else ""
         return spoken(visible(f"no file written{before}"))
     return spoken(visible(f"written: {keep}; convert with --keep-dtype {keep}"))
 

@@ -6,6 +6,7 @@ import click
 
 from atc_py.cli.option_sets import option_set
 from atc_py.cli.options import INPUT_SHAPE
+from atc_py.cli.sample_option import JOBS, MOST_RANDOM
 
 __all__ = ["CALIBRATING", "SAMPLES", "calibration_options"]
 
@@ -29,7 +30,7 @@ calibration_options = option_set(
         "--resize", is_flag=True, help="Resize pictures of another size than --aipp says."
     ),
     click.option(
-        "--random", type=click.IntRange(min=0), default=0, metavar="N",
+        "--random", type=click.IntRange(0, MOST_RANDOM), default=0, metavar="N",
         help="Calibrate MODEL, a float model, with N random samples, to try things out.",
     ),
     click.option(
@@ -38,7 +39,8 @@ calibration_options = option_set(
         "--random, read them from FILE in place of calibrating.",
     ),
     click.option(
-        "--seed", type=int, default=0, show_default=True, help="Seed of the random samples."
+        "--seed", type=click.IntRange(min=0), default=0, show_default=True,
+        help="Seed of the random samples.",
     ),
     INPUT_SHAPE,
     click.option(
@@ -107,7 +109,7 @@ calibration_options = option_set(
         "16, or all with --target, which they judge.",
     ),
     click.option(
-        "--jobs", type=click.IntRange(min=1), default=None, metavar="N",
+        "--jobs", type=JOBS, default=None, metavar="N",
         help="Processes that try layers for --target at the same time; by default as many as cores, where "
         "that is quicker. The result is the same.",
     ),

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+import re
+
 import click
 
-__all__ = ["SAMPLES", "TRIAL_JOBS"]
+from atc_py.report.escape import clipped
+
+__all__ = ["JOBS", "MOST_RANDOM", "SAMPLES", "TRIAL_JOBS", "number_of_samples"]
+
+MOST_RANDOM = 1_000_000
+"""The most random samples; more are a slip."""
+
+JOBS = click.IntRange(1, 1024)
+"""Numbers of processes."""
+
+_NUMBER = re.compile(r"[+-]?[0-9]+")
 
 
 def _chosen(
@@ -17,14 +29,30 @@ def _chosen(
     """
     if not given:
         return 1
-    numbers = [text for text in given if text.lstrip("+-").isdecimal()]
+    numbers = [text for text in given if _NUMBER.fullmatch(text)]
     if not numbers:
         return given
     if len(given) > 1:
         raise click.UsageError("--samples is a number of random samples or files, not both")
-    if int(numbers[0]) < 1:
-        raise click.UsageError(f"--samples must be 1 or more, found {numbers[0]}")
-    return int(numbers[0])
+    return number_of_samples("--samples", numbers[0])
+
+
+def number_of_samples(option: str, text: str) -> int:
+    """Return a number of random samples.
+
+    Args:
+        option: the option, for the message.
+        text: digits, after a sign at most.
+
+    Raises:
+        click.UsageError: the number is not from 1 to MOST_RANDOM.
+    """
+    digits = text.lstrip("+-0")
+    short = digits and len(digits) <= len(str(MOST_RANDOM))  # int refuses thousands of digits
+    count = int(digits) if short and not text.startswith("-") else 0
+    if not 1 <= count <= MOST_RANDOM:
+        raise click.UsageError(f"{option} must be from 1 to {MOST_RANDOM}, found {clipped(text)}")
+    return count
 
 
 SAMPLES = click.option(
@@ -35,6 +63,6 @@ SAMPLES = click.option(
 )  # fmt: skip
 
 TRIAL_JOBS = click.option(
-    "--jobs", type=click.IntRange(min=1), default=1, show_default=True, metavar="N",
+    "--jobs", type=JOBS, default=1, show_default=True, metavar="N",
     help="Processes that make trial compilations at the same time; the result is the same.",
 )  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,11 +16,13 @@ from atc_py.cli.console import (
     print_tables,
     progress,
 )
+from atc_py.cli.sample_option import JOBS, number_of_samples
 from atc_py.diag import COLON, COMMA, Words
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.diag.language import language, spoken
 from atc_py.options.compile_options import DEFAULT_LIST, LIST_VARIABLE, PrecisionMode
 from atc_py.system.one_thread import import_numpy
+from atc_py.system.path_facts import exists
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,7 +89,7 @@ def _texts(_context: click.Context, _option: click.Parameter, given: str) -> tup
 @click.option("--no-reports", is_flag=True, help="Leave out the page about each row.")
 @click.option("--parquet", is_flag=True, help="Write the table as a Parquet file, too.")
 @click.option(
-    "--jobs", type=click.IntRange(min=1), metavar="N",
+    "--jobs", type=JOBS, metavar="N",
     help="Processes of this machine; by default as many as cores, if memory allows.",
 )  # fmt: skip
 @click.option(
@@ -174,7 +175,7 @@ def _made(
     from atc_py.sweep.run import run_sweep
 
     named = named_models(models)
-    grid = combinations_of(named, *axes)
+    grid = combinations_of(named, *axes, specs=chosen.specs)
     jobs, dask, folder = place
     with (
         open_executor(jobs, dask, chosen.memory, apart=True) as executor,
@@ -232,10 +233,11 @@ def _samples(text: str) -> int | Path:
 
     Raises:
         AtcError: BAD_OPTION for neither.
+        click.UsageError: the number is out of range.
     """
-    if text.isascii() and text.isdigit() and int(text) > 0:
-        return int(text)
-    if os.path.exists(text):  # noqa: PTH110  (Path refuses a name that is too long)
+    if text.isascii() and text.isdigit():
+        return number_of_samples("--compare", text)
+    if exists(text):
         from atc_py.running.sample_files import entries
 
         entries(Path(text))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from atc_py.compare.proof import ModelFeeds
 from atc_py.diag.codes import BAD_RUN_INPUT
 from atc_py.running.feeds import read_feeds
 from atc_py.running.model import Port
+from atc_py.system.path_facts import is_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -72,7 +72,7 @@ def _files(given: Iterable[str], ports: Iterable[Port]) -> Iterator[str]:
     names = [each.name for each in ports]
     for text in given:
         folder = Path(text)
-        if not os.path.isdir(folder):  # noqa: PTH112  (Path refuses a name that is too long)
+        if not is_folder(folder):
             yield text
             continue
         found = [

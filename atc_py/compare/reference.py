@@ -23,6 +23,7 @@ from atc_py.diag import Place
 from atc_py.diag.codes import BAD_MODEL, REFERENCE_FAILED
 from atc_py.frontend.quantizing.balance_marks import balanced_values
 from atc_py.frontend.reading.mapped import reading_errors
+from atc_py.system.input_files import check_regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -365,7 +366,7 @@ def open_reference(path: Path) -> ReferenceModel:
     from onnx import inliner
 
     with reading_errors(path):
-        path.stat()
+        check_regular(path.stat().st_mode)
     try:
         proto = onnx.load(path)
         if proto.functions:

@@ -17,6 +17,7 @@ from atc_py.emit.table import served, table_of
 from atc_py.emit.templating import SUFFIX, render
 from atc_py.ir import Engine
 from atc_py.system.json_text import format_json
+from atc_py.system.path_facts import is_folder
 from atc_py.system.resources import templates_dir
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def _folders(templates: Path | None) -> tuple[Path, ...]:
     own = templates_dir() / "kernels"
     if templates is None:
         return (own,)
-    if not templates.is_dir():
+    if not is_folder(templates):
         raise BAD_TEMPLATE.error(
             f"there is no folder of templates {str(templates)!r}",
             place=Place(file=str(templates)),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag import Place
 from atc_py.diag.codes import FILE_NOT_FOUND
+from atc_py.system.path_facts import is_file, is_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,14 +36,14 @@ def model_paths(given: Iterable[str]) -> list[Path]:
 
 def _files(text: str) -> list[Path]:
     """Return the files that one text names."""
-    if "\0" in text or os.path.isfile(text):  # noqa: PTH113  (a Path raises for long names)
+    if "\0" in text or is_file(text):
         return [Path(text)]
-    if os.path.isdir(text):  # noqa: PTH112
+    if is_folder(text):
         found = sorted(each for each in Path(text).rglob(f"*{_SUFFIX}") if each.is_file())
         return found or _refuse(f"cannot read {text}: no {_SUFFIX} file is in this folder", text)
     if glob.has_magic(text) and not os.path.lexists(text):
         names = sorted(glob.glob(text, recursive=True))  # noqa: PTH207  (a pattern may be absolute)
-        found = [Path(each) for each in names if os.path.isfile(each)]  # noqa: PTH113
+        found = [Path(each) for each in names if is_file(each)]
         return found or _refuse(f"cannot read {text}: no file matches", text)
     return [Path(text)]
 

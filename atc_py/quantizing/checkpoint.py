@@ -13,6 +13,7 @@ from atc_py.diag import Place
 from atc_py.diag.codes import BAD_HISTOGRAM
 from atc_py.system.atomic_files import atomic_write
 from atc_py.system.input_files import read_bytes
+from atc_py.system.path_facts import exists
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -56,7 +57,7 @@ class Checkpoint:
         Raises:
             AtcError: BAD_HISTOGRAM for a file that is damaged, or of another model.
         """
-        if not self._path.exists():
+        if not exists(self._path):
             return 0
         place = Place(str(self._path))
         data = read_bytes(self._path, _MOST_BYTES)

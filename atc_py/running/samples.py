@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -13,9 +12,11 @@ from atc_py.diag.codes import BAD_OPTION, BAD_SAMPLE, NO_SAMPLES, SAMPLE_NOT_FIN
 from atc_py.running.feeds import count_odd_values, random_feeds
 from atc_py.running.sample_files import FileSamples
 from atc_py.running.sample_rows import RowSamples
+from atc_py.system.path_facts import exists
 from atc_py.tensor.shapes import format_shape
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
@@ -143,7 +144,7 @@ def named_paths(
             help=f"write {option} NAME=PATH for each input",
         )
     for _, path in named:
-        if not os.path.exists(path):  # noqa: PTH110  (Path refuses a name that is too long)
+        if not exists(path):
             raise NO_SAMPLES.error(
                 f"{path} does not exist", place=Place(str(path)), help=f"check the path of {option}"
             )
@@ -231,7 +232,7 @@ def _split(text: str, ports: Sequence[Port], option: str) -> tuple[str | None, P
         if text.startswith(f"{port.name}="):
             return port.name, Path(text[len(port.name) + 1 :])
     name, separator, path = text.partition("=")
-    if separator and path and not os.path.exists(text):  # noqa: PTH110  (as above)
+    if separator and path and not exists(text):
         raise BAD_OPTION.error(
             f"{option} {text}: the model has no input {name!r}",
             help=f"inputs are {', '.join(port.name for port in ports)}",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from atc_py.diag import AtcError
 from atc_py.frontend.reading.file_facts import external_tensors
 from atc_py.frontend.reading.read import read_model
+from atc_py.system.path_facts import is_file, is_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -36,7 +37,7 @@ def files_of_model(path: Path) -> tuple[Path, ...]:
 
 def files_under(path: Path) -> tuple[Path, ...]:
     """Return the files of a folder and the folders in it, sorted, or the file itself."""
-    if not path.is_dir():
+    if not is_folder(path):
         return (path,)
     return tuple(sorted(each for each in path.rglob("*") if each.is_file()))
 
@@ -59,7 +60,7 @@ def _digest(path: Path) -> bytes:
     """Return the digest of a file."""
     found = hashlib.sha256()
     try:
-        if not path.is_file():  # a pipe would be waited for, and a device may have no end
+        if not is_file(path):  # a pipe would be waited for, and a device may have no end
             return found.digest()
         with path.open("rb") as file:
             while data := file.read(_CHUNK):
@@ -71,7 +72,7 @@ def _digest(path: Path) -> bytes:
 
 def _mentions(path: Path, text: bytes) -> bool:
     """Return True if a text is in a file."""
-    if not path.is_file() or not path.stat().st_size:
+    if not is_file(path) or not path.stat().st_size:
         return False
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         return data.find(text) >= 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from atc_py.options.compile_options import PrecisionMode
 from atc_py.options.model_paths import model_paths
 from atc_py.results.sweep import Combination
 from atc_py.spec import specifications
+from atc_py.system.path_facts import is_folder, legible, same_path
 from atc_py.target import find_soc
 
 if TYPE_CHECKING:
@@ -37,10 +37,10 @@ def named_models(given: Iterable[str]) -> dict[str, Path]:
     found: dict[str, Path] = {}
     taken: dict[str, str] = {}
     for text in given:
-        folder = Path(text) if os.path.isdir(text) else None  # noqa: PTH112  (for long names)
+        folder = Path(text) if is_folder(text) else None
         for path in model_paths([text]):
             inner = Path(path.name) if folder is None else path.relative_to(folder)
-            name = inner.with_suffix("").as_posix()
+            name = legible((inner.with_suffix("") if inner.name else inner).as_posix())
             key = file_name_of(name).casefold()
             if key in taken:
                 _refuse_second(name, path, found[taken[key]])
@@ -55,12 +55,24 @@ def file_name_of(name: str) -> str:
 
 
 def combinations_of(
-    models: Iterable[str], socs: Sequence[str], modes: Sequence[str], lists: Sequence[str]
+    models: Iterable[str],
+    socs: Sequence[str],
+    modes: Sequence[str],
+    lists: Sequence[str],
+    *,
+    specs: Path | None = None,
 ) -> list[Combination]:
     """Return all combinations, those of a model together.
 
+    Args:
+        models: their names.
+        socs: names of SoCs.
+        modes: precision modes.
+        lists: names of operator lists.
+        specs: folder of specifications that every list is overlaid with.
+
     Raises:
-        AtcError: an axis has an unknown or a repeated value.
+        AtcError: an axis has an unknown or a repeated value; what reading `specs` raises.
     """
     socs = [find_soc(name).name for name in socs]
     known = {mode.value for mode in PrecisionMode}
@@ -72,7 +84,7 @@ def combinations_of(
             )
     lists = [chosen_list(name) for name in lists]
     for name in lists:
-        specifications(None, name)
+        specifications(specs, name)
     for axis, values in (("--soc", socs), ("--precision-mode", modes), ("--list", lists)):
         if len(set(values)) < len(values):
             raise BAD_OPTION.error(
@@ -84,7 +96,7 @@ def combinations_of(
 
 def _refuse_second(name: str, path: Path, first: Path) -> None:
     """Refuse a second model of one name."""
-    if path.resolve() == first.resolve():
+    if same_path(path, first):
         raise DUPLICATE_MODEL.error(
             f"the model {path} is given twice", place=Place(str(path)), help="name each file once"
         )

@@ -14,6 +14,7 @@ from atc_py.sweep.digests import (
     files_under,
 )
 from atc_py.sweep.row import RowTask
+from atc_py.system.path_facts import legible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -94,7 +95,7 @@ class SweepInputs:
             running = {**options.running, "samples": given}
         return RowTask(
             combination=each,
-            path=str(path),
+            path=legible(path),
             file=str(path.absolute() if elsewhere else path),
             compiling=options.compiling,
             running=running,

@@ -15,6 +15,7 @@ from atc_py.diag.codes import DEVICE_MEMORY, MEMORY_LIMIT
 from atc_py.jobs.sent_files import sent_file
 from atc_py.results.sweep import Combination, SweepOutput, SweepRow, SweepVerdict
 from atc_py.system import structs
+from atc_py.system.path_facts import legible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -111,6 +112,9 @@ def run_row(task: RowTask) -> DoneRow:
         page = _page(done, task.language)
     if file != task.path:
         row, page = _as_given(task, file, row, page)
+    row = structs.replace(
+        row, message=legible(row.message), message_zh=legible(row.message_zh)
+    )  # paths of samples may not be UTF-8
     return DoneRow(row, page, time.monotonic() - began)
 
 
@@ -246,5 +250,5 @@ def _as_given(
     message, zh = (each.replace(file, task.path) for each in (row.message, row.message_zh))
     row = structs.replace(row, message=message, message_zh=zh)
     if page is not None:
-        page = page.replace(file.encode(), task.path.encode())
+        page = page.replace(legible(file).encode(), task.path.encode())
     return row, page

@@ -13,6 +13,7 @@ from atc_py.sweep.grid import file_name_of
 from atc_py.sweep.inputs import SweepInputs
 from atc_py.sweep.kept import KeptRow, report_name
 from atc_py.sweep.row import run_row
+from atc_py.system.path_facts import legible
 from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def _runs_again(found: KeptRow, options: SweepOptions) -> bool:
 
 def _named(found: KeptRow, combination: Combination, path: Path) -> KeptRow:
     """Return a kept row under the name and path that its model has now."""
-    row = replace(found.row, combination=combination, path=str(path))
+    row = replace(found.row, combination=combination, path=legible(path))
     return KeptRow(row, found.seconds, found.limits)
 
 

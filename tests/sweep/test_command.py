@@ -276,7 +276,9 @@ def test_full_disk_is_a_diagnostic_and_leaves_whole_rows(
         (["zoo", "--soc", ","], 2, "--soc names no value"),
         (["zoo", "--precision-mode", "fp8"], 2, "no precision mode is called 'fp8' here"),
         (["zoo", "--list", "unheard"], 2, "unheard"),
-        (["zoo", "--compare", "0"], 2, "--compare '0' is neither a number of samples nor"),
+        (["zoo", "--op-specs", "nowhere"], 3, "nowhere does not exist"),
+        (["zoo", "--compare", "1000001"], 2, "--compare must be from 1 to 1000000, found 1000001"),
+        (["zoo", "--compare", "0"], 2, "--compare must be from 1 to 1000000, found 0"),
         (["zoo", "--max-memory", "lots"], 2, "'lots' is not a valid memory size"),
         (["zoo", "--jobs", "2", "--dask", "tcp://x:1"], 2, "--jobs and --dask both say"),
         (["nowhere"], 1, ""),
@@ -336,3 +338,12 @@ def test_models_that_were_not_compared_are_counted(atc: Atc, zoo: Path, tmp_path
     done = atc("sweep", zoo / "conv.onnx", "--compare", data, "-o", "out")
     assert "1 row: 1 compiles (1 of them not compared)\n" in done.out
     assert "ATC1071 bad-sample" in done.out
+
+
+def test_names_that_are_not_text_come_out_as_escapes(atc: Atc, zoo: Path, tmp_path: Path) -> None:
+    (zoo / "conv.onnx").rename(os.fsdecode(os.fsencode(zoo) + b"/\xff.onnx"))
+    assert atc("sweep", "zoo", "--jobs", 1, "--compare", 1, "-o", "out").err == ""
+    lines = (tmp_path / "out" / "table.jsonl").read_text(encoding="utf-8").splitlines()
+    (row,) = (found for line in lines if (found := json.loads(line))["model"] == "\\udcff")
+    assert (row["verdict"], row["path"]) == ("compiles", "zoo/\\udcff.onnx")
+    assert (tmp_path / "out" / row["report"]).is_file()
